@@ -15,6 +15,11 @@ RAY_BIN := .venv-ray/$(notdir $(BIN))
 RAY_READY := .venv-ray/.ready
 LEARN_BIN := .venv-learn/$(notdir $(BIN))
 LEARN_READY := .venv-learn/.ready
+DOCS_BIN := .venv-docs/$(notdir $(BIN))
+DOCS_READY := .venv-docs/.ready
+# The folder of the site that the pages are built into: dev, or a release such as 0.2.
+DOCS_VERSION ?= dev
+DOCS_ARGS ?=
 
 # $(call apt,PACKAGE): install a Debian package where that needs no password; fails elsewhere.
 apt = command -v apt-get >/dev/null 2>&1 \
@@ -36,7 +41,7 @@ pytest = $(check_types) & types=$$!; \
 	$(BIN)/python -m pytest -m $(1) $(PYTEST_ARGS) || { wait $$types; exit 1; }; \
 	wait $$types || $(call stop,basedpyright has errors: see above)
 
-.PHONY: help venv demo test test-all test-gpu test-ray test-learn lint style format bench validation release-check clean compiler chromium fast-dds
+.PHONY: help venv demo test test-all test-gpu test-ray test-learn lint style format bench validation release-check docs clean compiler chromium fast-dds
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-13s %s\n", $$1, $$2 }'
@@ -47,7 +52,7 @@ demo: $(READY) ## run the best demos; leaves recordings, replay pages and pictur
 test: style compiler chromium fast-dds ## lint and run every test that needs no GPU and is not marked slow
 	@$(call pytest,"not gpu and not slow")
 
-test-all: style compiler chromium fast-dds ## lint and run every test that needs no GPU
+test-all: style compiler chromium fast-dds $(DOCS_READY) ## lint and run every test that needs no GPU
 	@$(call pytest,"not gpu")
 	@$(MAKE) --no-print-directory test-ray
 	@$(MAKE) --no-print-directory test-learn
@@ -81,18 +86,26 @@ validation: $(READY) ## compare skidpad with theory and other programs; writes d
 release-check: $(READY) ## build wheel and sdist into dist/, check them, try them in an empty environment
 	@$(BIN)/python tools/check_release.py $(RELEASE_ARGS)
 
+docs: $(DOCS_READY) ## build the documentation site into build/site, in an environment of its own (.venv-docs)
+	@$(DOCS_BIN)/python tools/build_site.py --version $(DOCS_VERSION) $(DOCS_ARGS)
+
 clean: ## remove the virtual environment and caches
-	rm -rf $(VENV) .venv-ray .venv-learn .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .venv-ray .venv-learn .venv-docs .pytest_cache .ruff_cache .hypothesis build dist
 
 venv: $(READY) ## create .venv with the package and its development tools
 
-$(READY): pyproject.toml
+# What every environment needs of the interpreter.
+define check_python
 	@[ -n "$(PYTHON)" ] || $(call stop,skidpad needs Python 3.11 or newer: install it or set PYTHON=/path/to/python)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| $(call stop,skidpad needs Python 3.11 or newer and $(PYTHON) is not)
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
 		|| { $(call apt,$$($(PYTHON) -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')); } \
 		|| $(call stop,$(PYTHON) has no venv module: install it (on Debian and Ubuntu: apt install python3-venv))
+endef
+
+$(READY): pyproject.toml
+	$(check_python)
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	@echo "installing skidpad and its development tools into $(VENV)"
 	@$(call install,$(BIN),--editable '.[dev]')
@@ -109,8 +122,15 @@ $(RAY_READY): pyproject.toml $(READY)
 $(LEARN_READY): pyproject.toml $(READY)
 	@$(LEARN_BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv-learn
 	@echo "installing skidpad with PyTorch into .venv-learn"
-	@$(LEARN_BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[learn,onnx,torch]' \
-		stable-baselines3 hypothesis pytest pytest-xdist
+	@$(call pip_install,$(LEARN_BIN)) --editable '.[learn,onnx,torch]' stable-baselines3 hypothesis pytest pytest-xdist
+	@touch $@
+
+# What builds pages and runs notebooks is no part of what tests need.
+$(DOCS_READY): pyproject.toml
+	$(check_python)
+	@$(DOCS_BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv-docs
+	@echo "installing skidpad and what builds its documentation into .venv-docs"
+	@$(call install,$(DOCS_BIN),--editable '.[docs]')
 	@touch $@
 
 # The parity tests build each program as plain C, and CUDA text as C++, and compare the bits.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import subprocess
 import sys
@@ -240,3 +241,13 @@ def test_pages_do_without_matplotlib():
     assert "241.5" in page.texts
     assert "svg" not in page.tags
     assert any('pip install "skidpad[plots]"' in text for text in page.texts)
+
+
+def test_a_figure_is_a_picture_of_itself():
+    """Without pyplot, whose import alone would teach a notebook to show figures."""
+    figure = pickle.loads(pickle.dumps(lap().plot(size=(8.0, 6.0))))
+    picture = figure._repr_png_()
+    header = picture[:8], picture[12:16]
+    assert header == (b"\x89PNG\r\n\x1a\n", b"IHDR")
+    width, height = np.frombuffer(picture[16:24], ">u4")
+    assert width / height == pytest.approx(4.0 / 3.0, rel=0.01)

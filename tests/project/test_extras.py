@@ -18,7 +18,7 @@ from skidpad.extras import EXTRAS, require
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 DECLARED: dict[str, list[str]] = PROJECT["optional-dependencies"]
-COLLECTIONS = {"all", "dev", "raycast"}
+COLLECTIONS = {"all", "dev", "docs", "raycast"}
 """Extras that bring nothing of their own for users."""
 DISTRIBUTIONS = {
     "Box2D": "box2d",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import InvalidValue
 from ..extras import require
-from .style import DASHES, GREY, INK, RED, STYLE, check_suffix, save
+from .style import DASHES, GREY, INK, RED, STYLE, check_suffix, picture, save
 from .words import literal
 
 if TYPE_CHECKING:
@@ -66,11 +67,13 @@ def new_figure(
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     with rc_context(STYLE):
-        figure = Figure(
+        figure: Any = Figure(
             figsize=size or (sum(widths), sum(heights)),
             layout=ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.05),
             facecolor="white",
         )
+        # Notebooks learn to show figures when pyplot is imported, which these are made without.
+        figure._repr_png_ = partial(picture, figure)
         yield (
             figure,
             figure.add_gridspec(

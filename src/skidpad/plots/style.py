@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 FORMATS = (".png", ".svg", ".pdf")
 DPI = 150
+_CELL_DPI = 100
+"""In notebooks, where a figure of 8 inches then fills the width of a cell."""
 
 INK, GREY, FAINT, RED = "#333333", "#888888", "#E2E2E2", "#B03000"
 TICKS = "#666666"
@@ -97,3 +100,13 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     undated = {".png": None, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[suffix]
     with rc_context(STYLE), replacing(path) as temporary:
         figure.savefig(temporary, dpi=DPI, format=suffix[1:], metadata=undated)
+
+
+def picture(figure: Figure) -> bytes:
+    """A figure as the PNG that a notebook shows when it is the value of a cell."""
+    from matplotlib import rc_context
+
+    file = BytesIO()
+    with rc_context(STYLE):
+        figure.savefig(file, dpi=_CELL_DPI, format="png")
+    return file.getvalue()
