@@ -1,0 +1,233 @@
+"""A Program, or a function of one, as the body of a WebAssembly function.
+
+Values live in locals, of which a few hundred do for any Program, as one is used again when its
+value is not needed any more. A value that is used once and soon stays on the stack instead: its
+code stands where it is used. "Soon" keeps the order of the scheduler, which the engines keep too.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ...errors import InvalidValue
+from ..functions import skipped_by
+from ..operations import Instruction
+from ..program import Program
+from .binary import I32, call, get, i32, jump_if, load, op, put, repeated, tee, when
+from .binary import body as finished
+from .dialects import Writer
+from .memory import Memory
+
+REACH = 8
+"""Instructions that a value used once may be moved past, to the place where it is used."""
+RELOADS = 1000
+"""Uses of an input up to which it is loaded again each time."""
+LARGEST_BODY = 7_654_321
+"""Bytes of a function that V8 takes; other engines take as many."""
+
+
+class Place(NamedTuple):
+    """Where the fields of a port lie: behind an address that code gives."""
+
+    base: bytes
+    offset: int
+
+
+class Body:
+    """Writes one function."""
+
+    def __init__(
+        self,
+        program: Program,
+        functions: Sequence[Program],
+        indices: Sequence[int],
+        writer: Writer,
+        memory: Memory,
+    ) -> None:
+        self.program, self.functions, self.indices = program, functions, indices
+        self.writer, self.memory = writer, memory
+        self.size = writer.format.bytes
+        self.inputs: list[Place] = []
+        self.outputs: list[Place] = []
+        self.arguments = 0
+        self.areas: dict[int, int] = {}
+        """Addresses of the results of calls."""
+        self.kinds: list[bytes] = []
+        self._free: dict[bytes, list[int]] = {}
+        self._local: dict[int, int] = {}
+        self._left: Counter[int] = Counter()
+
+    def exported(self) -> bytes:
+        """The body of a function without arguments; ports are where the memory has them."""
+        absolute = i32(0)
+        at = self.memory.ports
+        self.inputs = [Place(absolute, at[port.name][0]) for port in self.program.inputs]
+        self.outputs = [Place(absolute, at[port.name][0]) for port in self.program.outputs]
+        taken = {port.name for port in self.program.inputs}
+        return self._written([port.name in taken for port in self.program.outputs])
+
+    def called(self) -> bytes:
+        """The body of a function of a Program.
+
+        Its arguments are the addresses of its arguments, its results and its held values.
+        """
+        self.arguments = 3
+        self.inputs = [Place(get(0), 0), Place(get(2), 0)]
+        self.outputs = [Place(get(1), 0)]
+        # What iterates writes its results over its arguments.
+        return self._written([skipped_by(self.program) is not None])
+
+    def _written(self, late: Sequence[bool]) -> bytes:
+        """`late` says for each output port whether it may lie where an input is read from."""
+        stores: dict[int, list[tuple[int, int]]] = {}
+        at_the_end: list[tuple[int, int, int]] = []
+        for port, result in enumerate(self.program.results):
+            for field, r in enumerate(result):
+                if late[port] or self.program.code[r].op == "const":
+                    at_the_end.append((r, port, field))
+                else:
+                    stores.setdefault(r, []).append((port, field))
+        self._left = self._uses()
+        inline = self._moved({r for r, _, _ in at_the_end} | set(stores))
+        code = bytearray()
+        for k, i in enumerate(self.program.code):
+            if k in inline or not self._left[k]:
+                continue
+            code += self._statement(k, i, inline)
+            for port, field in stores.get(k, ()):
+                code += self._stored(port, field, self._value(k, inline))
+        for r, port, field in at_the_end:
+            code += self._stored(port, field, self._value(r, inline))
+        if len(code) > LARGEST_BODY:
+            raise InvalidValue(
+                f"program {self.program.name!r} is {len(code)} bytes as WebAssembly; engines take "
+                f"at most {LARGEST_BODY}"
+            )
+        return finished(self.kinds, bytes(code))
+
+    def _uses(self) -> Counter[int]:
+        """How often each value is asked for; a result of a call whose address is taken is not."""
+        uses = Counter(r for result in self.program.results for r in result)
+        for i in self.program.code:
+            count = len(i.args)
+            if i.op == "call":
+                count = len(self.functions[i.imm[0]].inputs[0].fields)
+            uses.update(i.args[:count] if i.op != "item" else ())
+        # Every call is made: what its results are for is decided before (`dead_code`).
+        uses.update(k for k, i in enumerate(self.program.code) if i.op == "call")
+        return uses
+
+    def _moved(self, results: set[int]) -> set[int]:
+        """Values whose code stands where they are used."""
+        user: dict[int, int] = {}
+        for k, i in enumerate(self.program.code):
+            user.update(dict.fromkeys(i.args, k))
+        return {
+            k
+            for k, i in enumerate(self.program.code)
+            if i.op == "const"
+            or (
+                k not in results
+                and i.op != "call"
+                and (
+                    (i.op in ("input", "item") and self._left[k] <= RELOADS)
+                    or (self._left[k] == 1 and user[k] - k <= REACH)
+                )
+            )
+        }
+
+    def _statement(self, k: int, i: Instruction, inline: set[int]) -> bytes:
+        """Compute a value and keep it."""
+        if i.op == "call":
+            return self._call(k, i, inline)
+        code = self._code(k, i, inline)
+        local = self._new_local(self.writer.kind(i.op))
+        self._local[k] = local
+        return put(local, code)
+
+    def _value(self, k: int, inline: set[int]) -> bytes:
+        """The code of a value where it is used."""
+        i = self.program.code[k]
+        if k in inline:
+            return self._code(k, i, inline)
+        local = self._local[k]
+        self._left[k] -= 1
+        if not self._left[k]:
+            self._free.setdefault(self.writer.kind(i.op), []).append(local)
+        return get(local)
+
+    def _code(self, k: int, i: Instruction, inline: set[int]) -> bytes:
+        """The code of the operation itself."""
+        if i.op == "const":
+            return self.writer.number(i.imm)
+        if i.op == "input":
+            base, offset = self.inputs[i.imm[0]]
+            return self.writer.load(base, offset + i.imm[1] * self.size)
+        if i.op == "item":
+            return self.writer.load(i32(0), self.areas[i.args[0]] + i.imm * self.size)
+        args = [self._value(a, inline) for a in i.args]
+        return self.writer.write(i.op, i.imm, args)
+
+    def _new_local(self, kind: bytes) -> int:
+        free = self._free.get(kind)
+        if free:
+            return free.pop()
+        self.kinds.append(kind)
+        return self.arguments + len(self.kinds) - 1
+
+    def _stored(self, port: int, field: int, value: bytes) -> bytes:
+        base, offset = self.outputs[port]
+        return self.writer.store(base, offset + field * self.size, value)
+
+    def _call(self, k: int, i: Instruction, inline: set[int]) -> bytes:
+        """Run a function as often as it asks for; its results stay where they are written."""
+        number, times = i.imm
+        function = self.functions[number]
+        count, results = len(function.inputs[0].fields), len(function.results[0])
+        arguments = self.memory.numbers(count)
+        code = b"".join(
+            self.writer.store(i32(0), arguments + n * self.size, self._value(a, inline))
+            for n, a in enumerate(i.args[:count])
+        )
+        held = self._address(i.args[count]) if len(i.args) > count else i32(0)
+        condition = skipped_by(function)
+        # What iterates writes its results over its arguments, which it reads before.
+        out = self.areas[k] = arguments if condition is not None else self.memory.numbers(results)
+        once = call(self.indices[number], i32(arguments), i32(out), held)
+        if condition is None:
+            return code + once + (self._results_again(arguments, out, results) + once) * (times - 1)
+        return code + self._while_asked(arguments + condition * self.size, times, once)
+
+    def _results_again(self, arguments: int, out: int, count: int) -> bytes:
+        """Results as the first arguments of the next call."""
+        zero, size = i32(0), self.size
+        return b"".join(
+            self.writer.store(zero, arguments + n * size, self.writer.load(zero, out + n * size))
+            for n in range(count)
+        )
+
+    def _while_asked(self, condition: int, times: int, once: bytes) -> bytes:
+        """Code that is run up to so many times, while the number at an address is not zero."""
+        scalar = self.writer.format.scalar
+        asked = op(f"{scalar}.ne", load(f"{scalar}.load", i32(0), condition), self._zero())
+        if times == 1:
+            return when(asked, once)
+        local = self._new_local(I32)
+        self._free.setdefault(I32, []).append(local)
+        less = tee(local, op("i32.sub", get(local), i32(1)))
+        return put(local, i32(times)) + repeated(
+            jump_if(1, op("i32.eqz", asked)) + once + jump_if(0, less)
+        )
+
+    def _zero(self) -> bytes:
+        return (b"\x44" if self.size == 8 else b"\x43") + bytes(self.size)
+
+    def _address(self, k: int) -> bytes:
+        """Where a value lies in memory: a result of a call or an input."""
+        i = self.program.code[k]
+        if i.op == "item":
+            return i32(self.areas[i.args[0]] + i.imm * self.size)
+        base, offset = self.inputs[i.imm[0]]
+        return op("i32.add", base, i32(offset + i.imm[1] * self.size))
