@@ -45,6 +45,7 @@ GROUPS = {
     "cars": Group(".cars", "cpu"),
     "campaigns": Group(".campaigns", "cpu"),
     "learn": Group(".learn", "cpu"),
+    "export": Group(".export", "cpu"),
     "gpu": Group(".gpu", "cuda"),
     "learn_gpu": Group(".learn_gpu", "cuda"),
 }

@@ -1,0 +1,34 @@
+"""The group `export` with few steps: every form ends where the simulator does, to the bit."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from skidpad.bench import browser, budget, export, export_work
+from skidpad.bench.entry import TIME
+
+TINY = replace(budget.QUICK, repeats=1)
+
+
+def test_entries_have_their_names_peers_and_the_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export, "STEPS", 2000)
+    monkeypatch.setattr(export, "CARS", {"four_wheel": "rk4"})
+    found = {entry.name: entry for entry in export.entries(TINY)}
+    kinds = ["c", "wasm.fused", *([] if browser.why_not() else ["wasm.exact"])]
+    assert set(found) == {f"export.{kind}.four_wheel" for kind in kinds}
+    for entry in found.values():
+        json.dumps(entry.as_json(), allow_nan=False)
+        assert entry.unit == TIME
+        if not entry.absent:
+            assert entry.own.error == 0.0
+            assert entry.peers["llvm"].value > 0.0
+
+
+def test_the_cars_are_driven_and_turn() -> None:
+    work = export_work.car("four_wheel")
+    end = work.vehicle.State(*export_work.native(work)(200))
+    assert end.x > 0.15 * export_work.SPEED
+    assert end.yaw > 0.0
