@@ -57,7 +57,9 @@ def build(out: Path, version: str, *, sources: Path, jobs: int, draft: bool) -> 
 
 
 def finish(out: Path, version: str) -> None:
-    """Write what stands beside the versions."""
+    """Leave beside the versions what belongs there."""
+    # MyST-NB leaves its copies of the notebooks there, which no page needs.
+    shutil.rmtree(out / "jupyter_execute", ignore_errors=True)
     shutil.copyfile(VERSIONS, out / "versions.json")
     there = [one["folder"] for one in versions() if (out / one["folder"]).is_dir()]
     (out / "index.html").write_text(LEAD.format(folder=[*there, version][0]), "utf-8")

@@ -62,6 +62,15 @@ def address(site: Path) -> Generator[str]:
         server.shutdown()
 
 
+def test_beside_the_versions_are_their_list_and_a_way_to_them(site: Path) -> None:
+    assert {path.name for path in site.iterdir()} == {
+        ".nojekyll",
+        "dev",
+        "index.html",
+        "versions.json",
+    }
+
+
 def test_notebooks_were_run(site: Path) -> None:
     text = (site / "dev" / "notebooks" / "first_drive.html").read_text("utf-8")
     assert "1000 cars; yaw rates from" in text
