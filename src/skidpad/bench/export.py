@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 
@@ -12,42 +13,94 @@ import numpy as np
 
 from ..arrays import Array
 from ..export import Exported
+from ..run.simulator import Simulator
 from . import browser, export_work
 from .budget import Budget
 from .clock import interleaved
 from .entry import TIME, Entry, Measured
-from .export_work import CARS, Drive, car
+from .export_work import CARS, Drive, Unit, car
 
 STEPS = 2000
 """Of a timed drive."""
 CONTROL = 1000.0
 """Steps a second of a car that is driven in real time."""
+NOTHING = Measured(float("nan"), None)
 
 
 def entries(budget: Budget) -> Iterator[Entry]:
-    """Each car as C and in a browser."""
+    """Each car as C, as an FMU and in a browser."""
     for name in CARS:
         work = car(name)
         drive = export_work.native(work)
-        with tempfile.TemporaryDirectory() as folder:
-            yield _c_entry(name, work, drive, Path(folder), budget)
-            yield from _page_entries(name, work, drive, budget)
+        for compiler in export_work.compilers():
+            with tempfile.TemporaryDirectory() as folder:
+                yield _c_entry(name, compiler, work, drive, Path(folder), budget)
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            yield from _fmu_entries(name, work, drive, Path(folder), budget)
+        yield from _page_entries(name, work, drive, budget)
 
 
-def _c_entry(name: str, work: Exported, drive: Drive, folder: Path, budget: Budget) -> Entry:
-    c = export_work.as_c(work, folder)
+def _c_entry(
+    name: str, compiler: str, work: Exported, drive: Drive, folder: Path, budget: Budget
+) -> Entry:
+    c = export_work.as_c(work, folder, compiler)
     size = (folder / f"{work.name}.c").stat().st_size
-    pair, error = _beside(c, drive, 2 * budget.repeats)
-    own, other = (_per_step(times, STEPS) for times in pair)
+    own, other, error = _beside(partial(c, STEPS), partial(drive, STEPS), STEPS, budget)
     details = {"steps": STEPS, "integrator": work.method.name, "source_kB": size / 1e3}
-    return Entry(f"export.c.{name}", TIME, own._replace(error=error), {"llvm": other}, {}, details)
+    return Entry(
+        f"export.c.{compiler}.{name}", TIME, own._replace(error=error), {"llvm": other}, {}, details
+    )
+
+
+def _fmu_entries(
+    name: str, work: Exported, drive: Drive, folder: Path, budget: Budget
+) -> Iterator[Entry]:
+    """Many steps in one call, which is the code alone, and a step a call, as a master makes it."""
+    compilers = export_work.compilers()
+    missing = "needs fmpy" if find_spec("fmpy") is None else "needs a C compiler"
+    if find_spec("fmpy") is None or not compilers:
+        yield Entry(f"export.fmu.kernel.{name}", TIME, NOTHING, absent={"fmpy": missing})
+        return
+    unit = Unit(work, folder, compilers[0])
+    details = {"integrator": work.method.name, "compiler": compilers[0], "FMI": 3}
+    try:
+        own, other, error = _beside(
+            partial(unit.drive, STEPS), partial(drive, STEPS), STEPS, budget
+        )
+        yield Entry(
+            *(f"export.fmu.kernel.{name}", TIME, own._replace(error=error)),
+            *({"llvm": other}, {}, {**details, "steps": STEPS}),
+        )
+        stepped = partial(unit.drive, 1, STEPS)
+        own, other, error = _beside(stepped, _by_calls(work, STEPS), STEPS, budget)
+        yield Entry(
+            *(f"export.fmu.step.{name}", TIME, own._replace(error=error)),
+            *({"Simulator.step": other}, {}, {**details, "calls": STEPS}),
+        )
+    finally:
+        unit.close()
+
+
+def _by_calls(work: Exported, calls: int) -> Callable[[], Array]:
+    """As one steps a `Simulator` from Python."""
+    vehicle = work.vehicle
+    sim = Simulator(vehicle, work.dt, work.method)
+    start = vehicle.State(*export_work.start_of(vehicle))
+    row = vehicle.Input(*export_work.input_of(vehicle))
+
+    def drive() -> Array:
+        sim.reset(start)
+        for _ in range(calls):
+            sim.step(row)
+        return np.array(sim.state)
+
+    return drive
 
 
 def _page_entries(name: str, work: Exported, drive: Drive, budget: Budget) -> Iterator[Entry]:
     missing = browser.why_not()
     if missing is not None:
-        nothing = Measured(float("nan"), None)
-        yield Entry(f"export.wasm.fused.{name}", TIME, nothing, absent={"chromium": missing})
+        yield Entry(f"export.wasm.fused.{name}", TIME, NOTHING, absent={"chromium": missing})
         return
     wasm = export_work.modules(work)
     native = _per_step(interleaved([partial(drive, STEPS)], 2 * budget.repeats)[0], STEPS)
@@ -65,10 +118,13 @@ def _page_entries(name: str, work: Exported, drive: Drive, budget: Budget) -> It
             )
 
 
-def _beside(own: Drive, other: Drive, repeats: int) -> tuple[list[list[float]], float]:
-    """Times of two drives in turns, and how far apart they end."""
-    error = _largest(own(STEPS), other(STEPS))
-    return interleaved([partial(own, STEPS), partial(other, STEPS)], repeats), error
+def _beside(
+    own: Callable[[], Array], other: Callable[[], Array], steps: int, budget: Budget
+) -> tuple[Measured, Measured, float]:
+    """Two drives in turns: time of a step of each, and how far apart they end."""
+    error = _largest(own(), other())
+    mine, theirs = interleaved([own, other], 2 * budget.repeats)
+    return _per_step(mine, steps), _per_step(theirs, steps), error
 
 
 def _largest(own: Array, other: Array) -> float:

@@ -7,8 +7,8 @@ the state at the end, which is the same to the bit.
 from __future__ import annotations
 
 import base64
-import ctypes
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,9 @@ import numpy as np
 from .. import record, vehicles
 from ..arrays import Array
 from ..compile.plant import Plant
-from ..export import Exported, exported
-from ..export.c_files import write_c
-from ..export.toolchain import build_library
+from ..export import Exported, exported, write_fmu
+from ..export.c_drive import built_drive
+from ..export.toolchain import has_zig, host
 from ..export.webassembly import LOADER, WebAssembly, modules_of
 from ..model import Vehicle
 from ..run.stepper import CompiledStepper
@@ -59,6 +59,11 @@ def input_of(vehicle: Vehicle) -> Array:
     return u
 
 
+def compilers() -> list[str]:
+    """C compilers that are there."""
+    return [name for name in ("gcc", "zig") if (has_zig() if name == "zig" else shutil.which(name))]
+
+
 def native(work: Exported) -> Drive:
     """The compiled step of `Simulator`, without Python between steps."""
     stepper = CompiledStepper(Plant.of(work.vehicle, work.method), work.settings)
@@ -73,38 +78,56 @@ def native(work: Exported) -> Drive:
     return drive
 
 
-_DRIVE = """\
-#include "{name}.h"
-int drive({name}* car, const {name}_state* start, const {name}_input* u, int steps);
-int drive({name}* car, const {name}_state* start, const {name}_input* u, int steps) {{
-    {name}_init(car);
-    {name}_reset(car, start, 0.0);
-    for (int k = 0; k < steps; ++k) {{
-        const int code = {name}_step(car, u);
-        if (code != 0) return code;
-    }}
-    return 0;
-}}
-int size(void);
-int size(void) {{ return (int)sizeof({name}); }}
-"""
-
-
-def as_c(work: Exported, folder: Path) -> Drive:
+def as_c(work: Exported, folder: Path, compiler: str) -> Drive:
     """The exported C, built for this processor."""
-    _, source, _ = write_c(work, folder)
-    loop = folder / "drive.c"
-    loop.write_text(_DRIVE.format(name=work.name), "utf-8")
-    library = ctypes.CDLL(str(build_library([source, loop], folder / "car.so", flags=FLAGS)))
-    room = ctypes.create_string_buffer(library.size())
+    built = built_drive(work, folder, compiler, FLAGS)
     start, row = start_of(work.vehicle), input_of(work.vehicle)
-    pointers = [array.ctypes.data_as(ctypes.c_void_p) for array in (start, row)]
+    return lambda steps: built(np.tile(row, (steps, 1)), start)[-1]
 
-    def drive(steps: int) -> Array:
-        assert library.drive(room, *pointers, steps) == 0
-        return np.frombuffer(room, dtype=float, count=start.size).copy()
 
-    return drive
+class Unit:
+    """The car as an FMU for co-simulation, run by fmpy."""
+
+    def __init__(self, work: Exported, folder: Path, compiler: str) -> None:
+        import fmpy
+        from fmpy.fmi3 import FMU3Slave
+
+        self.work = work
+        file = write_fmu(work, folder / "car.fmu", compiler=compiler, platforms=[host()])
+        unpacked = fmpy.extract(str(file), unzipdir=str(folder / "fmu"))
+        about: Any = fmpy.read_model_description(str(file))
+        self.places = {v.name: v.valueReference for v in about.modelVariables}
+        self.fmu: Any = FMU3Slave(
+            guid=about.guid,
+            unzipDirectory=unpacked,
+            modelIdentifier=about.coSimulation.modelIdentifier,
+            instanceName="car",
+        )
+        self.fmu.instantiate()
+        start, row = start_of(work.vehicle), input_of(work.vehicle)
+        self._set("state", record.names(work.vehicle.State), start)
+        self._set("input", record.names(work.vehicle.Input), row)
+        self.fmu.enterInitializationMode()
+        self.fmu.exitInitializationMode()
+        self.begin = self.fmu.getFMUState()
+
+    def _set(self, kind: str, names: Sequence[str], values: Array) -> None:
+        self.fmu.setFloat64([self.places[f"{kind}.{name}"] for name in names], values.tolist())
+
+    def drive(self, steps: int, calls: int = 1) -> Array:
+        """From the start, `steps` in each of so many calls of `doStep`."""
+        fmu, dt = self.fmu, self.work.dt
+        fmu.setFMUState(self.begin)
+        for k in range(calls):
+            fmu.doStep(k * steps * dt, steps * dt)
+        names = record.names(self.work.vehicle.State)
+        return np.array(fmu.getFloat64([self.places[f"state.{name}"] for name in names]))
+
+    def close(self) -> None:
+        """End it, so that its library can go."""
+        self.fmu.freeFMUState(self.begin)
+        self.fmu.terminate()
+        self.fmu.freeInstance()
 
 
 _IN_PAGE = """async ({loader, fused, exact, layout, want, p, x, u, w, dt}) => {

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
@@ -15,16 +16,23 @@ from .c_files import write_c
 from .exported import Exported
 from .toolchain import build_library
 
-Drive = Callable[[AnyArray], AnyArray]
-"""Drives rows of inputs (T, nu), one step each, and returns the states after each (T, nx)."""
+
+class Drive(Protocol):
+    """Drives rows of inputs (T, nu), one step each, and returns the states after each (T, nx)."""
+
+    def __call__(self, rows: AnyArray, start: AnyArray | None = None) -> AnyArray:
+        """From a state (nx,), taken as it is; from the default one if None."""
+        ...
+
 
 _LOOP = """\
 #include "{name}.h"
 static {name} car;
-int64_t {name}_drive(const {T}* inputs, {T}* states, int64_t steps);
-int64_t {name}_drive(const {T}* inputs, {T}* states, int64_t steps) {{
+int64_t {name}_drive(const {T}* start, const {T}* inputs, {T}* states, int64_t steps);
+int64_t {name}_drive(const {T}* start, const {T}* inputs, {T}* states, int64_t steps) {{
     int64_t k;
     {name}_init(&car);
+    if (start && {name}_reset(&car, (const {name}_state*)start, 0.0) != {name}_OK) return -1;
     for (k = 0; k < steps; ++k) {{
         if ({name}_step(&car{given}) != {name}_OK) return k;
 {copied}
@@ -54,12 +62,14 @@ def built_drive(
     path = build_library([source, loop], loop.with_suffix(".so"), None, compiler, flags=flags)
     function = ctypes.CDLL(str(path))[f"{name}_drive"]
     function.restype = ctypes.c_int64
-    function.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64]
+    function.argtypes = [*[ctypes.c_void_p] * 3, ctypes.c_int64]
 
-    def drive(rows: AnyArray) -> AnyArray:
+    def drive(rows: AnyArray, start: AnyArray | None = None) -> AnyArray:
         inputs = np.ascontiguousarray(rows, exported.precision)
         states = np.empty((len(inputs), nx), exported.precision)
-        made = function(inputs.ctypes.data, states.ctypes.data, len(inputs))
+        at = None if start is None else np.ascontiguousarray(start, exported.precision)
+        begin = None if at is None else at.ctypes.data
+        made = function(begin, inputs.ctypes.data, states.ctypes.data, len(inputs))
         if made != len(inputs):
             raise SkidpadError(f"step {made} of {name} in C failed")
         return states
