@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from .c_files import c_sources, write_c
 from .exported import Exported, exported
+from .fmu import write_fmu
 
-__all__ = ["Exported", "c_sources", "exported", "write_c"]
+__all__ = ["Exported", "c_sources", "exported", "write_c", "write_fmu"]

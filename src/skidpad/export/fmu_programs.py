@@ -46,15 +46,19 @@ class Programs:
         return pipeline.settle_program(model.name, model.settle, model.State, model.Params)
 
     @cached_property
-    def differentiated(self) -> dict[str, Program]:
-        """Tangents and adjoints, by the name that they have in the source."""
+    def tangents(self) -> dict[str, Program]:
+        """Changes by changes, by the name that they have in the source."""
+        return {f"{name}_tangent": tangent_program(part) for name, part in self._parts.items()}
+
+    @cached_property
+    def adjoints(self) -> dict[str, Program]:
+        """Derivatives of weighted sums, by the name that they have in the source."""
+        return {f"{name}_adjoint": adjoint_program(part) for name, part in self._parts.items()}
+
+    @property
+    def _parts(self) -> dict[str, Program]:
         parts = {"outputs": self.outputs, "rates": self.rates, "settle": self.settle}
-        made: dict[str, Program] = {}
-        for name, program in parts.items():
-            if program is not None:
-                made[f"{name}_tangent"] = tangent_program(program)
-                made[f"{name}_adjoint"] = adjoint_program(program)
-        return made
+        return {name: program for name, program in parts.items() if program is not None}
 
     @cached_property
     def of_outputs(self) -> tuple[frozenset[Place], ...]:

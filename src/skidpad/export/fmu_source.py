@@ -12,32 +12,35 @@ from importlib import resources
 from math import isfinite
 
 from .. import record
-from ..compile.program import Program
 from .c_names import Naming
-from .c_program import Argument, array_argument, function_names, program_function
 from .exported import Exported
+from .fmu_derivative_source import MEMBERS
 from .fmu_programs import Programs
 from .fmu_variables import Variable, Variables
 
-SHARED = ("exporting.h", "unit.h", "unit_derivatives.h")
-"""Files of `fmi` that both versions need."""
+FIXED = {
+    2: ("fmi2.c", "fmi2.h", "exporting.h", "unit.h", "unit_derivatives.h"),
+    3: ("fmi3.c", "fmi3.h", "exporting.h", "unit.h", "unit_derivatives.h", "unit_adjoints.h"),
+}
+"""Files of `fmi` that are the same in every FMU of a version."""
 HIDDEN = 0xFFFF_FFFF
 """In the place of a size: of a parameter that is no variable."""
-_OF_CAR = {"x": "state", "start": "before", "u": "input", "w": "disturbance", "p": "params"}
-"""Ports of Programs and the members of a vehicle in C."""
 
 
 def fixed_files(version: int) -> dict[str, bytes]:
     """The files that are the same in every FMU of a version, by name."""
     folder = resources.files(__package__) / "fmi"
-    names = (f"fmi{version}.c", f"fmi{version}.h", *SHARED)
-    return {name: (folder / name).read_bytes() for name in names}
+    return {name: (folder / name).read_bytes() for name in FIXED[version]}
+
+
+def model_header(programs: Programs, token: str, derivatives: Sequence[str]) -> str:
+    """The text of model.h; `token` is that of the model description, `derivatives` are the lines
+    that go with derivatives.h."""
+    return _Model(programs, token).text(derivatives)
 
 
 @dataclass(frozen=True)
-class Source:
-    """Writes model.h and derivatives.h of a vehicle; `token` is that of its model description."""
-
+class _Model:
     programs: Programs
     token: str
 
@@ -56,8 +59,7 @@ class Source:
         """Its variables."""
         return Variables(self.programs)
 
-    def model(self) -> str:
-        """The text of model.h."""
+    def text(self, derivatives: Sequence[str]) -> str:
         name, sizes = self.exported.name, self.variables.sizes
         letters = dict(zip(("NX", "ND", "NU", "NW", "NY", "NP"), sizes.values(), strict=True))
         first = self.variables.first
@@ -92,7 +94,7 @@ class Source:
                 *self._tables(),
                 *self._members(),
                 *self._functions(),
-                *self._derivatives(),
+                *derivatives,
                 "#endif",
                 "",
             ]
@@ -174,7 +176,7 @@ class Source:
         """The records of a vehicle as arrays of numbers."""
         name = self.exported.name
         lines: list[str] = []
-        for member in _OF_CAR.values():
+        for member in MEMBERS.values():
             struct = "state" if member == "before" else member
             value = f"(number*)&car->{member}" if self.naming.has(struct) else "((void)car, NULL)"
             lines += [f"static number* vehicle_{member}(vehicle* car) {{ return {value}; }}"]
@@ -229,109 +231,6 @@ class Source:
             "}",
             "",
         ]
-
-    def _derivatives(self) -> list[str]:
-        name, made = self.exported.name, self.programs.differentiated
-        stems = [n for stem, p in made.items() for n in function_names(p, f"{name}_{stem}")]
-        kernels = [f"{op}_{self.naming.kind.name}" for op in ("fma", "sqrt", "rint", "floor")]
-        kernels += [f"read_{self.naming.kind.name}"] * bool(self.naming.arrays)
-        renamed = [*kernels, *stems]
-        return [
-            "/* Derivatives, as the Programs of the vehicle for processors with and without fused",
-            "   multiply-add. */",
-            f"#if {name}_DISPATCH",
-            "#undef SKIDPAD_TARGET",
-            '#define SKIDPAD_TARGET __attribute__((target("avx2,bmi,bmi2,fma")))',
-            *(f"#define {stem} {stem}_v3" for stem in renamed),
-            '#include "derivatives.h"',
-            *(f"#undef {stem}" for stem in renamed),
-            "#undef SKIDPAD_TARGET",
-            "#define SKIDPAD_TARGET",
-            "#endif",
-            '#include "derivatives.h"',
-            "",
-            *(line for part in ("rates", "outputs") for line in self._of_car(part)),
-            *self._of_settle(),
-        ]
-
-    def derivatives(self) -> str:
-        """The text of derivatives.h."""
-        name = self.exported.name
-        lines = [f"/* Derivatives of {name}, along a direction; included by model.h. */", ""]
-        for stem, traced in self.programs.differentiated.items():
-            program = self.exported.finished(traced)
-            inputs = [_array(self.naming, port.name, len(port.fields)) for port in program.inputs]
-            outputs = [
-                _array(self.naming, f"r_{port.name}", len(port.fields), written=True)
-                for port in program.outputs
-            ]
-            lines += program_function(program, f"{name}_{stem}", inputs, outputs, self.naming.kind)
-        return "\n".join(lines)
-
-    def _of_car(self, part: str) -> list[str]:
-        """The tangent and the adjoint of rates or outputs at the moment of a vehicle."""
-        changes = ["dx", "dstart", "du", "dw", "dp"]
-        parameters = ", ".join(f"const number* {change}" for change in changes)
-        written = ", ".join(f"number* {change}" for change in changes)
-        tangent, adjoint = self._calls(part)
-        return [
-            f"static void {part}_tangent(vehicle* car, {parameters}, number* out)",
-            "{",
-            f"    (void)car, {', '.join(f'(void){c}' for c in changes)}, (void)out;",
-            *([f"    {tangent};"] if tangent else []),
-            "}",
-            f"static void {part}_adjoint(vehicle* car, const number* weights, {written})",
-            "{",
-            f"    (void)car, (void)weights, {', '.join(f'(void){c}' for c in changes)};",
-            *([f"    {adjoint};"] if adjoint else []),
-            "}",
-            "",
-        ]
-
-    def _calls(self, part: str) -> tuple[str, str]:
-        name, made = self.exported.name, self.programs.differentiated
-        if f"{part}_tangent" not in made:
-            return "", ""
-        traced = made[f"{part}_tangent"]
-        ports = [port.name for port in traced.inputs if port.fields]
-        given = [f"vehicle_{_OF_CAR[port]}(car)" for port in ports if port in _OF_CAR]
-        changes = [port for port in ports if port not in _OF_CAR]
-        tangent = ", ".join([*given, *changes, "out"])
-        adjoint = ", ".join([*given, "weights", *changes])
-        return (
-            f"{name}_CALL({name}_{part}_tangent, ({tangent}))",
-            f"{name}_CALL({name}_{part}_adjoint, ({adjoint}))",
-        )
-
-    def _of_settle(self) -> list[str]:
-        name, settles = self.exported.name, self.exported.model.settle is not None
-        tangent = adjoint = ""
-        if settles:
-            has = self.naming.has("params")
-            p, dp = (["params"], ["dp"]) if has else ([], [])
-            tangent = ", ".join(["state", *p, "dx", *dp, "out"])
-            tangent = f"    {name}_CALL({name}_settle_tangent, ({tangent}));"
-            adjoint = ", ".join(["state", *p, "weights", "dx", *dp])
-            adjoint = f"    {name}_CALL({name}_settle_adjoint, ({adjoint}));"
-        return [
-            "static void settle_tangent(const number* state, const number* params,"
-            " const number* dx, const number* dp, number* out)",
-            "{",
-            "    (void)state, (void)params, (void)dx, (void)dp, (void)out;",
-            tangent,
-            "}",
-            "static void settle_adjoint(const number* state, const number* params,"
-            " const number* weights, number* dx, number* dp)",
-            "{",
-            "    (void)state, (void)params, (void)weights, (void)dx, (void)dp;",
-            adjoint,
-            "}",
-            "",
-        ]
-
-
-def _array(naming: Naming, name: str, count: int, *, written: bool = False) -> Argument:
-    return array_argument(naming.kind, name, count, written=written)
 
 
 def _table(declaration: str, values: Sequence[str], columns: int = 12) -> list[str]:

@@ -3,7 +3,6 @@
 #include "fmi2.h"
 
 #include "exporting.h"
-#include "unit.h"
 #include "unit_derivatives.h"
 
 #define FMI2(result, name) EXPORTED result NAMED(name)

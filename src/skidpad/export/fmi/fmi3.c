@@ -3,8 +3,7 @@
 #include "fmi3.h"
 
 #include "exporting.h"
-#include "unit.h"
-#include "unit_derivatives.h"
+#include "unit_adjoints.h"
 
 #define FMI3(result, name) EXPORTED result NAMED(name)
 
