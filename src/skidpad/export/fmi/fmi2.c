@@ -9,10 +9,18 @@
 
 static fmi2Status status_of(int status) { return (fmi2Status)status; }
 
+/* The message is the format itself, as loggers that cannot read further arguments want it. */
 static void write_message(unit* self, int status, const char* category, const char* message)
 {
     const fmi2CallbackLogger log = (fmi2CallbackLogger)self->logger;
-    if (log != NULL) log(self->environment, self->name, status_of(status), category, "%s", message);
+    char text[2 * LONGEST_MESSAGE];
+    size_t room = 0;
+    for (; *message != 0; ++message) {
+        text[room++] = *message;
+        if (*message == '%') text[room++] = '%';
+    }
+    text[room] = 0;
+    if (log != NULL) log(self->environment, self->name, status_of(status), category, text);
 }
 
 /* What the standard has and this FMU has not. */

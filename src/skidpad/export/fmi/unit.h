@@ -39,6 +39,7 @@ enum { TIME, STATE, RATE, INPUT, DISTURBANCE, OUTPUT, PARAMETER, NOTHING };
 /* What rounding leaves of a time, as a part of it: the clock of a master is a sum of steps. */
 #define ROUNDING 1e-15
 #define MOST_STEPS 2147483647.0
+#define LONGEST_MESSAGE 640
 
 /* All that changes: copied to save it, copied back to restore it. */
 typedef struct {
@@ -68,7 +69,7 @@ typedef struct unit {
 /* Says why a call is refused, and gives its status. */
 static int refuse(unit* self, int status, const char* format, ...)
 {
-    char message[640];
+    char message[LONGEST_MESSAGE];
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(message, sizeof message, format, arguments);
