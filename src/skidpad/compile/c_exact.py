@@ -108,7 +108,7 @@ SKIDPAD_MAYBE_UNUSED static inline {T} mantissa_{T}({T} x) {{
     return from_bits_{T}((bits_{T}(x) & ((({U})1 << {M}) - 1u)) | (({U}){bias} << {M}));
 }}
 SKIDPAD_MAYBE_UNUSED static inline {T} exponent_{T}({T} x) {{
-    return ({T})(({I})((bits_{T}(x) >> {M}) & {field}u) - {bias});
+    return ({T})((int32_t)((bits_{T}(x) >> {M}) & {field}u) - {bias});
 }}
 #endif
 """

@@ -54,7 +54,10 @@ static void {name}_clear(volatile {T}* to, int count) {{
 
 _STEPS = """\
 double {name}_time(const {name}* car) {{
-    const double since = (double)car->steps * {name}_DT;
+    /* In two halves: small processors convert no longer integers without a library. */
+    const double high = (double)(int32_t)(car->steps >> 30);
+    const double low = (double)(int32_t)(car->steps & 1073741823);
+    const double since = (high * 1073741824.0 + low) * {name}_DT;
     return car->time + since;
 }}
 

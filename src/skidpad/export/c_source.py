@@ -67,7 +67,7 @@ SKIDPAD_TARGET SKIDPAD_MAYBE_UNUSED static {T} read_{T}({T} number, {T} index) {
     array = {name}_arrays[(int)number - 1];
     last = {name}_lasts[(int)number - 1];
     if (array == 0) return ({T})SKIDPAD_NAN;
-    return array[(int64_t)(at < last ? at : last)];
+    return array[(int32_t)(at < last ? at : last)];
 }}
 """
 

@@ -47,7 +47,12 @@ TARGETS = {
     "x86_64-windows": Target("x86_64-windows-gnu", ".dll"),
     "x86_64-macos": Target("x86_64-macos", ".dylib"),
     "aarch64-macos": Target("aarch64-macos", ".dylib"),
-    "cortex-m7": Target("thumb-freestanding-eabihf", "", ("-mcpu=cortex_m7", "-ffreestanding")),
+    # With the unit for doubles, which not every one has.
+    "cortex-m7": Target(
+        "thumb-freestanding-eabihf",
+        "",
+        ("-mcpu=cortex_m7+fp_armv8d16", "-ffreestanding", "-fno-unwind-tables"),
+    ),
 }
 """Platforms by name; the last one has no libraries, only objects."""
 
@@ -123,7 +128,7 @@ def command(target: str | None = None, compiler: str | None = None) -> list[str]
     if compiler is None:
         compiler = _found() if own else "zig"
     if compiler == "zig":
-        return [*_zig(), *_zig_target(target), *FLAGS, "-fno-sanitize=all"]
+        return [*_zig(), *_zig_target(target), *FLAGS, "-fno-sanitize=all", "-g0"]
     if not own:
         raise InvalidValue(
             f"compiler = {compiler!r} builds for {host()} alone; for {target} take 'zig'"
