@@ -71,7 +71,7 @@ def test_the_adjoint_is_the_transpose(started: bool) -> None:
     v, w = random.normal(size=9), random.normal(size=8)
     rows, columns = numbers(unit, unknowns), numbers(unit, knowns)
     forward = unit.fmu.getDirectionalDerivative(rows, columns, v.tolist())
-    backward = unit.fmu.getAdjointDerivative(rows, columns, w.tolist())
+    backward = unit.fmu.getAdjointDerivative(rows, columns, w.tolist(), 9)
     assert len(backward) == 9
     assert np.dot(w, forward) == pytest.approx(np.dot(backward, v), rel=1e-12)
     assert abs(np.dot(w, forward)) > 1e-3
