@@ -1,5 +1,6 @@
 """The command line: `skidpad models`, `demo`, `bench`, `compare`, `fit`, `check`, `run`, `replay`,
-`html`, `serve`, `ros2`, `info`, `recover`, `tyre`, `test`, `tune`, `campaign`.
+`html`, `serve`, `ros2`, `info`, `recover`, `tyre`, `test`, `tune`, `campaign`,
+`export`.
 
 Each command imports what it needs inside itself, so that `skidpad --help` answers at once. An error
 raised on purpose ends the program with one line on stderr and exit code 2, never with a traceback.
@@ -18,6 +19,7 @@ from .. import __version__
 from ..errors import SkidpadError
 from . import (
     campaign,
+    export,
     identify,
     models,
     recordings,
@@ -130,3 +132,4 @@ for _command in (
     app.command()(_command)
 app.add_typer(ros2.ros2)
 app.add_typer(campaign.campaign)
+app.add_typer(export.export)

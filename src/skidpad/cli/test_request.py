@@ -49,13 +49,18 @@ def chosen_subjects(
         raise InvalidValue("--spread goes with --variants, as in --variants 200")
     if variants and not spread:
         raise InvalidValue("--variants goes with --spread, as in --spread m=5%")
-    pairs = split_pairs("--set", settings).items()
-    values = {name: _number(name, text) for name, text in pairs}
+    values = parsed_values(settings)
     cars = {name: vehicle_of(name, params or (), values) for name in names}
     if not variants:
         return [Subject(car, name=name) for name, car in cars.items()]
     widths = parsed_spread(spread or ())
     return [spread_out(car, widths, variants, seed=seed, name=name) for name, car in cars.items()]
+
+
+def parsed_values(settings: Sequence[str] | None) -> dict[str, float]:
+    """Parameters by name of `--set NAME=VALUE`."""
+    pairs = split_pairs("--set", settings).items()
+    return {name: _number(name, text) for name, text in pairs}
 
 
 def vehicle_of(

@@ -29,7 +29,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -98,8 +98,9 @@ def emit(program: Program, name: str) -> str:
     magic = literal(MAGIC[program.precision], kind)
     program = with_held_parts(program)
     reads = program.reads_arrays
+    table = (f"{name}_arrays", f"{name}_arrays_count")
     taken = statements(
-        program, kind, name, program.functions, lambda port, field: f"in[{port}][{field}]"
+        program, kind, name, program.functions, lambda port, field: f"in[{port}][{field}]", table
     )
     return "\n".join(
         [
@@ -107,7 +108,7 @@ def emit(program: Program, name: str) -> str:
             "",
             helpers(program.precision, magic),
             *([array_helper(kind), _TABLE.format(T=kind.name, name=name)] if reads else []),
-            *all_functions(program, name),
+            *all_functions(program, name, table),
             f"void {name}(const {kind.name}* const* in, {kind.name}* const* out) {{",
             *taken.lines,
             *(
@@ -126,24 +127,30 @@ def array_helper(kind: Type) -> str:
     return _READ.format(T=kind.name)
 
 
-def all_functions(program: Program, stem: str) -> list[str]:
-    """The functions of a Program, split at what is held, as C functions STEM_0, STEM_1, ..."""
+def all_functions(program: Program, stem: str, table: Sequence[str] = ()) -> list[str]:
+    """The functions of a Program, split at what is held, as C functions STEM_0, STEM_1, ...; for
+    `table` see `statements`."""
     return [
         line
         for k, function in enumerate(program.functions)
-        for line in _function_lines(function, k, stem, program)
+        for line in _function_lines(function, k, stem, program, table)
     ]
 
 
-def _function_lines(function: Program, number: int, stem: str, program: Program) -> list[str]:
+def _function_lines(
+    function: Program, number: int, stem: str, program: Program, table: Sequence[str]
+) -> list[str]:
     """One of them: it reads the array a, and h if it has held values, and writes the array r."""
     kind = TYPES[str(function.precision)]
     arrays, functions = "ah", program.functions
     apart = "" if _in_place(number, program) else " restrict"
     given = [f"const {kind.name}*{apart} {name}" for name in arrays[: len(function.inputs)]]
     arguments = ", ".join([given[0], f"{kind.name}*{apart} r", *given[1:]])
-    taken = statements(function, kind, stem, functions, lambda port, k: f"{arrays[port]}[{k}]")
-    ignored = [f"    (void){name};" for name in arrays[: len(function.inputs)]]
+    taken = statements(
+        function, kind, stem, functions, lambda port, k: f"{arrays[port]}[{k}]", table
+    )
+    read = {i.imm[0] for i in function.code if i.op == "input"}
+    ignored = [f"    (void){arrays[k]};" for k in range(len(given)) if k not in read]
     head = f"SKIDPAD_TARGET static void {stem}_{number}({arguments}) {{"
     if not apart:
         stores = [f"    r[{n}] = {taken.text[k]};" for n, k in enumerate(function.results[0])]
@@ -204,10 +211,18 @@ class Statements(NamedTuple):
 
 
 def statements(
-    program: Program, kind: Type, stem: str, functions: tuple[Program, ...], write: Write
+    program: Program,
+    kind: Type,
+    stem: str,
+    functions: tuple[Program, ...],
+    write: Write,
+    table: Sequence[str] = (),
 ) -> Statements:
-    """One statement per operation; constants are written where they are used. `write` says how a
-    field of an input port is written, and the functions are called STEM_0, STEM_1, ..."""
+    """One statement per operation; constants are written where they are used.
+
+    `write` says how a field of an input port is written; the functions are called STEM_0, STEM_1,
+    ...; and `table` is what the function that reads shared arrays takes before its numbers.
+    """
     text: dict[int, str] = {}
     lines: list[str] = []
     made_in: dict[int, int] = {}
@@ -230,7 +245,7 @@ def statements(
             lines.append(f"    {statement}")
         else:
             if i.op == "read":
-                args = [f"{stem}_arrays", f"{stem}_arrays_count", *args]
+                args = [*table, *args]
             value = write(*i.imm) if i.op == "input" else expression(i, args, kind)
             text[k] = f"v{k}"
             lines.append(f"    const {'int' if i.op in BOOLEAN else kind.name} v{k} = {value};")
