@@ -19,7 +19,7 @@ from .. import __version__
 from ..errors import SkidpadError
 from . import (
     campaign,
-    export,
+    export_fmu,
     identify,
     models,
     recordings,
@@ -132,4 +132,4 @@ for _command in (
     app.command()(_command)
 app.add_typer(ros2.ros2)
 app.add_typer(campaign.campaign)
-app.add_typer(export.export)
+app.add_typer(export_fmu.export)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 export = typer.Typer(
     name="export",
-    help="A vehicle for other tools: C source.",
+    help="A vehicle for other tools: C source, FMUs.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )

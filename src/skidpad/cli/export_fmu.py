@@ -8,65 +8,77 @@ from typing import Annotated
 import typer
 
 from ..errors import InvalidValue
+from .export import (
+    Dt,
+    Integrator,
+    Name,
+    Params,
+    Precision,
+    Settings,
+    Substeps,
+    Vehicle,
+    chosen_export,
+    export,
+)
+
+__all__ = ["export", "fmu"]
 
 
+@export.command()
 def fmu(
-    vehicle: Annotated[
-        str,
-        typer.Argument(
-            metavar="VEHICLE", help="As `skidpad models` lists them, NAME or NAME:PARAMETER_SET."
-        ),
-    ],
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The FMU. [default: NAME.fmu]")
-    ] = None,
+    vehicle: Vehicle,
     fmi: Annotated[int, typer.Option(metavar="3|2", help="Version of FMI.")] = 3,
-    integrator: Annotated[
-        str, typer.Option(help="How steps are made; auto takes rk4 where that is stable.")
-    ] = "auto",
-    dt: Annotated[float, typer.Option(help="Step in s.")] = 0.01,
-    precision: Annotated[str, typer.Option(help="float64 or float32.")] = "float64",
-    params: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="FILE", help="Parameters in YAML or JSON; later files win."),
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="One parameter, as in m=1300."),
+    params: Params = None,
+    settings: Settings = None,
+    integrator: Integrator = "auto",
+    dt: Dt = 0.01,
+    substeps: Substeps = None,
+    precision: Precision = "float64",
+    name: Name = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The FMU; NAME.fmu if not given.", show_default=False),
     ] = None,
     platforms: Annotated[
         str | None,
         typer.Option(
             metavar="LIST",
-            help="Where it runs: some of linux, windows, macos, aarch64-linux, with commas between. "
-            "[default: the first three]",
+            help="Where it runs: linux, windows, macos (all three if not given), aarch64-linux; "
+            "with commas between.",
+            show_default=False,
         ),
     ] = None,
     compiler: Annotated[
         str | None,
-        typer.Option(help="zig, or for this machine alone gcc or clang. [default: zig]"),
+        typer.Option(help="zig, or for this machine alone gcc or clang.", show_default=False),
     ] = None,
     sources_only: Annotated[
         bool, typer.Option("--sources-only", help="Leave the libraries out.")
     ] = False,
-    name: Annotated[
-        str | None, typer.Option(help="What it is called in the file; a name in C.")
+    queue: Annotated[
+        int | None,
+        typer.Option(help="Room for commands that wait, of a vehicle with dead times."),
     ] = None,
 ) -> None:
-    """Write a vehicle as an FMU, for co-simulation and, where it is continuous, model exchange."""
-    from ..export import exported, write_fmu
-    from ..files import target_of
-    from .test_request import chosen_subjects
+    """Write a vehicle as an FMU, for co-simulation and, where it is continuous, model exchange.
 
-    (subject,) = chosen_subjects([vehicle], params, settings)
-    car = exported(subject.vehicle, dt, integrator, name=name, precision=precision)
-    path = Path(f"{car.name}.fmu") if out is None else out
-    if sources_only and (platforms or compiler):
+    A step has the bits of skidpad's Simulator. The libraries are built by Zig, which the extra
+    export brings.
+    """
+    from ..export import write_fmu
+
+    if sources_only and (platforms is not None or compiler is not None):
         raise InvalidValue("--sources-only builds nothing: leave --platforms and --compiler out")
-    target_of(path)
-    chosen = None if platforms is None else [part.strip() for part in platforms.split(",")]
-    write_fmu(
-        car, path, fmi, platforms=chosen, compiler=compiler, sources_only=sources_only
+    chosen = chosen_export(
+        vehicle, params, settings, integrator, dt, substeps=substeps, precision=precision, name=name
     )
-    size = path.stat().st_size / 1024.0
-    typer.echo(f"{path}: FMI {fmi}.0, {car.method.name}, dt = {dt:g} s, {size:.0f} kB")
+    path = write_fmu(
+        chosen,
+        Path(f"{chosen.name}.fmu") if out is None else out,
+        fmi,
+        platforms=None if platforms is None else [one.strip() for one in platforms.split(",")],
+        compiler=compiler,
+        sources_only=sources_only,
+        queue=queue,
+    )
+    typer.echo(path)
