@@ -58,7 +58,9 @@ class Params(NamedTuple):
     """Radius of the wheel."""
     tyre: Tyre = Tyre()
     """Its tyre."""
-    drag: Drag = curve((0.0, 10.0, 30.0), (0.0, 20.0, 200.0), (si.m_s, si.N))
+    drag: Drag = curve(  # pyright: ignore[reportInvalidTypeForm]
+        (0.0, 10.0, 30.0), (0.0, 20.0, 200.0), (si.m_s, si.N)
+    )
     """Resistance by speed."""
 
 
@@ -121,7 +123,7 @@ class Unit:
     def __init__(self, folder: Path, kind: str = "CoSimulation") -> None:
         self.said: list[str] = []
         self.description = fmpy.read_model_description(str(folder))
-        self.version = 3 if self.description.fmiVersion.startswith("3") else 2
+        self.version = 3 if str(self.description.fmiVersion).startswith("3") else 2
         self.reference = {v.name: v.valueReference for v in self.description.modelVariables}
         interface = getattr(self.description, kind[0].lower() + kind[1:])
         types = {(2, "C"): fmi2.FMU2Slave, (2, "M"): fmi2.FMU2Model}
@@ -187,6 +189,24 @@ class Unit:
             args = (rows, [column], [1.0])
             found.append(list(self.fmu.getDirectionalDerivative(*args)))
         return [list(row) for row in zip(*found, strict=True)]
+
+    def save(self) -> Any:
+        return (self.fmu.getFMUState if self.version == 3 else self.fmu.getFMUstate)()
+
+    def restore(self, saved: Any) -> None:
+        (self.fmu.setFMUState if self.version == 3 else self.fmu.setFMUstate)(saved)
+
+    def forget(self, *saved: Any) -> None:
+        for one in saved:
+            (self.fmu.freeFMUState if self.version == 3 else self.fmu.freeFMUstate)(one)
+
+    def written(self, saved: Any) -> bytes:
+        fmu = self.fmu
+        return (fmu.serializeFMUState if self.version == 3 else fmu.serializeFMUstate)(saved)
+
+    def revived(self, text: bytes) -> Any:
+        fmu = self.fmu
+        return (fmu.deserializeFMUState if self.version == 3 else fmu.deSerializeFMUstate)(text)
 
     def close(self) -> None:
         self.fmu.freeInstance()

@@ -9,10 +9,12 @@ from typing import Any
 import fmpy
 import numpy as np
 import pytest
+from fmpy.fmi1 import FMICallException
+from fmpy.fmi2 import fmi2LastSuccessfulTime
 from fmpy.validation import validate_fmu
-from fmu_cart import DT, Unit, cart, cart_fmu, cart_folder
 
 import skidpad as sp
+from fmu_cart import DT, Unit, cart, cart_fmu, cart_folder
 from skidpad.run.linearisation import linearise_continuous
 
 VERSIONS = (2, 3)
@@ -40,7 +42,7 @@ def simulator(**start: float) -> Any:
 def refused(unit: Unit, call: Any, *said: str) -> None:
     """The call fails, says why, and changes nothing."""
     before = unit.states(), unit.read("time", "output.a_x")
-    with pytest.raises(fmpy.fmi1.FMICallException):
+    with pytest.raises(FMICallException):
         call()
     for text in said:
         assert text in unit.said[-1]
@@ -100,7 +102,7 @@ def test_arrays_are_set_as_a_whole_and_number_by_number() -> None:
         unit.start(state__v_x=12.0)
         unit.step(0.0)
     assert three.states() == two.states()
-    with pytest.raises(fmpy.fmi1.FMICallException):
+    with pytest.raises(FMICallException):
         three.write(["params.drag.value"], [0.0, 50.0])
     assert "2 values are given to variables that have 3" in three.said[-1]
     three.close()
@@ -174,7 +176,7 @@ def test_a_step_that_diverges_leaves_the_vehicle_as_it_was(unit: Unit) -> None:
     unit.set(input__F_x=2.9e307)
     refused(unit, lambda: unit.step(DT, 700 * DT), "NaN or infinite in the step from t = 6.")
     if unit.version == 2:
-        status = unit.fmu.getRealStatus(fmpy.fmi2.fmi2LastSuccessfulTime)
+        status = unit.fmu.getRealStatus(fmi2LastSuccessfulTime)
         assert status == DT
     unit.set(input__F_x=0.0)
     unit.step(DT)
@@ -237,43 +239,41 @@ def test_instances_and_fmus_side_by_side() -> None:
 
 
 def test_saved_states_come_back(unit: Unit) -> None:
-    fmu = unit.fmu
-    get, put = (
-        (fmu.getFMUState, fmu.setFMUState)
-        if unit.version == 3
-        else (fmu.getFMUstate, fmu.setFMUstate)
-    )
-    free = fmu.freeFMUState if unit.version == 3 else fmu.freeFMUstate
-    serialise = fmu.serializeFMUState if unit.version == 3 else fmu.serializeFMUstate
-    revive = fmu.deserializeFMUState if unit.version == 3 else fmu.deSerializeFMUstate
     unit.start(input__F_x=15.0)
     unit.step(0.0)
-    saved, here = get(), unit.states()
-    text = serialise(saved)
+    saved, here = unit.save(), unit.states()
     for k in range(1, 5):
         unit.step(k * DT)
     there = unit.states()
-    put(saved)
+    unit.restore(saved)
     assert (unit.states(), unit.read("time")) == (here, [DT])
     for k in range(1, 5):
         unit.step(k * DT)
     assert unit.states() == there
-    again = revive(text)
-    put(again)
-    assert unit.states() == here
-    other = Unit(cart_folder(unit.version))
-    revived = (other.fmu.deserializeFMUState if unit.version == 3 else other.fmu.deSerializeFMUstate)(
-        text
-    )
-    (other.fmu.setFMUState if unit.version == 3 else other.fmu.setFMUstate)(revived)
-    assert other.states() == here
-    with pytest.raises(fmpy.fmi1.FMICallException):
-        revive(b"x" * len(text))
+    unit.forget(saved)
+
+
+def test_saved_states_travel_as_bytes(unit: Unit) -> None:
+    unit.start(input__F_x=15.0)
+    unit.step(0.0)
+    saved, other = unit.save(), Unit(cart_folder(unit.version))
+    text = unit.written(saved)
+    revived = other.revived(text)
+    other.restore(revived)
+    for one in (unit, other):
+        one.step(DT)
+    assert other.states() == unit.states()
+    with pytest.raises(FMICallException):
+        unit.revived(b"x" * len(text))
     assert "not a state that was saved by this FMU" in unit.said[-1]
-    (other.fmu.freeFMUState if unit.version == 3 else other.fmu.freeFMUstate)(revived)
-    free(saved)
-    free(again)
+    exchanging = Unit(cart_folder(unit.version), "ModelExchange")
+    with pytest.raises(FMICallException):
+        exchanging.restore(saved)
+    assert "the state is one of co-simulation" in exchanging.said[-1]
+    unit.forget(saved)
+    other.forget(revived)
     other.close()
+    exchanging.close()
 
 
 def test_model_exchange_has_the_rates_of_the_model(version: int) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fmu_cart import DT, Unit, cart, cart_folder
 
+from fmu_cart import DT, Unit, cart, cart_folder
 from skidpad.run.linearisation import linearise_continuous
 
 STATES = ("state.x", "state.yaw", "state.v_x", "state.spin")

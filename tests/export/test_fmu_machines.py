@@ -1,4 +1,4 @@
-"""FMUs on other machines and under others' eyes: sanitizers, official declarations, Windows, ARM."""
+"""FMUs on other machines and under other eyes: sanitizers, official declarations, Wine, QEMU."""
 
 from __future__ import annotations
 
@@ -14,18 +14,17 @@ from typing import Any
 
 import fmpy
 import pytest
-from fmu_cart import DT, cart, cart_folder, compiler
 
 import skidpad as sp
+from fmu_cart import DT, cart, cart_folder, compiler
 from skidpad.export import exported, toolchain, write_fmu
 from skidpad.export.fmu import described
 from skidpad.export.toolchain import build_program
 
 DRIVER = Path(__file__).with_name("fmu_driver.c")
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror")
-WINE = next((path for path in map(shutil.which, ("wine64", "wine")) if path), None)
-if WINE is None and Path("/usr/lib/wine/wine64").exists():
-    WINE = "/usr/lib/wine/wine64"
+# Debian has it where no path leads.
+WINE = next(filter(None, map(shutil.which, ("wine64", "wine", "/usr/lib/wine/wine64"))), None)
 QEMU = shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")
 needs_zig = pytest.mark.skipif(find_spec("ziglang") is None, reason="Zig is not installed")
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
@@ -38,7 +37,7 @@ class Told:
         description = fmpy.read_model_description(str(folder))
         references = {v.name: v.valueReference for v in description.modelVariables}
         self.states = [name for name in references if name.startswith("state.")]
-        self.token = description.guid
+        self.token = str(description.guid)
         self.input = next(name for name in references if name.startswith("input."))
         output = next(name for name in references if name.startswith("output."))
         numbers = {

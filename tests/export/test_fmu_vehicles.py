@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from fmpy.validation import validate_fmu
-from fmu_cart import DT, Unit, cart, compiler
 
 import skidpad as sp
+from fmu_cart import DT, Unit, cart, compiler
 from skidpad import units as si
 from skidpad.export import exported, toolchain, write_fmu
 from skidpad.ops import Grid1, grid, interpolate

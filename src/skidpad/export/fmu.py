@@ -74,12 +74,11 @@ def write_fmu(
     wanted = () if sources_only else targets_of(platforms, compiler)
     files = described(exported, version, queue=queue)
     files |= _binaries(exported.name, files, wanted, compiler, version)
-    with replacing(target) as temporary:
-        with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, content in files.items():
-                entry = zipfile.ZipInfo(name, _MOMENT)
-                entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
-                archive.writestr(entry, content)
+    with replacing(target) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+        for name, content in files.items():
+            entry = zipfile.ZipInfo(name, _MOMENT)
+            entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            archive.writestr(entry, content)
     return target
 
 

@@ -26,7 +26,9 @@ def dependencies(program: Program) -> tuple[frozenset[Place], ...]:
     return tuple(_of_results(program, functions, lambda port, field: (names[port], field)))
 
 
-def _of_results(program: Program, functions: Sequence[list[_Reached]], named: Any) -> list[_Reached]:
+def _of_results(
+    program: Program, functions: Sequence[list[_Reached]], named: Any
+) -> list[_Reached]:
     """For each field of the first output port the inputs, as `named` calls them."""
     reached: list[Any] = []
     for op, args, imm in program.code:

@@ -24,13 +24,21 @@ _CATEGORIES = {
     "logStatusError": "A call that cannot be answered, with the variable and the value.",
     "logStatusDiscard": "A step that could not be made.",
 }
-_CAPABILITIES = {2: ("canGetAndSetFMUstate", "canSerializeFMUstate", "providesDirectionalDerivative")}
-_CAPABILITIES[3] = (
-    "canGetAndSetFMUState",
-    "canSerializeFMUState",
-    "providesDirectionalDerivatives",
-    "providesAdjointDerivatives",
-)
+_CAPABILITIES: dict[int, tuple[str, ...]] = {
+    2: (
+        "canGetAndSetFMUstate",
+        "canSerializeFMUstate",
+        "providesDirectionalDerivative",
+        "canNotUseMemoryManagementFunctions",
+    ),
+    3: (
+        "canGetAndSetFMUState",
+        "canSerializeFMUState",
+        "providesDirectionalDerivatives",
+        "providesAdjointDerivatives",
+    ),
+}
+"""Attributes of both interfaces that are true, by version."""
 
 
 class Unknown(NamedTuple):
@@ -87,8 +95,6 @@ def build_description(name: str, sources: Sequence[str]) -> bytes:
 
 def _interfaces(root: ET.Element, programs: Programs, version: int, sources: Sequence[str]) -> None:
     can = dict.fromkeys(_CAPABILITIES[version], "true")
-    if version == 2:
-        can["canNotUseMemoryManagementFunctions"] = "true"
     named = {"modelIdentifier": programs.exported.name} | can
     elements: list[ET.Element] = []
     if programs.exchanges:

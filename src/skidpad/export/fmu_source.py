@@ -18,9 +18,10 @@ from .fmu_derivative_source import MEMBERS
 from .fmu_programs import Programs
 from .fmu_variables import Variable, Variables
 
+_SHARED = ("exporting.h", "unit.h", "unit_motion.h", "unit_instances.h", "unit_derivatives.h")
 FIXED = {
-    2: ("fmi2.c", "fmi2.h", "exporting.h", "unit.h", "unit_derivatives.h"),
-    3: ("fmi3.c", "fmi3.h", "exporting.h", "unit.h", "unit_derivatives.h", "unit_adjoints.h"),
+    2: ("fmi2.c", "fmi2.h", *_SHARED),
+    3: ("fmi3.c", "fmi3.h", *_SHARED, "unit_adjoints.h"),
 }
 """Files of `fmi` that are the same in every FMU of a version."""
 HIDDEN = 0xFFFF_FFFF
@@ -29,7 +30,7 @@ HIDDEN = 0xFFFF_FFFF
 
 def fixed_files(version: int) -> dict[str, bytes]:
     """The files that are the same in every FMU of a version, by name."""
-    folder = resources.files(__package__) / "fmi"
+    folder = resources.files(__name__.rpartition(".")[0]) / "fmi"
     return {name: (folder / name).read_bytes() for name in FIXED[version]}
 
 

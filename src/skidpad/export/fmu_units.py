@@ -12,7 +12,11 @@ from typing import NamedTuple
 
 from ..units import Unit
 
-_DISPLAYED = {"rad": ("deg", 180.0 / math.pi), "m/s": ("km/h", 3.6), "rad/s": ("deg/s", 180.0 / math.pi)}
+_DISPLAYED = {
+    "rad": ("deg", 180.0 / math.pi),
+    "m/s": ("km/h", 3.6),
+    "rad/s": ("deg/s", 180.0 / math.pi),
+}
 """What tools may show instead: a name, and how many of it are one of the unit."""
 _AMPERES = {"A": 1, "V": -1, "Ω": -2}
 """Exponents of the ampere in the units that have it."""

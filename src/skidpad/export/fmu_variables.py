@@ -2,9 +2,9 @@
 
 A state is `state.v_x`, an input `input.steer`, a parameter `params.tyre.B`, whatever else is called
 `v_x` or `steer`. The value reference of a leaf is its place in one row: time, states, their rates
-(where the FMU offers model exchange), inputs, disturbances, outputs, parameters. The numbered fields
-of a table are one array, at the reference of its first number; FMI 2.0 has no arrays, and there each
-number is a variable of its own, `params.map.v[1,2]`.
+(where the FMU offers model exchange), inputs, disturbances, outputs, parameters. The numbered
+fields of a table are one array, at the reference of its first number; FMI 2.0 has no arrays, and
+there each number is a variable of its own, `params.map.v[1,2]`.
 """
 
 from __future__ import annotations

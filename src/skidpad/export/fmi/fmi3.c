@@ -4,6 +4,8 @@
 
 #include "exporting.h"
 #include "unit_adjoints.h"
+#include "unit_instances.h"
+#include "unit_motion.h"
 
 #define FMI3(result, name) EXPORTED result NAMED(name)
 
