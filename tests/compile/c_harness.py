@@ -39,15 +39,16 @@ def program_of(rule: Callable[..., int], precision: str, operands: int, *constan
 
 def evaluators(programs: Mapping[str, Program], folder: Path) -> dict[str, Evaluator]:
     """For each Program of one precision a function of arrays; all built in one library."""
-    source = "\n".join(_source(name, program) for name, program in programs.items())
+    source = "\n".join(source_of(name, program) for name, program in programs.items())
     library = compile_shared(source, folder)
     return {
-        name: _evaluator(getattr(library, f"{name}_many"), program)
+        name: evaluator_of(getattr(library, f"{name}_many"), program)
         for name, program in programs.items()
     }
 
 
-def _source(name: str, program: Program) -> str:
+def source_of(name: str, program: Program) -> str:
+    """C of a Program and of a loop over arrays, NAME_many."""
     kind = {"float64": "double", "float32": "float"}[program.precision or ""]
     count = len(program.inputs[0].fields)
     return emit(program, name) + (
@@ -60,7 +61,8 @@ def _source(name: str, program: Program) -> str:
     )
 
 
-def _evaluator(function: Any, program: Program) -> Evaluator:
+def evaluator_of(function: Any, program: Program) -> Evaluator:
+    """A function of arrays that calls such a loop."""
     function.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64]
     function.restype = None
     dtype = np.dtype(program.precision)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compile.c_harness import Evaluator, _evaluator, _source, program_of
+from compile.c_harness import Evaluator, evaluator_of, program_of, source_of
 from skidpad.compile.builder import Builder
 from skidpad.compile.c import compile_shared
 
@@ -38,11 +37,11 @@ def exact(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Evalu
         for op, (count, rule) in rules().items():
             program = program_of(rule, precision, count)  # type: ignore[arg-type]
             programs[precision, op] = program
-            source += _source(f"{op}_{precision}", program)
+            source += source_of(f"{op}_{precision}", program)
     library = compile_shared(source, tmp_path_factory.mktemp("exact"))
     found: dict[str, dict[str, Evaluator]] = {precision: {} for precision in PRECISIONS}
     for (precision, op), program in programs.items():
-        found[precision][op] = _evaluator(getattr(library, f"{op}_{precision}_many"), program)
+        found[precision][op] = evaluator_of(getattr(library, f"{op}_{precision}_many"), program)
     return found
 
 
@@ -121,7 +120,7 @@ def test_fma_is_rounded_once_everywhere(
     cases += list(hard_triples(precision, 3000))
     with np.errstate(over="ignore"):
         given = np.array(cases, precision)
-    expected = np.array([fused(*map(float, row), precision) for row in given], precision)
+    expected = np.array([fused(*row, precision) for row in given.tolist()], precision)
     same(exact[precision]["fma"](*given.T), expected, given)
     # Among them is what a product that is rounded first gets wrong, in both ranges.
     with np.errstate(all="ignore"):
@@ -153,7 +152,9 @@ def many(precision: str) -> np.ndarray:
     halves = (np.arange(-40, 41) / 4).astype(precision)
     squares = (np.arange(1, 3000, dtype=float) ** 2).astype(precision)
     near = np.nextafter(squares, np.array(np.inf, precision))
-    return np.concatenate([anything, moderate, halves, squares, near, np.array(edges(precision), precision)])
+    return np.concatenate(
+        [anything, moderate, halves, squares, near, np.array(edges(precision), precision)]
+    )
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)

@@ -170,7 +170,7 @@ def test_delays_change_between_steps(small: dict[str, Exported], library: ctypes
     """What acts is the newest command that is at least as old as the delay that holds then."""
     car, names = Car(small["late"], library), record.names(small["late"].model.Params)
     inputs = record.names(small["late"].model.Input)
-    channel, delay = small["late"].model.dead_times.copy().popitem()
+    channel, delay = next(iter(small["late"].model.dead_times.items()))
     place, field = names.index(delay), inputs.index(channel)
     given: list[float] = []
     for k in range(160):

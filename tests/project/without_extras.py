@@ -54,6 +54,7 @@ from skidpad.campaigns import RayEngine  # noqa: E402
 from skidpad.campaigns.folder import Folder  # noqa: E402
 from skidpad.cli import main  # noqa: E402
 from skidpad.compat.autoware.lanelet2 import read_lanelets  # noqa: E402
+from skidpad.export import toolchain  # noqa: E402
 from skidpad.recording import Recorder, info, read, recover  # noqa: E402
 from skidpad.ros2.cyclone import CycloneTransport  # noqa: E402
 from skidpad.ros2.transport import Identity  # noqa: E402
@@ -174,6 +175,7 @@ def needing_an_extra(run: sp.Trajectory) -> dict[str, list[Callable[[], Any]]]:
         "zenoh": [lambda: ZenohTransport(Identity("node"))],
         "torch": [fleet.as_torch],
         "onnx": [lambda: sp.networks.Network.of_onnx("driver.onnx")],
+        "export": [lambda: toolchain.build_object("car.c", "car.o", "cortex-m7")],
         "cuda": [
             lambda: sp.Fleet(car, dt=0.02, device="cuda"),
             lambda: sp.raycast.Scene([[1.0, -1.0, 1.0, 1.0]]).on_cuda(),

@@ -36,7 +36,7 @@ from typing import NamedTuple
 from ..errors import InvalidValue, MissingExtra, SkidpadError, UnknownOperation
 from .builder import MAGIC
 from .c_exact import TYPES, Type
-from .c_helpers import helpers
+from .c_helpers import CHOSEN, helpers
 from .functions import skipped_by
 from .held_calls import with_held_parts
 from .operations import BOOL_OPS, Instruction
@@ -78,7 +78,10 @@ void {name}_set_arrays(const void* const* arrays, int64_t count) {{
 
 _INFIX = INFIX | {"and": "&", "or": "|", "xor": "^"}
 _CALLED = frozenset(
-    [*("fma", "abs", "sqrt", "rint", "floor", "copysign"), *("pow2", "mantissa", "exponent", "read")]
+    [
+        *("fma", "abs", "sqrt", "rint", "floor", "copysign"),
+        *("pow2", "mantissa", "exponent", "read"),
+    ]
 )
 """Operations that are functions, OP_T; CUDA has other ones of the same names."""
 BOOLEAN = tuple(BOOL_OPS)
@@ -94,8 +97,9 @@ def emit(program: Program, name: str) -> str:
         )
     if not name.isidentifier() or not name.isascii():
         raise InvalidValue(f"{name!r} is not a name for a C function")
-    kind = TYPES[program.precision]
-    magic = literal(MAGIC[program.precision], kind)
+    precision = program.precision
+    kind = TYPES[precision]
+    magic = literal(MAGIC[precision], kind)
     program = with_held_parts(program)
     reads = program.reads_arrays
     table = (f"{name}_arrays", f"{name}_arrays_count")
@@ -106,7 +110,7 @@ def emit(program: Program, name: str) -> str:
         [
             "#include <stdint.h>",
             "",
-            helpers(program.precision, magic),
+            helpers(precision, magic),
             *([array_helper(kind), _TABLE.format(T=kind.name, name=name)] if reads else []),
             *all_functions(program, name, table),
             f"void {name}(const {kind.name}* const* in, {kind.name}* const* out) {{",
@@ -226,7 +230,8 @@ def statements(
     text: dict[int, str] = {}
     lines: list[str] = []
     made_in: dict[int, int] = {}
-    used = {a for i in program.code for a in i.args} | {r for q in program.results for r in q}
+    used = {a for i in program.code for a in _values_of(i, functions)}
+    used |= {r for result in program.results for r in result}
     for k, i in enumerate(program.code):
         if i.op == "const":
             text[k] = literal(i.imm, kind)
@@ -237,20 +242,27 @@ def statements(
             continue
         if k not in used:
             continue
-        args = [text[a] for a in i.args]
+        values = _values_of(i, functions)
+        args = [text[a] for a in values]
         if i.op == "call":
-            if len(functions[i.imm[0]].inputs) > 1:
-                args[-1] = f"&{_in_memory(program.code[i.args[-1]], text, write)}"
+            args += [f"&{_in_memory(program.code[a], text, write)}" for a in i.args[len(values) :]]
             statement, text[k] = call_statement(k, i, args, kind, stem, functions)
             lines.append(f"    {statement}")
         else:
             if i.op == "read":
                 args = [*table, *args]
-            value = write(*i.imm) if i.op == "input" else expression(i, args, kind)
+            value = write(*i.imm) if i.op == "input" else _called(i, args, kind)
             text[k] = f"v{k}"
-            lines.append(f"    const {'int' if i.op in BOOLEAN else kind.name} v{k} = {value};")
+            type_name = f"truth_{kind.name}" if i.op in BOOLEAN else kind.name
+            lines.append(f"    const {type_name} v{k} = {value};")
         made_in[k] = len(lines) - 1
     return Statements(lines, text, made_in)
+
+
+def _values_of(i: Instruction, functions: tuple[Program, ...]) -> tuple[int, ...]:
+    """The arguments of an instruction whose values it takes, not only the address."""
+    by_address = i.op == "call" and len(functions[i.imm[0]].inputs) > 1
+    return i.args[:-1] if by_address else i.args
 
 
 def _in_memory(i: Instruction, text: dict[int, str], write: Write) -> str:
@@ -263,12 +275,22 @@ def literal(value: float, kind: Type) -> str:
     if math.isnan(value):
         return f"({kind.name})SKIDPAD_NAN"
     if math.isinf(value):
-        return f"({kind.name})SKIDPAD_INFINITY" if value > 0 else f"(-({kind.name})SKIDPAD_INFINITY)"
+        return (
+            f"({kind.name})SKIDPAD_INFINITY" if value > 0 else f"(-({kind.name})SKIDPAD_INFINITY)"
+        )
     return (
         f"({value.hex()}{kind.suffix})"
         if math.copysign(1.0, value) < 0
         else (f"{value.hex()}{kind.suffix}")
     )
+
+
+def _called(i: Instruction, args: list[str], kind: Type) -> str:
+    """The expression of an operation with the functions of `c_helpers`."""
+    if i.op in CHOSEN:
+        bit = [] if i.imm is None else [str(i.imm)]
+        return f"{i.op}_{kind.name}({', '.join([*args, *bit])})"
+    return expression(i, args, kind)
 
 
 def expression(i: Instruction, args: list[str], kind: Type) -> str:

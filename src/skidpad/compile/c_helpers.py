@@ -1,4 +1,4 @@
-"""The functions that emitted C calls: an instruction where the target has it, else an exact function.
+"""The functions that emitted C calls: an instruction where the target has it, else an exact one.
 
 No library is needed. What the processor has as an instruction is written so that no compiler makes
 a call of a library of it, whatever its options; what it has not is in `c_exact`. So the bits are
@@ -116,6 +116,70 @@ _FOUND = """\
 #endif
 """
 
+# Truth values: of gcc masks, whose selects take no branch as those of clang; it would branch for
+# each of them, and keep nothing in registers across. Only the sign of a mask counts.
+_TRUTH = """\
+#undef truth_{T}
+#if SKIDPAD_WHOLE_{T} && defined(__x86_64__) && !defined(__clang__)
+#define truth_{T} {T}
+#define SKIDPAD_COMPARE(name, instruction) \\
+    SKIDPAD_TARGET SKIDPAD_MAYBE_UNUSED static inline {T} name({T} a, {T} b) {{ \\
+        __asm__(instruction " %2, %1, %0" : "=x"(a) : "x"(a), "x"(b)); \\
+        return a; \\
+    }}
+SKIDPAD_COMPARE(lt_{T}, "vcmplts{x86}")
+SKIDPAD_COMPARE(le_{T}, "vcmples{x86}")
+SKIDPAD_COMPARE(eq_{T}, "vcmpeqs{x86}")
+SKIDPAD_COMPARE(ne_{T}, "vcmpneqs{x86}")
+SKIDPAD_COMPARE(and_{T}, "vandp{x86}")
+SKIDPAD_COMPARE(or_{T}, "vorp{x86}")
+SKIDPAD_COMPARE(xor_{T}, "vxorp{x86}")
+SKIDPAD_TARGET SKIDPAD_MAYBE_UNUSED static inline {T} not_{T}({T} q) {{
+    return xor_{T}(q, -({T})0);
+}}
+SKIDPAD_TARGET SKIDPAD_MAYBE_UNUSED static inline {T} select_{T}({T} q, {T} a, {T} b) {{
+    __asm__("vblendvp{x86} %1, %2, %3, %0" : "=x"(a) : "x"(q), "x"(a), "x"(b));
+    return a;
+}}
+SKIDPAD_TARGET SKIDPAD_MAYBE_UNUSED static inline {T} testbit_{T}({T} x, int bit) {{
+    const {U} sign = ({U})1 << {top};
+    return from_bits_{T}((bits_{T}(x) << ({top} - bit)) & sign);
+}}
+#else
+#define truth_{T} int
+#define SKIDPAD_COMPARE(name, sign) \\
+    SKIDPAD_TARGET SKIDPAD_MAYBE_UNUSED static inline int name({T} a, {T} b) {{ \\
+        return a sign b; \\
+    }}
+#define SKIDPAD_COMBINE(name, sign) \\
+    SKIDPAD_TARGET SKIDPAD_MAYBE_UNUSED static inline int name(int p, int q) {{ \\
+        return p sign q; \\
+    }}
+SKIDPAD_COMPARE(lt_{T}, <)
+SKIDPAD_COMPARE(le_{T}, <=)
+SKIDPAD_COMPARE(eq_{T}, ==)
+SKIDPAD_COMPARE(ne_{T}, !=)
+SKIDPAD_COMBINE(and_{T}, &)
+SKIDPAD_COMBINE(or_{T}, |)
+SKIDPAD_COMBINE(xor_{T}, ^)
+#undef SKIDPAD_COMBINE
+SKIDPAD_TARGET SKIDPAD_MAYBE_UNUSED static inline int not_{T}(int q) {{ return !q; }}
+SKIDPAD_TARGET SKIDPAD_MAYBE_UNUSED static inline {T} select_{T}(int q, {T} a, {T} b) {{
+    return q ? a : b;
+}}
+SKIDPAD_TARGET SKIDPAD_MAYBE_UNUSED static inline int testbit_{T}({T} x, int bit) {{
+    return (int)((bits_{T}(x) >> bit) & 1u);
+}}
+#endif
+#undef SKIDPAD_COMPARE
+"""
+
+CHOSEN = (
+    *("fma", "sqrt", "rint", "floor", "lt", "le", "eq", "ne", "and", "or", "xor", "not"),
+    *("select", "testbit"),
+)
+"""Operations whose functions, OP_T, `chosen_functions` defines."""
+
 _V3 = """\
 #ifndef SKIDPAD_V3
 #define SKIDPAD_V3 0
@@ -129,10 +193,10 @@ _ONCE = """\
 
 
 def chosen_functions(precision: str) -> str:
-    """`fma_T`, `sqrt_T`, `rint_T` and `floor_T`: an instruction where the target has it, else the
-    exact function. They can stand in a file twice, for two targets, if macros rename them."""
+    """The functions of `CHOSEN`: an instruction where the target has it, else an exact one; and
+    the type `truth_T`. They can stand in a file twice, for two targets, if macros rename them."""
     words = c_words(TYPES[precision])
-    return _V3 + _FOUND.format(**words) + _INSTRUCTIONS.format(**words)
+    return "".join([_V3, *(part.format(**words) for part in (_FOUND, _INSTRUCTIONS, _TRUTH))])
 
 
 def helpers(precision: str, magic: str) -> str:

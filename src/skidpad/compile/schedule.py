@@ -19,7 +19,7 @@ from .program import Instruction, Program
 _LATENCY = {"div": 14, "sqrt": 20, "fma": 4, "mul": 3, "add": 3, "sub": 3, "lt": 3} | {"read": 20}
 _DEFAULT_LATENCY = 2
 """Cycles until a result can be used, about as on current x86 cores (Fog's instruction tables)."""
-_LARGEST = 10_000
+LARGEST = 10_000
 """Instructions of the largest function that is woven. A larger one is an elimination: woven, its
 values live so long that it runs no faster in lanes and takes LLVM twice as long to compile."""
 
@@ -27,7 +27,7 @@ values live so long that it runs no faster in lanes and takes LLVM twice as long
 def scheduled(program: Program) -> Program:
     """The same Program in an order that keeps the processor busy."""
     functions = tuple(
-        function if len(function.code) > _LARGEST else _scheduled(function, program.functions)
+        function if len(function.code) > LARGEST else _scheduled(function, program.functions)
         for function in program.functions
     )
     return replace(_scheduled(program, program.functions), functions=functions)

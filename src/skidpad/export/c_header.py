@@ -43,8 +43,9 @@ typedef struct {{
 _FUNCTIONS = """\
 /* The vehicle as it was exported, at rest, at time 0; whatever was in *car. */
 void {name}_init({name}* car);
-{settle}/* Start again at a state and a time in s. The state is taken as it is{made}; commands that wait are
-   {forgotten}. Parameters and disturbance stay. {name}_BAD_INPUT if something is not finite. */
+{settle}/* Start again at a state and a time in s. The state is taken as it is{made};
+   commands that wait are {forgotten}. Parameters and disturbance stay.
+   Returns {name}_BAD_INPUT if something is not finite. */
 int {name}_reset({name}* car, const {name}_state* start, double time);
 /* One step of {name}_DT; returns a code. */
 int {name}_step({name}* car{command});
@@ -72,8 +73,11 @@ def header(naming: Naming, queues: Queues) -> str:
             "#endif",
             "",
             f"#define {name}_DT {exported.dt!r}  /* [s] of a step */",
-            f"#define {name}_SUBSTEPS {exported.substeps}  /* steps of the integrator within one */",
-            *([f"#define {name}_QUEUE {queues.capacity}  /* commands with room to wait */"] * bool(queues)),
+            f"#define {name}_SUBSTEPS {exported.substeps}  /* of the integrator within one step */",
+            *(
+                [f"#define {name}_QUEUE {queues.capacity}  /* commands with room to wait */"]
+                * bool(queues)
+            ),
             "",
             *(f"#define {name}_{code} {n}  /* {what} */" for code, (n, what) in CODES.items()),
             "",
@@ -100,12 +104,12 @@ def header(naming: Naming, queues: Queues) -> str:
 
 def _opening(naming: Naming) -> str:
     exported = naming.exported
+    method = exported.method.name if exported.model.continuous else "its update"
     text = (
         f"{exported.vehicle.name}: {exported.model.summary or 'a vehicle'}. One step takes "
-        f"{exported.dt:g} s by {exported.method.name if exported.model.continuous else 'its update'}"
-        f"; numbers are {naming.kind.name}. SI units, ISO 8855 axes: x forward, y to the left, "
-        "angles positive to the left. Written by skidpad; needs no library, allocates nothing, and "
-        "has the bits of skidpad's Simulator."
+        f"{exported.dt:g} s by {method}; numbers are {naming.kind.name}. SI units, ISO 8855 "
+        "axes: x forward, y to the left, angles positive to the left. Written by skidpad; needs no "
+        "library, allocates nothing, and has the bits of skidpad's Simulator."
     )
     return comment(text)
 
@@ -170,9 +174,13 @@ def signatures(naming: Naming) -> dict[str, str]:
     declared: dict[str, str] = {}
     if exported.settle is not None:
         params = naming.arguments(("params", "params"))
-        declared["settle"] = f"void {name}_settle({name}_state* start{', ' + params if params else ''})"
+        declared["settle"] = (
+            f"void {name}_settle({name}_state* start{', ' + params if params else ''})"
+        )
     if naming.has("outputs"):
-        declared["outputs_of"] = f"void {name}_outputs_of(const {name}* car, {name}_outputs* outputs)"
+        declared["outputs_of"] = (
+            f"void {name}_outputs_of(const {name}* car, {name}_outputs* outputs)"
+        )
     if exported.derivative is not None:
         given = naming.arguments(
             *(("state", "state"), ("input", "input")),

@@ -55,8 +55,8 @@ def example_main(naming: Naming) -> str:
     outputs = fields["outputs"]
     observe = f"    {name}_outputs y;\n    {name}_outputs_of(car, &y);\n"
     text = (
-        f"Drives {naming.exported.vehicle.name} for {_STEPS} steps and prints a table in CSV. Build "
-        f"it with, as one example, gcc -O2 {name}_main.c {name}.c -o {name}_main"
+        f"Drives {naming.exported.vehicle.name} for {_STEPS} steps and prints a table in CSV. "
+        f"Build it with, as one example, gcc -O2 {name}_main.c {name}.c -o {name}_main"
     )
     titles = ["t", *fields["state"], *(f"y_{field}" for field in outputs)]
     return _MAIN.format(

@@ -18,13 +18,16 @@ from .exported import Exported
 
 # Of C and of C++, which reads the header, too.
 _RESERVED = frozenset(
-    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept "
-    "const constexpr continue decltype default delete do double dynamic_cast else enum explicit "
-    "export extern false float for friend goto if inline int long mutable namespace new noexcept not "
-    "not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires "
-    "restrict return short signed sizeof static static_assert static_cast struct switch template "
-    "this thread_local throw true try typedef typeid typename typeof union unsigned using virtual "
-    "void volatile wchar_t while xor xor_eq linux unix".split()
+    """
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl
+    concept const constexpr continue decltype default delete do double dynamic_cast else
+    enum explicit export extern false float for friend goto if inline int long mutable
+    namespace new noexcept not not_eq nullptr operator or or_eq private protected public
+    register reinterpret_cast requires restrict return short signed sizeof static
+    static_assert static_cast struct switch template this thread_local throw true try
+    typedef typeid typename typeof union unsigned using virtual void volatile wchar_t while
+    xor xor_eq linux unix
+    """.split()  # noqa: SIM905
 )
 
 RECORDS = {

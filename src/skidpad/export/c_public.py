@@ -140,7 +140,9 @@ def _refusals(naming: Naming) -> list[str]:
         value, allowed = f"command->{member}", leaf.allowed
         tests: list[str] = []
         if math.isfinite(allowed.low):
-            tests.append(f"{value} {'>' if allowed.open_low else '>='} {naming.number(allowed.low)}")
+            tests.append(
+                f"{value} {'>' if allowed.open_low else '>='} {naming.number(allowed.low)}"
+            )
         if math.isfinite(allowed.high):
             tests.append(f"{value} <= {naming.number(allowed.high)}")
         if allowed.whole:

@@ -13,8 +13,9 @@ import numpy as np
 from .. import record
 from ..compile.builder import MAGIC
 from ..compile.c import Statements, literal
-from ..compile.c_helpers import chosen_functions, exact_functions
+from ..compile.c_helpers import CHOSEN, chosen_functions, exact_functions
 from ..compile.program import Program
+from ..compile.schedule import LARGEST
 from ..run.start import consistent
 from ..shared_arrays import LONGEST_FLOAT32
 from .c_header import comment
@@ -58,7 +59,7 @@ _TWICE = """\
 """
 
 _READ = """\
-/* Element `index` of the array with a number: the nearest one there is, NaN if there is no array. */
+/* Element `index` of the array with a number: the nearest one there is, NaN without an array. */
 SKIDPAD_TARGET SKIDPAD_MAYBE_UNUSED static {T} read_{T}({T} number, {T} index) {{
     const {T}* array;
     {T} last, at = index > 0 ? index : 0;
@@ -76,7 +77,7 @@ def source(naming: Naming, queues: Queues) -> str:
     """The text of NAME.c."""
     name, precision = naming.name, naming.exported.precision
     programs = _programs(naming)
-    renamed = [f"{op}_{naming.kind.name}" for op in ("fma", "sqrt", "rint", "floor")]
+    renamed = [f"{op}_{naming.kind.name}" for op in CHOSEN]
     renamed += [f"read_{naming.kind.name}"] * bool(naming.arrays)
     renamed += [n for stem, program in programs.items() for n in function_names(program, stem)]
     twice = _TWICE.format(
@@ -89,11 +90,15 @@ def source(naming: Naming, queues: Queues) -> str:
             comment(f"{naming.exported.vehicle.name}; see {name}.h. Written by skidpad."),
             f'#include "{name}.h"',
             "",
+            *(["#define SKIDPAD_LARGE", ""] if _is_large(programs) else []),
             exact_functions(precision, literal(MAGIC[precision], naming.kind)),
             *_arrays(naming),
             twice,
             chosen_functions(precision),
-            *([_READ.format(T=naming.kind.name, name=name, count=len(naming.arrays))] * bool(naming.arrays)),
+            *(
+                [_READ.format(T=naming.kind.name, name=name, count=len(naming.arrays))]
+                * bool(naming.arrays)
+            ),
             *_program_lines(naming, programs),
             f"#ifndef {name}_INSIDE",
             "",
@@ -112,6 +117,12 @@ def _programs(naming: Naming) -> dict[str, Program]:
     found = {"substep": exported.step, "settling": exported.settle, "rates": exported.derivative}
     found["observed"] = exported.outputs if naming.has("outputs") else None
     return {f"{name}_{key}": program for key, program in found.items() if program is not None}
+
+
+def _is_large(programs: dict[str, Program]) -> bool:
+    """Whether there is a function for which some of what compilers could do takes too long."""
+    pieces = (piece for program in programs.values() for piece in (program, *program.functions))
+    return max(len(piece.code) for piece in pieces) > LARGEST
 
 
 def _program_lines(naming: Naming, programs: dict[str, Program]) -> list[str]:

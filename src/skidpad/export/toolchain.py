@@ -19,7 +19,15 @@ from ..checks import one_of
 from ..errors import InvalidValue, MissingExtra, SkidpadError
 from ..extras import require
 
-__all__ = ["COMPILERS", "TARGETS", "Target", "build_library", "build_object", "build_program"]
+__all__ = [
+    "COMPILERS",
+    "TARGETS",
+    "Target",
+    "build_library",
+    "build_object",
+    "build_program",
+    "has_zig",
+]
 
 COMPILERS = ("zig", "gcc", "clang")
 """Compilers that can be asked for."""
@@ -153,16 +161,23 @@ def _zig_target(target: str | None) -> list[str]:
     return ["-target", chosen.triple, *baseline, *chosen.flags]
 
 
-def _found() -> str:
-    """The compiler for this platform that is there."""
+def has_zig() -> bool:
+    """Whether Zig's compiler is installed."""
     try:
         require("ziglang", purpose="building C")
     except MissingExtra:
-        for name in COMPILERS[1:]:
-            if shutil.which(name) is not None:
-                return name
-        raise MissingExtra(f"no C compiler found; {_remedy()}") from None
-    return "zig"
+        return False
+    return True
+
+
+def _found() -> str:
+    """The compiler for this platform that is there."""
+    if has_zig():
+        return "zig"
+    for name in COMPILERS[1:]:
+        if shutil.which(name) is not None:
+            return name
+    raise MissingExtra(f"no C compiler found; {_remedy()}")
 
 
 def _remedy() -> str:
