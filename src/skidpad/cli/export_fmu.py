@@ -21,8 +21,6 @@ from .export import (
     export,
 )
 
-__all__ = ["export", "fmu"]
-
 
 @export.command()
 def fmu(
