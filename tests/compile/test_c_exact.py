@@ -120,7 +120,7 @@ def test_fma_is_rounded_once_everywhere(
     cases += list(hard_triples(precision, 3000))
     with np.errstate(over="ignore"):
         given = np.array(cases, precision)
-    expected = np.array([fused(*row, precision) for row in given.tolist()], precision)
+    expected = np.array([fused(a, b, c, precision) for a, b, c in given.tolist()], precision)
     same(exact[precision]["fma"](*given.T), expected, given)
     # Among them is what a product that is rounded first gets wrong, in both ranges.
     with np.errstate(all="ignore"):
