@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -219,3 +220,23 @@ def test_arm_under_qemu(tmp_path: Path) -> None:
     driver = cross_built(tmp_path, "aarch64-linux-musl", sources, flags)
     assert QEMU is not None
     assert run([QEMU, driver, told.token]) == simulated(car, told)
+
+
+@needs_zig
+@pytest.mark.slow
+@pytest.mark.parametrize("version", [2, 3])
+def test_libraries_for_all_platforms(version: int, tmp_path: Path) -> None:
+    """The same vehicle gives the same file, and nothing in it tells where it was built."""
+    car = exported(sp.vehicles.double_integrator(), DT)
+    paths = [write_fmu(car, tmp_path / name, version) for name in ("one.fmu", "two.fmu")]
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    with zipfile.ZipFile(paths[0]) as archive:
+        built = {n: archive.read(n) for n in archive.namelist() if n.startswith("binaries/")}
+    folders = {3: ["aarch64-darwin", "x86_64-darwin", "x86_64-linux", "x86_64-windows"]}
+    folders[2] = ["darwin64", "linux64", "win64"]
+    assert sorted(name.split("/")[1] for name in built) == folders[version]
+    begins = {".so": b"\x7fELF", ".dll": b"MZ"}
+    begins[".dylib"] = b"\xca\xfe\xba\xbe" if version == 2 else b"\xcf\xfa\xed\xfe"
+    for name, library in built.items():
+        assert library.startswith(begins[Path(name).suffix])
+        assert tempfile.gettempdir().encode() not in library

@@ -48,7 +48,13 @@ def replay(*arguments: str) -> Callable[[Path], None]:
     return write
 
 
+def drive(*arguments: str) -> Callable[[Path], None]:
+    """What writes a page that drives; arguments of `skidpad html --drive`."""
+    return lambda page: command("html", "--drive", *arguments, str(page))
+
+
 PAGES = {
+    "drive": LivePage("A car to drive", drive("formula_student", "--track", "1")),
     "lap": LivePage("Replay of two laps on a cone track", replay("lap")),
     "warehouse": LivePage("Replay of robots in a warehouse", replay("warehouse")),
 }

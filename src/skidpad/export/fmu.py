@@ -147,17 +147,16 @@ def _binaries(
             if path.startswith("sources/"):
                 (folder / Path(path).name).write_bytes(content)
         for target in targets:
-            suffix = TARGETS[target].suffix
-            library = build_library(
-                [folder / f"fmi{version}.c"],
-                folder / f"{target}{suffix}",
-                target,
-                compiler,
-                # Nothing but the functions of FMI is seen from outside.
-                flags=["-fvisibility=hidden"],
-            )
-            path = f"binaries/{folder_of(target, version)}/{name}{suffix}"
-            built.setdefault(path, []).append(library.read_bytes())
+            file = f"{name}{TARGETS[target].suffix}"
+            out = folder / target / file
+            out.parent.mkdir()
+            # Nothing but the functions of FMI is seen from outside, and no path of this machine.
+            flags = ["-fvisibility=hidden", "-s"]
+            if target.endswith("macos"):
+                flags.append(f"-Wl,-install_name,@rpath/{file}")
+            build_library([folder / f"fmi{version}.c"], out, target, compiler, flags=flags)
+            path = f"binaries/{folder_of(target, version)}/{file}"
+            built.setdefault(path, []).append(out.read_bytes())
     return {
         path: parts[0] if len(parts) == 1 else fat_binary(parts) for path, parts in built.items()
     }
