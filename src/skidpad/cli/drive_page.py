@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from ..errors import InvalidValue
+from .targets import refuse, vehicle_names
 
 if TYPE_CHECKING:
     from ..viewer.drive_page import Place
 
 PLAYGROUND = "playground"
 """The world that `skidpad serve` shows by itself."""
-NOT_GIVEN: tuple[Any, ...] = (None, False, (), {})
 
 Params = Annotated[
     list[Path] | None,
@@ -57,7 +57,7 @@ class DriveRequest(NamedTuple):
     def must_be_empty(self) -> None:
         """Raise where an option is given that a recording cannot take."""
         given = {"params": self.params, "set": self.settings, **self.how, "track": self.track}
-        _refuse({**given, "vehicle": self.vehicle, **self.reading}, "--drive")
+        refuse({**given, "vehicle": self.vehicle, **self.reading}, "--drive")
 
 
 def write_page(request: DriveRequest, out: Path) -> None:
@@ -65,7 +65,7 @@ def write_page(request: DriveRequest, out: Path) -> None:
     from ..viewer.drive_page import write_drive_page
 
     name = request.target.partition(":")[0]
-    place = _vehicle_place(request) if name in _vehicles() else _world_place(request)
+    place = _vehicle_place(request) if name in vehicle_names() else _world_place(request)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         write_drive_page(place, out, **request.how)
@@ -79,7 +79,7 @@ def _vehicle_place(request: DriveRequest) -> Place:
     from ..viewer.drive_page import plane_place, track_of, track_place
     from .test_request import set_values, vehicle_of
 
-    _refuse({"vehicle": request.vehicle, **request.reading}, "a world file")
+    refuse({"vehicle": request.vehicle, **request.reading}, "a world file")
     car = vehicle_of(request.target, request.params, set_values(request.settings))
     if request.track is None:
         return plane_place(car)
@@ -92,14 +92,14 @@ def _world_place(request: DriveRequest) -> Place:
     from ..world.xml import WorldWarning, load
     from .test_request import parameter_changes, set_values
 
-    _refuse({"track": request.track}, "a vehicle; a world has its own ground")
+    refuse({"track": request.track}, "a vehicle; a world has its own ground")
     options: dict[str, Any] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WorldWarning)
         if request.target == PLAYGROUND:
             from ..viewer.live.playground import playground
 
-            _refuse(request.reading, "a world file")
+            refuse(request.reading, "a world file")
             play = playground()
             scene, options = play.scene, {"lines": play.lines, "title": play.title}
         else:
@@ -113,20 +113,6 @@ def _world_place(request: DriveRequest) -> Place:
     return replace(place, vehicle=place.vehicle.with_params(changes)) if changes else place
 
 
-def _refuse(options: Mapping[str, Any], owner: str) -> None:
-    name = next((name for name, value in options.items() if value not in NOT_GIVEN), None)
-    if name is not None:
-        option = {"variables": "var"}.get(name, name).replace("_", "-")
-        raise InvalidValue(f"--{option} goes with {owner}")
-
-
-def _vehicles() -> list[str]:
-    from .. import vehicles
-    from ..vehicles.autoware import NAMES
-
-    return [*vehicles.names(), *NAMES]
-
-
 def _unknown(target: str) -> InvalidValue:
     """The error for what is neither a vehicle nor a file."""
     from ..record import unknown_name
@@ -137,5 +123,5 @@ def _unknown(target: str) -> InvalidValue:
             f"there is no file {target}; skidpad html --drive takes world files (.xml), vehicles "
             f"and {PLAYGROUND}"
         )
-    known = [*_vehicles(), PLAYGROUND]
+    known = [*vehicle_names(), PLAYGROUND]
     return InvalidValue(unknown_name("skidpad html --drive", target, known, "vehicle"))

@@ -15,12 +15,11 @@ from rich.text import Text
 
 from .. import demo
 from ..errors import InvalidValue
+from .targets import refuse, vehicle_names
 
 if TYPE_CHECKING:
     from ..runs import Show
     from ..world.world import World
-
-NOT_GIVEN: tuple[Any, ...] = (None, False, {})
 
 
 _OTHERS = {
@@ -47,14 +46,14 @@ def show_of(request: Request) -> tuple[str, Show]:
     """The show that was asked for, and a name for its files."""
     target = request.target
     if target in demo.DEMOS:
-        _refuse(request.of_vehicle, "a vehicle")
-        _refuse(request.of_world, "a world file")
+        refuse(request.of_vehicle, "a vehicle")
+        refuse(request.of_world, "a world file")
         return target, demo.DEMOS[target].show(request.seed)
-    if target in _vehicles():
+    if target in vehicle_names():
         from .. import vehicles
         from ..demo import vehicle_run
 
-        _refuse(request.of_world, "a world file")
+        refuse(request.of_world, "a world file")
         with warnings.catch_warnings():
             # Parameters that are assumed are those that were asked for here: the defaults.
             warnings.simplefilter("ignore")
@@ -66,7 +65,7 @@ def show_of(request: Request) -> tuple[str, Show]:
     other = _OTHERS.get(file.suffix)
     if other is not None:
         raise InvalidValue(f"{target} is {other.format(target)}")
-    _refuse(request.of_vehicle, "a vehicle")
+    refuse(request.of_vehicle, "a vehicle")
     return file.name.split(".")[0], _world(file, request)
 
 
@@ -102,20 +101,6 @@ def _idle(world: World) -> list[str]:
     ]
 
 
-def _refuse(options: Mapping[str, Any], owner: str) -> None:
-    name = next((name for name, value in options.items() if value not in NOT_GIVEN), None)
-    if name is not None:
-        option = {"variables": "var"}.get(name, name).replace("_", "-")
-        raise InvalidValue(f"--{option} goes with {owner}")
-
-
-def _vehicles() -> list[str]:
-    from .. import vehicles
-    from ..vehicles.autoware import NAMES
-
-    return [*vehicles.names(), *NAMES]
-
-
 def _unknown(target: str) -> str:
     path = Path(target)
     if path.is_dir():
@@ -125,7 +110,7 @@ def _unknown(target: str) -> str:
         folder = path.parent
         missing = f"nor the folder {folder}" if not folder.is_dir() else ""
         return f"there is no file {target}{missing and f', {missing}'}; {takes}"
-    close = difflib.get_close_matches(target, [*demo.DEMOS, *_vehicles()], n=1)
+    close = difflib.get_close_matches(target, [*demo.DEMOS, *vehicle_names()], n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     return (
         f"there is no demo, vehicle or world file {target!r}; {hint}"
