@@ -14,13 +14,14 @@ TINY = replace(budget.QUICK, repeats=1)
 
 
 def test_entries_have_their_names_peers_and_the_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export, "STEPS", 2000)
-    monkeypatch.setattr(export, "CARS", {"four_wheel": "rk4"})
+    monkeypatch.setattr(export, "STEPS", 20_000)
+    monkeypatch.setattr(export, "CARS", {"kinematic_bicycle": "rk4"})
+    monkeypatch.setattr(export_work, "CARS", {"kinematic_bicycle": "rk4"})
     monkeypatch.setattr(export_work, "compilers", lambda: ["gcc"])
     found = {entry.name: entry for entry in export.entries(TINY)}
     kinds = ["c.gcc", "fmu.kernel", "fmu.step", "wasm.fused"]
     kinds += [] if browser.why_not() else ["wasm.exact"]
-    assert set(found) == {f"export.{kind}.four_wheel" for kind in kinds}
+    assert set(found) == {f"export.{kind}.kinematic_bicycle" for kind in kinds}
     for entry in found.values():
         json.dumps(entry.as_json(), allow_nan=False)
         assert entry.unit == TIME

@@ -10,6 +10,9 @@ from live.worlds import arena, run
 from skidpad.controllers.driving import Axes
 from skidpad.viewer.live.arena import Arena
 
+# `controllers/test_driving.py` shows the same of the vehicles alone, in less time.
+pytestmark = pytest.mark.slow
+
 OWN = (
     *("formula_student", "four_wheel", "kinematic_bicycle", "ackermann_truck"),
     *("commonroad_dynamic_bicycle", "IDEAL_STEER_VEL", "IDEAL_STEER_ACC", "DELAY_STEER_VEL"),

@@ -46,8 +46,8 @@ def modules_of(programs: Mapping[str, Program], arrays: Sequence[Array] = ()) ->
 
     A function reads its input ports from the module's memory and writes its output ports, all
     inputs before the first output. Ports of one name are the same memory, of all Programs and of
-    inputs and outputs alike. `arrays` are the shared arrays that the Programs read; in the modules
-    they have the numbers 1, 2, ... in this order.
+    inputs and outputs alike. `arrays` are the shared arrays that the Programs read, (n,) each; in
+    the modules they have the numbers 1, 2, ... in this order.
     """
     if not programs:
         raise InvalidValue("programs = {}: a module needs at least one Program")
