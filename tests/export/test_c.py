@@ -246,9 +246,19 @@ def test_the_command_writes_a_program_that_drives(
     subprocess.run(["g++", "-fsyntax-only", "-x", "c++", "-Wall", "-Werror", paths[0]], check=True)
 
 
+@pytest.mark.filterwarnings("always:wheel_base is not given")
+def test_what_is_assumed_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["export", "c", "IDEAL_STEER_VEL", "--set", "vel_lim=20", "--out", str(tmp_path)])
+    assert end.value.code == 0
+    assert "wheel_base is not given" in capsys.readouterr().err.replace("\n", " ")
+
+
 def test_the_command_says_what_is_wrong(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for arguments, text in {
         ("kinematic_bicycle", "--name", "2fast"): "no name in C",
+        ("kinematic_bicycle", "--name", "int"): "means something else in C",
+        ("kinematic_bicycle", "--name", "size_t"): "means something else in C",
         ("kinematic_bicycle", "--integrator", "scipy:RK45"): "cannot be exported",
         ("no_such_car",): "skidpad has no vehicle",
     }.items():

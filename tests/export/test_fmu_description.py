@@ -197,3 +197,14 @@ def test_a_fat_binary_has_its_parts_at_pages() -> None:
     assert int.from_bytes(whole[8 + 20 : 8 + 24], "big") == 0x0100000C
     with pytest.raises(sp.InvalidValue, match="no library"):
         fat_binary([b"MZ" + bytes(30)])
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.filterwarnings("ignore:.*is not given")
+def test_a_gear_is_a_whole_number_within_a_range(version: int) -> None:
+    vehicle = sp.vehicles.named("IDEAL_STEER_ACC_GEARED")
+    gear = next(leaf for leaf in sp.record.fields(vehicle.Input) if leaf.name == "gear")
+    files = described(exported(vehicle, DT), version)
+    ranges = "".join(text.decode() for name, text in files.items() if name.endswith((".c", ".h")))
+    assert gear.allowed is not None
+    assert f"{float(gear.allowed.low).hex()}, {float(gear.allowed.high).hex()}, 0, 1," in ranges

@@ -166,3 +166,8 @@ def test_parameters_may_be_a_mapping_or_those_of_another() -> None:
     assert (other.params.m, type(other.params.tyres.tyre)) == (1100.0, LinearTyre)
     assert two_track(other.params) == other
     assert np.isfinite(record.flatten(car.derivative(car.State(), car.Input()))).all()
+
+
+def test_a_mass_that_presses_the_tyres_flat_is_refused() -> None:
+    with pytest.raises(sp.InvalidValue, match="m = 100000 kg presses the tyres flat"):
+        two_track(m=1e5)

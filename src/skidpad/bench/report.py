@@ -18,7 +18,7 @@ LEGEND = (
     "Steps or evaluations per second (/s), seconds (s) or times real time (rt). × says how many "
     "times as fast skidpad is as the line's peer. Noise is how far runs differ. Error is the "
     "largest difference of the end states from a solution with tolerance 1e-12, or of forces from "
-    "extended precision, relative to each field's scale."
+    "extended precision, relative to each field's scale; of exports, from the simulator itself."
 )
 
 

@@ -80,7 +80,7 @@ def _vehicle_place(request: DriveRequest) -> Place:
     from .test_request import set_values, vehicle_of
 
     refuse({"vehicle": request.vehicle, **request.reading}, "a world file")
-    car = vehicle_of(request.target, request.params, set_values(request.settings))
+    car = vehicle_of(request.target, request.params, set_values(request.settings), telling=True)
     if request.track is None:
         return plane_place(car)
     return track_place(car, track_of(request.track, car))

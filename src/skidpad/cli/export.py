@@ -90,6 +90,6 @@ def chosen_export(
     from .notes import warnings_as_notes
     from .test_request import set_values, vehicle_of
 
-    car = vehicle_of(vehicle, params or (), set_values(settings))
     with warnings_as_notes():
+        car = vehicle_of(vehicle, params or (), set_values(settings), telling=True)
         return exported(car, dt, integrator, name=name, precision=precision, substeps=substeps)

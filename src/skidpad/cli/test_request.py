@@ -64,14 +64,19 @@ def set_values(settings: Sequence[str] | None) -> dict[str, float]:
 
 
 def vehicle_of(
-    name: str, files: Sequence[Path] = (), values: Mapping[str, float] | None = None
+    name: str,
+    files: Sequence[Path] = (),
+    values: Mapping[str, float] | None = None,
+    *,
+    telling: bool = False,
 ) -> Vehicle:
     """A vehicle by its name, or name and parameter set, with some parameters replaced: by those of
-    files, later ones winning, and by single ones."""
+    files, later ones winning, and by single ones. `telling` warns of those that are assumed."""
     model, colon, chosen_set = name.partition(":")
     with warnings.catch_warnings():
         # Parameters that are assumed are those that were asked for here: the defaults.
-        warnings.simplefilter("ignore")
+        if not telling:
+            warnings.simplefilter("ignore")
         if model in NAMES:
             if colon:
                 raise InvalidValue(f"{name}: {model} has no parameter sets; use --params")

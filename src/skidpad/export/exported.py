@@ -6,7 +6,6 @@ scheduler, so whoever writes them down operation by operation has its bits.
 
 from __future__ import annotations
 
-import keyword
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,6 +26,18 @@ from ..run.stability import chosen
 from ..units import s
 
 __all__ = ["Exported", "exported"]
+
+TAKEN = frozenset(
+    [
+        *("asm", "auto", "bool", "break", "case", "char", "complex", "const", "continue"),
+        *("default", "do", "double", "else", "enum", "extern", "false", "float", "for"),
+        *("goto", "if", "imaginary", "inline", "int", "long", "main", "register"),
+        *("restrict", "return", "short", "signed", "sizeof", "static", "struct"),
+        *("switch", "true", "typedef", "typeof", "union", "unsigned", "void", "volatile"),
+        "while",
+    ]
+)
+"""Words of C99 and later, and the function that a program begins with."""
 
 
 @dataclass(frozen=True)
@@ -137,8 +148,10 @@ def _identifier(name: str | None, vehicle: Vehicle) -> str:
     if name is None:
         name = re.sub(r"\W+", "_", vehicle.name, flags=re.ASCII).strip("_")
         name = name if name[:1].isalpha() else f"car_{name}"
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) or keyword.iskeyword(name):
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
         raise InvalidValue(
             f"name = {name!r} is no name in C; allowed are letters, digits and _, a letter first"
         )
+    if name in TAKEN or name.endswith("_t"):
+        raise InvalidValue(f"name = {name!r} means something else in C; take another")
     return name

@@ -146,8 +146,8 @@ class _Model:
             allowed = variable.field.allowed
             if allowed is None or variable.group in ("rate", "output"):
                 continue
-            low = allowed.low.hex() if isfinite(allowed.low) else "-SKIDPAD_INFINITY"
-            high = allowed.high.hex() if isfinite(allowed.high) else "SKIDPAD_INFINITY"
+            low = float(allowed.low).hex() if isfinite(allowed.low) else "-SKIDPAD_INFINITY"
+            high = float(allowed.high).hex() if isfinite(allowed.high) else "SKIDPAD_INFINITY"
             marks = f"{allowed.open_low:d}, {allowed.whole:d}, {_quoted(str(allowed))}"
             rows.append(f"{{{variable.reference}, {low}, {high}, {marks}}}")
         return [
