@@ -22,6 +22,7 @@ from ..files import path_of
 from ..trajectory.trajectory import Trajectory
 from .bag import SUFFIXES, read_bag
 from .table_file import Cells, read_csv, read_parquet
+from .unit_spelling import same_unit
 
 T = TypeVar("T")
 
@@ -127,7 +128,7 @@ def _of_table(name: str, cells: Mapping[str, Cells], names: Mapping[str, str]) -
         )
     if time.values is None:
         raise InvalidValue(f"{name}: the time {TIME!r} is not a number: {time.problem}")
-    if time.unit not in ("", "s"):
+    if time.unit and not same_unit(time.unit, "s"):
         raise InvalidValue(f"{name}: the time {TIME!r} is in {time.unit}; it must be in s")
     _check_time(name, time.values)
     _check_period(name, time.values)
@@ -173,7 +174,7 @@ def how_to_name(
     near = [plain[one] for one in usual if one in plain]
     near += [plain[key] for one in usual[1:] for key in plain if one in key]
     near += [plain[key] for key in difflib.get_close_matches(stem, plain, n=1, cutoff=0.5)]
-    near += [column for column in there if unit and (units or {}).get(column) == unit]
+    near += [column for column in there if unit and same_unit((units or {}).get(column, ""), unit)]
     example = near[0] if near else "COLUMN"
     return f"say which one it is with --map {example}={name} (names={{{example!r}: {name!r}}})"
 

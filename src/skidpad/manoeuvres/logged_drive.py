@@ -10,6 +10,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import InvalidValue
 from ..identify.log import Log, how_to_name
+from ..identify.unit_spelling import same_unit
 from ..units import s
 from .case_run import CaseRun, from_columns
 from .how_driven import TimedDrive
@@ -100,7 +101,7 @@ def _series(log: Log) -> dict[str, Any]:
         if column not in log:
             continue
         one = log.series[column]
-        if one.unit not in ("", "1", unit):
+        if one.unit not in ("", "1") and not same_unit(one.unit, unit):
             raise InvalidValue(f"{log.name}: {column} is in {one.unit}; it must be in {unit}")
         if not np.isfinite(one.values).all():
             raise InvalidValue(f"{log.name}: {column} has values that are not finite")
