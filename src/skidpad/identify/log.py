@@ -32,6 +32,8 @@ USUAL = {
     TIME: ("time", "timestamp", "stamp", "seconds", "sec"),
     "v_x": ("speed", "velocity", "spd", "vel"),
     "omega": ("yawrate", "yawvelocity"),
+    "yaw": ("heading", "psi"),
+    "a_y": ("latacc", "lateralacc", "accy", "accely"),
     "steer": ("delta", "steering", "swa"),
 }
 """What columns are called elsewhere, in small letters."""
@@ -168,6 +170,14 @@ def how_to_name(
 ) -> str:
     """How to say which column is the wanted one, with the nearest by its name, and if there is
     none, the one whose unit it has."""
+    example = nearest(name, there, units, unit) or "COLUMN"
+    return f"say which one it is with --map {example}={name} (names={{{example!r}: {name!r}}})"
+
+
+def nearest(
+    name: str, there: tuple[str, ...], units: Mapping[str, str] | None = None, unit: str = ""
+) -> str:
+    """The column that is likely meant by a name; empty if none is."""
     stem = _letters(name.removeprefix("u_"))
     plain = {_letters(column): column for column in reversed(there)}
     usual = [stem, *USUAL.get(name.removeprefix("u_"), ())]
@@ -175,8 +185,7 @@ def how_to_name(
     near += [plain[key] for one in usual[1:] for key in plain if one in key]
     near += [plain[key] for key in difflib.get_close_matches(stem, plain, n=1, cutoff=0.5)]
     near += [column for column in there if unit and same_unit((units or {}).get(column, ""), unit)]
-    example = near[0] if near else "COLUMN"
-    return f"say which one it is with --map {example}={name} (names={{{example!r}: {name!r}}})"
+    return near[0] if near else ""
 
 
 def _letters(name: str) -> str:
