@@ -16,14 +16,20 @@ from skidpad.identify import Log, read_log
 from skidpad.identify.log import Series
 from skidpad.manoeuvres import (
     Acceleration,
+    BrakingInTurn,
     Case,
     CaseRun,
     ConstantRadius,
     Findings,
+    Manoeuvre,
     Performing,
     Result,
+    SineSweep,
+    SingleSine,
+    SlowRamp,
     StepSteer,
     Subject,
+    adapted,
     drive_of_log,
     measured,
     measured_reference,
@@ -90,6 +96,97 @@ def test_metrics_of_what_is_unknown_are_missing_and_said(tmp_path: Path) -> None
     np.testing.assert_allclose(
         found["yaw_rate_rise_time"].value, step()["yaw_rate_rise_time"], rtol=1e-3
     )
+
+
+STEADY = ("v_x", "omega", "steer")
+"""Columns that tell a_y in a steady turn alone."""
+
+
+def test_how_a_y_changes_is_not_known_without_sideways_motion(tmp_path: Path) -> None:
+    """v_x omega lacks the change of v_y: it rises earlier, and further, than a_y does."""
+    run = next(run for run in step().runs if run.label == "left")
+    log = read_log(written(tmp_path, run, *STEADY))
+    for at in (None, 7.3):
+        drive, notes = drive_of_log(log, at)
+        assert [note for note in notes if "a_y is v_x times omega" in note]
+        found = measured(StepSteer(duration=2.0), CAR, drive, step().runs)
+        for name in ("lateral_acceleration_rise_time", "lateral_acceleration_overshoot"):
+            assert np.isnan(found[name].value).all(), name
+        steady = "steady_lateral_acceleration"
+        np.testing.assert_allclose(found[steady].value, step()[steady], rtol=5e-3)
+
+
+@pytest.mark.parametrize("more", ["a_y", "v_y", "sideslip"])
+def test_one_column_of_sideways_motion_tells_how_a_y_changes(tmp_path: Path, more: str) -> None:
+    run = next(run for run in step().runs if run.label == "left")
+    drive, notes = drive_of_log(read_log(written(tmp_path, run, *STEADY, more)))
+    assert not [note for note in notes if "a_y is v_x times omega" in note]
+    found = measured(StepSteer(duration=2.0), CAR, drive, step().runs)
+    rise = "lateral_acceleration_rise_time"
+    np.testing.assert_allclose(found[rise].value, step()[rise], rtol=0.02)
+
+
+def weaving() -> CaseRun:
+    """A yaw rate that follows an angle of growing frequency with 5 1/s, by hand."""
+    t = np.arange(0.0, 30.0, 0.01)
+    angle = 0.02 * np.sin(2.0 * np.pi * (0.1 + 0.05 * t) * t)
+    columns = {"v_x": 25.0 + 0.0 * t, "steer": angle, "omega": 5.0 * angle}
+    return drive_of_log(Log("weave.csv", {n: Series(t, c) for n, c in columns.items()}))[0]
+
+
+def test_of_a_frequency_response_the_slow_gain_is_left() -> None:
+    found = measured(SineSweep(speed=25.0), CAR, weaving())
+    known = {m.name for m in found.metrics if np.isfinite(m.value).all()}
+    assert {name for name in known if name.startswith("lateral")} == {
+        "lateral_acceleration_steady_gain"
+    }
+    np.testing.assert_allclose(found["lateral_acceleration_steady_gain"].value, 125.0)
+    assert "yaw_rate_phase_at_1_hz" in known
+    assert not [chart for chart in found.charts if "lateral" in chart.title]
+
+
+def test_a_single_sine_needs_the_peak_that_it_is_driven_to() -> None:
+    t = np.arange(0.0, 8.0, 0.01)
+    angle = 0.02 * np.where((t > 2.0) & (t < 4.0), np.sin(np.pi * t), 0.0)
+    columns = {"v_x": 22.0 + 0.0 * t, "steer": angle, "omega": 5.0 * angle}
+    drive, _ = drive_of_log(Log("sine.csv", {n: Series(t, c) for n, c in columns.items()}))
+    with pytest.raises(InvalidValue, match="no column a_y, nor v_y or sideslip to make it from"):
+        adapted(SingleSine(), drive)
+    sideways = Series(t, 0.0 * t)
+    series = {n: Series(t, c) for n, c in columns.items()} | {"v_y": sideways}
+    assert isinstance(adapted(SingleSine(), drive_of_log(Log("sine.csv", series))[0]), SingleSine)
+
+
+@pytest.mark.parametrize(
+    ("test", "renamed", "says"),
+    [
+        (StepSteer(), {"omega": "YawRate"},
+         r"no column a_y, nor omega or yaw .* not used: YawRate; .*--map YawRate=omega "),
+        (StepSteer(), {"omega": "Gier", "steer": "delta"},
+         r"no column steer: .* not used: delta, Gier; .*--map delta=steer "),
+        (SlowRamp(), {"omega": "YawRate"}, r"no column a_y, .*--map YawRate=omega "),
+        (BrakingInTurn(), {"omega": "YawRate"}, r"no column a_y, .*--map YawRate=omega "),
+    ],
+)  # fmt: skip
+def test_a_column_that_was_not_mapped_is_named(
+    test: Manoeuvre, renamed: dict[str, str], says: str
+) -> None:
+    t = np.arange(0.0, 12.0, 0.02)
+    angle = 0.02 * (t > 3.0)
+    v = np.asarray(np.clip(60.0 - 6.0 * t, 0.0, 20.0), dtype=float)
+    columns = {"v_x": v, "steer": angle, "omega": 5.0 * angle}
+    series = {renamed.get(n, n): Series(t, c) for n, c in columns.items()}
+    drive, notes = drive_of_log(Log("log.csv", series))
+    assert f"columns of the log that are not used: {', '.join(drive.source.unused)}" in notes
+    with pytest.raises(InvalidValue, match=says):
+        adapted(test, drive)
+
+
+def test_steady_turns_are_not_sought_in_a_log_that_tells_none() -> None:
+    t = np.arange(0.0, 12.0, 0.02)
+    drive, _ = drive_of_log(Log("log.csv", {n: Series(t, 20.0 + 0.0 * t) for n in ("v_x", "r")}))
+    with pytest.raises(InvalidValue, match=r"which turns are steady is not told.* not used: r;"):
+        measured(ConstantRadius(), CAR, drive)
 
 
 def turns(K: float, noise: float = 0.0) -> CaseRun:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Array
+from ..checks import not_negative
+from ..errors import InvalidValue
 from ..plane.line import Line
 from ..units import m
 
@@ -22,7 +24,12 @@ KNOT: m = 5.0
 
 def least_curvature(line: Line, room: m) -> Array:
     """How far to the left of the points of a closed line, at equal distances, to drive: (n,) in m,
-    at most `room` to either side."""
+    at most `room` to either side, which is finite and at least 0."""
+    room = not_negative("room", room, "m")
+    if not line.closed:
+        raise InvalidValue("line is open; it must be closed, as Line.through(points, closed=True)")
+    if room == 0.0:
+        return np.zeros(len(line.vertices))
     from scipy.optimize import lsq_linear
 
     points, kappa = len(line.vertices), line.curvature[:-1]

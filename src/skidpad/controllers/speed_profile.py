@@ -13,8 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Array
+from ..checks import not_negative, number, positive
+from ..errors import InvalidValue
 from ..plane.line import Line
-from ..units import m_s, m_s2
+from ..units import Allowed, m_s, m_s2, non_negative
+from ..units import positive as above_zero
 
 __all__ = ["Grip", "speed_profile"]
 
@@ -23,13 +26,18 @@ class Grip(NamedTuple):
     """What the driver asks of the car."""
 
     a_lateral: m_s2
+    """Greater than 0."""
     a_drive: m_s2
+    """At least 0."""
     a_brake: m_s2
+    """At least 0: how much slower, not an acceleration with its sign."""
     v_max: m_s
+    """Greater than 0; may be infinite."""
 
 
 def speed_profile(line: Line, grip: Grip, *, v_end: m_s = inf) -> Array:
     """Speeds at the points of a line, shape (n,); at the end of an open one at most `v_end`."""
+    grip, v_end = _checked(grip), _in("v_end", v_end, non_negative)
     bend, spacing = np.abs(line.curvature), np.diff(line.s)
     v = np.minimum(grip.v_max, np.sqrt(grip.a_lateral / np.maximum(bend, 1e-9)))
     if not line.closed:
@@ -38,6 +46,24 @@ def speed_profile(line: Line, grip: Grip, *, v_end: m_s = inf) -> Array:
     # Braking is driving the other way in a film that runs backwards.
     back = _reached(v[::-1], bend[::-1], spacing[::-1], grip.a_lateral, grip.a_brake, line.closed)
     return back[::-1]
+
+
+def _checked(grip: Grip) -> Grip:
+    """As floats; raises InvalidValue for what no car can do."""
+    return Grip(
+        positive("grip.a_lateral", grip.a_lateral, "m/s²"),
+        not_negative("grip.a_drive", grip.a_drive, "m/s²"),
+        not_negative("grip.a_brake", grip.a_brake, "m/s²"),
+        _in("grip.v_max", grip.v_max, above_zero),
+    )
+
+
+def _in(name: str, value: m_s, allowed: Allowed) -> m_s:
+    """A speed in a range, of which infinity is a part."""
+    v = number(name, value, "m/s")
+    if v not in allowed:
+        raise InvalidValue(f"{name} = {v:g} m/s must be {allowed}")
+    return v
 
 
 def _reached(

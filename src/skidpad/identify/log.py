@@ -22,6 +22,7 @@ from ..files import path_of
 from ..trajectory.trajectory import Trajectory
 from .bag import SUFFIXES, read_bag
 from .table_file import Cells, read_csv, read_parquet
+from .unit_spelling import same_unit
 
 T = TypeVar("T")
 
@@ -31,6 +32,8 @@ USUAL = {
     TIME: ("time", "timestamp", "stamp", "seconds", "sec"),
     "v_x": ("speed", "velocity", "spd", "vel"),
     "omega": ("yawrate", "yawvelocity"),
+    "yaw": ("heading", "psi"),
+    "a_y": ("latacc", "lateralacc", "accy", "accely"),
     "steer": ("delta", "steering", "swa"),
 }
 """What columns are called elsewhere, in small letters."""
@@ -127,7 +130,7 @@ def _of_table(name: str, cells: Mapping[str, Cells], names: Mapping[str, str]) -
         )
     if time.values is None:
         raise InvalidValue(f"{name}: the time {TIME!r} is not a number: {time.problem}")
-    if time.unit not in ("", "s"):
+    if time.unit and not same_unit(time.unit, "s"):
         raise InvalidValue(f"{name}: the time {TIME!r} is in {time.unit}; it must be in s")
     _check_time(name, time.values)
     _check_period(name, time.values)
@@ -167,15 +170,22 @@ def how_to_name(
 ) -> str:
     """How to say which column is the wanted one, with the nearest by its name, and if there is
     none, the one whose unit it has."""
+    example = nearest(name, there, units, unit) or "COLUMN"
+    return f"say which one it is with --map {example}={name} (names={{{example!r}: {name!r}}})"
+
+
+def nearest(
+    name: str, there: tuple[str, ...], units: Mapping[str, str] | None = None, unit: str = ""
+) -> str:
+    """The column that is likely meant by a name; empty if none is."""
     stem = _letters(name.removeprefix("u_"))
     plain = {_letters(column): column for column in reversed(there)}
     usual = [stem, *USUAL.get(name.removeprefix("u_"), ())]
     near = [plain[one] for one in usual if one in plain]
     near += [plain[key] for one in usual[1:] for key in plain if one in key]
     near += [plain[key] for key in difflib.get_close_matches(stem, plain, n=1, cutoff=0.5)]
-    near += [column for column in there if unit and (units or {}).get(column) == unit]
-    example = near[0] if near else "COLUMN"
-    return f"say which one it is with --map {example}={name} (names={{{example!r}: {name!r}}})"
+    near += [column for column in there if unit and same_unit((units or {}).get(column, ""), unit)]
+    return near[0] if near else ""
 
 
 def _letters(name: str) -> str:

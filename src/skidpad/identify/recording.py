@@ -17,6 +17,7 @@ from ..arrays import Array
 from ..errors import InvalidValue
 from ..model import Model
 from .log import Log, Series, how_to_name
+from .unit_spelling import same_unit
 
 CHANNELS = {
     "x": ("m", "position in the world"),
@@ -199,7 +200,7 @@ def _why_not(log: Log, name: str) -> str:
 
 def _check_unit(where: str, name: str, unit: str, expected: str) -> None:
     """Raise for a column that says it has another unit; silence and "1" say nothing."""
-    if unit not in ("", "1", expected):
+    if unit not in ("", "1") and not same_unit(unit, expected):
         raise InvalidValue(
             f"{where}: {name} is in {unit}; it must be in {expected}, the unit of every log here"
         )

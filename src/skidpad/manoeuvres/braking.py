@@ -22,7 +22,7 @@ from .case import Case
 from .case_run import CaseRun, endings
 from .fitness import speed_needed, tyres_needed
 from .hardest_stop import LONGEST, hardest_stop, time_to_stop, tyre_deceleration
-from .how_driven import SLOWER, Slowing, locked_in, slowing_of
+from .how_driven import SLOWER, Slowing, locked_in, must_tell, slowing_of
 from .metric import Chart, Curve, Findings, Metric
 from .path import straight
 from .proving_ground import Performing
@@ -327,6 +327,7 @@ class BrakingInTurn:
 
 def _turn_before(drive: CaseRun, told: Slowing) -> m_s2:
     """Lateral acceleration of a log in the second before it slows down."""
+    must_tell(drive, "a_y", "how it turns before it brakes is not told")
     begun = told.when - (1.0 - SLOWER) * told.v / told.deceleration
     before = drive.since(begun - 1.1, begun - 0.1)["a_y"]
     a_y = float(np.abs(before.mean())) if len(before) else 0.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from ..brief import brief_repr
 from ..errors import InvalidValue
 from ..units import m_s, rad, s
 
-__all__ = ["OK", "CaseRun", "all_done", "endings", "from_columns", "picked"]
+__all__ = ["OK", "CaseRun", "Source", "all_done", "endings", "from_columns", "picked"]
 
 OK = "done"
 """How a drive ended that nothing went wrong in."""
@@ -28,8 +28,28 @@ MOVING: m_s = 2.0
 """Speed below which sideslip means nothing."""
 MOST_NAMED = 4
 """Drives that a note names."""
+MOST_COLUMNS = 12
+"""Columns that a message names."""
 TIPPED: s = 0.3
 """Time with both wheels of a side in the air from which on it counts as rolled over."""
+
+
+class Source(NamedTuple):
+    """What is to be known of the signals of a log beside their values."""
+
+    steady: frozenset[str] = frozenset()
+    """Signals that are right while nothing changes, and unknown when something does."""
+    unused: tuple[str, ...] = ()
+    """Columns of the log that are no signals."""
+
+    @property
+    def listed(self) -> str:
+        """The columns that are not used, for messages."""
+        more = len(self.unused) - MOST_COLUMNS
+        return ", ".join(self.unused[:MOST_COLUMNS]) + (f" and {more} more" if more > 0 else "")
+
+
+NOTHING = Source()
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +65,8 @@ class CaseRun:
     """Of the vehicle, (T, V, nx); None of a log."""
     inputs: Array | None = None
     """Of the vehicle, (T, V, nu); None of a log."""
+    source: Source = NOTHING
+    """Of a log; empty of a simulated drive."""
 
     __repr__ = brief_repr
 
@@ -56,6 +78,11 @@ class CaseRun:
 
     def __contains__(self, name: str) -> bool:
         return name in self.signals
+
+    def changing(self, name: str) -> Array:
+        """A signal for what changes in it, (T, V): NaN if it is right in a steady state alone."""
+        values = self[name]
+        return np.full(values.shape, np.nan) if name in self.source.steady else values
 
     @property
     def variants(self) -> int:
@@ -69,14 +96,14 @@ class CaseRun:
         parts = {name: values[kept] for name, values in self.signals.items()}
         states = None if self.states is None else self.states[kept]
         inputs = None if self.inputs is None else self.inputs[kept]
-        return CaseRun(self.label, self.t[kept], parts, states, inputs)
+        return CaseRun(self.label, self.t[kept], parts, states, inputs, self.source)
 
     def variant(self, k: int) -> CaseRun:
         """One of the vehicles alone."""
         parts = {name: values[:, k : k + 1] for name, values in self.signals.items()}
         states = None if self.states is None else self.states[:, k : k + 1]
         inputs = None if self.inputs is None else self.inputs[:, k : k + 1]
-        return CaseRun(self.label, self.t, parts, states, inputs)
+        return CaseRun(self.label, self.t, parts, states, inputs, self.source)
 
     @property
     def outcomes(self) -> tuple[str, ...]:
@@ -136,15 +163,20 @@ def picked(runs: Sequence[CaseRun], which: Any) -> CaseRun:
 
     signals = {name: chosen([run[name] for run in runs]) for name in first.signals}
     rows = [[run.states for run in runs], [run.inputs for run in runs]]
-    told = [None if parts[0] is None else chosen(parts) for parts in rows]  # type: ignore[arg-type]
-    return CaseRun(first.label, first.t, signals, *told)
+    states, inputs = (
+        None if parts[0] is None else chosen(parts)  # type: ignore[arg-type]
+        for parts in rows
+    )
+    return CaseRun(first.label, first.t, signals, states, inputs, first.source)
 
 
-def from_columns(label: str, t: Any, columns: Mapping[str, Any]) -> CaseRun:
+def from_columns(
+    label: str, t: Any, columns: Mapping[str, Any], source: Source = NOTHING
+) -> CaseRun:
     """A measured log: times in s, (T,), and signals by the names of `CaseRun`, each (T,)."""
     times = np.asarray(t, dtype=float)
     signals = {name: np.asarray(values, dtype=float)[:, None] for name, values in columns.items()}
     for name, values in signals.items():
         if len(values) != len(times):
             raise InvalidValue(f"{name} has {len(values)} samples; expected {len(times)}, as t")
-    return CaseRun(label, times, signals)
+    return CaseRun(label, times, signals, source=source)

@@ -34,6 +34,8 @@ PERIODS = 3
 """Of the lowest frequency that a log has to last."""
 ANSWERS = {"omega": "yaw_rate", "a_y": "lateral_acceleration", "roll": "roll"}
 """Signals and what they are called."""
+STEADY_GAIN = "_steady_gain"
+"""The end of the name of the metric that a signal tells which is right in a steady state alone."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,7 @@ def _measured(car: Subject, drive: CaseRun) -> Findings:
             f"{drive.label} lasts {lasts:.1f} s; {PERIODS} periods of {BAND[0]:g} Hz take "
             f"{least:g} s"
         )
-    whole = CaseRun(drive.label, drive.t - drive.t[0], drive.signals)
+    whole = CaseRun(drive.label, drive.t - drive.t[0], drive.signals, source=drive.source)
     return _findings(car, [whole], _speed(drive))
 
 
@@ -180,12 +182,15 @@ def _findings(car: Subject, runs: Sequence[CaseRun], v: m_s) -> Findings:
         if all(signal in part for part in parts)
     }
     done = all_done(runs)
+    slow = {signal for signal in seen if any(signal in part.source.steady for part in parts)}
     metrics = [
-        replace(metric, value=np.where(done, metric.value, np.nan))
+        replace(metric, value=np.where(done & told, metric.value, np.nan))
         for signal in seen
         for metric in _metrics(car, signal, seen[signal], v)
+        for told in [signal not in slow or metric.name.endswith(STEADY_GAIN)]
     ]
-    return Findings(metrics, _charts(car, seen, v), endings(runs))
+    known = {signal: response for signal, response in seen.items() if signal not in slow}
+    return Findings(metrics, _charts(car, known, v), endings(runs))
 
 
 def _metrics(car: Subject, signal: str, seen: Response, v: m_s) -> list[Metric]:
@@ -195,7 +200,7 @@ def _metrics(car: Subject, signal: str, seen: Response, v: m_s) -> list[Metric]:
     at_one = [theory.to_angle(1.0)[signal][0] for theory in theories] if told else []
     return [
         Metric(
-            f"{name}_steady_gain", np.abs(seen.gain[0]), unit,
+            f"{name}{STEADY_GAIN}", np.abs(seen.gain[0]), unit,
             f"Gain at the lowest frequency, {BAND[0]:g} Hz, per angle of the front wheels.",
             [abs(t.to_angle(seen.frequency[0])[signal][0]) for t in theories] if told else None,
         ),

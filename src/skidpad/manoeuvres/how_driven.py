@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import InvalidValue
+from ..identify.log import how_to_name, nearest
 from ..units import m_s, m_s2, one, rad, s
 from .case_run import CaseRun
 from .step_response import first_time
@@ -20,6 +21,7 @@ __all__ = [
     "TimedDrive",
     "lasting",
     "locked_in",
+    "must_tell",
     "slowing_of",
     "started_at",
     "steering_of",
@@ -37,6 +39,12 @@ LEAST_LOSS: one = 0.05
 """Of the speed after that, without which a deceleration is not told."""
 LOCKED: one = 0.5
 """Share of the speed of a rolling wheel below which one counts as locked."""
+
+
+FOLLOWS = {"a_y": ("omega", "yaw")}
+"""Columns of which one is enough for a signal, beside `v_x`."""
+CHANGING = {"a_y": ("v_y", "sideslip")}
+"""Columns of which one is needed besides where it changes."""
 
 
 SAMPLE: s = 0.01
@@ -90,6 +98,25 @@ class Steering(NamedTuple):
     """The largest, without its sign."""
 
 
+def must_tell(drive: CaseRun, name: str, why: str, *, changing: bool = False) -> None:
+    """Raise InvalidValue unless a signal of a log has numbers, also where it changes if that is
+    needed; the error says which columns are there that could be meant."""
+    others = FOLLOWS.get(name, ())
+    if name in drive and np.isfinite(drive[name]).all():
+        if not (changing and name in drive.source.steady):
+            return
+        others = CHANGING[name]
+    lacks = " or ".join(others)
+    text = f"{drive.label} has no column {name}" + (
+        f", nor {lacks} to make it from" if lacks else ""
+    )
+    free = drive.source.unused
+    if free:
+        meant = next((one for one in (name, *others) if nearest(one, free)), name)
+        why += f". Columns that are not used: {drive.source.listed}; {how_to_name(meant, free)}"
+    raise InvalidValue(f"{text}: {why}")
+
+
 def slowing_of(drive: CaseRun) -> Slowing:
     """How a drive slows down from its highest speed, or from where it begins, of its first
     variant."""
@@ -127,9 +154,8 @@ def started_at(drive: CaseRun) -> s:
 
 def steering_of(drive: CaseRun) -> Steering:
     """How a drive is steered, of its first variant."""
-    angle = drive["steer"][:, 0] if "steer" in drive else np.full(drive.t.shape, np.nan)
-    if not np.isfinite(angle).all():
-        raise InvalidValue(f"{drive.label} has no column steer: how it was steered is not told")
+    must_tell(drive, "steer", "how it was steered is not told")
+    angle = drive["steer"][:, 0]
     most = np.abs(angle).max()
     if most == 0.0:
         raise InvalidValue(f"{drive.label} goes straight on: its wheels are never turned")

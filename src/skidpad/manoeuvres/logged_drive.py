@@ -10,8 +10,9 @@ import numpy as np
 from ..arrays import Array
 from ..errors import InvalidValue
 from ..identify.log import Log, how_to_name
+from ..identify.unit_spelling import same_unit
 from ..units import s
-from .case_run import CaseRun, from_columns
+from .case_run import CaseRun, Source, from_columns
 from .how_driven import TimedDrive
 from .log_consistency import check_columns
 
@@ -42,6 +43,10 @@ OPTIONAL = ("roll", "pitch", "heave", "a_z", "progress")
 OF_WHEELS = {"F_x": "N", "F_y": "N", "F_z": "N", "spin": "rad/s"}
 LEAST_SAMPLES = 20
 """Of a log."""
+STEADY_A_Y = (
+    "a_y is v_x times omega, as the log has no v_y: right in a steady turn, so metrics of how a_y "
+    "changes (rise time, overshoot, bandwidth, phase) are missing"
+)
 
 
 def drive_of_log(log: Log, at: s | None = None) -> tuple[CaseRun, list[str]]:
@@ -79,11 +84,14 @@ def drive_of_log(log: Log, at: s | None = None) -> tuple[CaseRun, list[str]]:
         for name, one in series.items()
     }
     notes = check_columns(log.name, t, columns)
-    notes += _complete(t, columns)
+    steady = _right_when_steady(columns)
+    notes += [STEADY_A_Y] if steady else []
+    source = Source(steady, tuple(c for c in log.series if c.removeprefix("out_") not in series))
+    notes += _complete(t, columns, source)
+    drive = from_columns(log.name, t if at is None else t - at, columns, source)
     if at is None:
-        return from_columns(log.name, t, columns), notes
-    signals = from_columns(log.name, t - at, columns).signals
-    return TimedDrive(log.name, t - at, signals), notes
+        return drive, notes
+    return TimedDrive(log.name, drive.t, drive.signals, source=source), notes
 
 
 def _series(log: Log) -> dict[str, Any]:
@@ -100,7 +108,7 @@ def _series(log: Log) -> dict[str, Any]:
         if column not in log:
             continue
         one = log.series[column]
-        if one.unit not in ("", "1", unit):
+        if one.unit not in ("", "1") and not same_unit(one.unit, unit):
             raise InvalidValue(f"{log.name}: {column} is in {one.unit}; it must be in {unit}")
         if not np.isfinite(one.values).all():
             raise InvalidValue(f"{log.name}: {column} has values that are not finite")
@@ -108,7 +116,15 @@ def _series(log: Log) -> dict[str, Any]:
     return found
 
 
-def _complete(t: Array, columns: dict[str, Array]) -> list[str]:
+def _right_when_steady(columns: Mapping[str, Array]) -> frozenset[str]:
+    """Signals that follow from the columns in a steady state alone: of the acceleration to the
+    left a part is the change of a velocity that is not known."""
+    turns = bool({"omega", "yaw"} & columns.keys())
+    told = bool({"a_y", "v_y", "sideslip"} & columns.keys())
+    return frozenset({"a_y"}) if turns and not told else frozenset()
+
+
+def _complete(t: Array, columns: dict[str, Array], source: Source) -> list[str]:
     """Add the signals that follow from others; what no column tells is NaN."""
     given = set(columns)
     unknown = np.full(t.shape, np.nan)
@@ -139,6 +155,7 @@ def _complete(t: Array, columns: dict[str, Array]) -> list[str]:
     notes = [f"not in the log, from its other columns: {', '.join(derived)}"] if derived else []
     if lacking:
         notes.append(f"not in the log, and metrics that need it are missing: {', '.join(lacking)}")
+        notes += [f"columns of the log that are not used: {source.listed}"] if source.unused else []
     return notes
 
 

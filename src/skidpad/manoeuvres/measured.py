@@ -155,7 +155,7 @@ def _standing_in(
 def _as_case(drive: CaseRun, case: Case, like: Iterator[CaseRun | None] | None) -> CaseRun:
     """The part of a drive that a case lasts; `like` are the simulated drives from this one on."""
     shift = 0.0 if like is None else _shift(drive, case, next(like))
-    moved = CaseRun(drive.label, drive.t - shift, drive.signals)
+    moved = CaseRun(drive.label, drive.t - shift, drive.signals, source=drive.source)
     part = moved.since(-case.run_in, case.duration)
     if len(part.t) < LEAST_OF_CASE or part.t[-1] < 0.5 * case.duration:
         raise InvalidValue(
@@ -170,7 +170,7 @@ def _from_origin(part: CaseRun) -> CaseRun:
     x, y, yaw = (part[name] - part[name][0] for name in ("x", "y", "yaw"))
     c, s = np.cos(part["yaw"][0]), np.sin(part["yaw"][0])
     moved = {"x": c * x + s * y, "y": c * y - s * x, "yaw": yaw}
-    return CaseRun(part.label, part.t, {**part.signals, **moved})
+    return CaseRun(part.label, part.t, {**part.signals, **moved}, source=part.source)
 
 
 def _shift(drive: CaseRun, case: Case, simulated: CaseRun | None) -> s:

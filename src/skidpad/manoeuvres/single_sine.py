@@ -22,7 +22,7 @@ from .blocks import part_of
 from .case import Case
 from .case_run import CaseRun, all_done, endings
 from .fitness import speed_needed, tyres_needed
-from .how_driven import steering_of
+from .how_driven import must_tell, steering_of
 from .metric import Chart, Curve, Findings, Metric
 from .proving_ground import Performing
 from .step_response import peak_of
@@ -90,6 +90,7 @@ class SingleSine:
     def adapted_to(self, drive: CaseRun) -> SingleSine:
         """With the speed, the first peak of lateral acceleration and the side of a log."""
         told = steering_of(drive)
+        must_tell(drive, "a_y", "the test is driven to the first peak of it", changing=True)
         begin = told.when - np.arcsin(0.5) / (2.0 * np.pi * self.frequency)
         moved = CaseRun(drive.label, drive.t - begin, drive.signals)
         part = moved.since(-0.5 / self.frequency, 1.0 / self.frequency + AFTER)

@@ -21,7 +21,7 @@ from ..units import m_s, one, rad, s
 from .case import Case, ramp
 from .case_run import CaseRun, endings
 from .fitness import speed_needed, tyres_needed
-from .how_driven import steering_of
+from .how_driven import must_tell, steering_of
 from .metric import Chart, Curve, Findings, Metric
 from .proving_ground import Performing
 from .steady_state import A_FIT, slope_at_zero
@@ -104,6 +104,7 @@ class SlowRamp:
     def adapted_to(self, drive: CaseRun) -> SlowRamp:
         """With the speed and the side of a log."""
         told = steering_of(drive)
+        must_tell(drive, "a_y", "how far the ramp goes is not told")
         angle, a_y = (told.side * drive[name] for name in ("steer", "a_y"))
         ends = [first_time(drive.t, a_y, share * a_y.max())[0] for share in (0.1, NEAR)]
         slow = np.isfinite(ends).all() and ends[1] - ends[0] > SLOWEST

@@ -14,6 +14,7 @@ from ..errors import InvalidValue
 from ..units import m_s, m_s2, s
 from .case import Case, step
 from .case_run import OK, CaseRun, endings
+from .how_driven import must_tell
 from .metric import Chart, Curve, Metric
 from .subject import Subject
 from .theory import Bicycle, LinearCar
@@ -64,6 +65,7 @@ def steady_points(car: Subject, runs: Sequence[CaseRun]) -> SteadyPoints:
 
 def measured_points(car: Subject, drive: CaseRun) -> SteadyPoints:
     """Windows of a measured drive in which lateral acceleration stays, one point each."""
+    must_tell(drive, "a_y", "which turns are steady is not told")
     starts = np.arange(drive.t[0], drive.t[-1] - WINDOW, 0.5 * WINDOW)
     points: list[SteadyPoints] = []
     for begin in starts.tolist():

@@ -24,7 +24,8 @@ class StepResponse(NamedTuple):
     """Each (V,)."""
 
     steady: Array
-    """Mean at the end, without its sign."""
+    """Mean at the end, without its sign; all others are NaN of a signal that a log tells in a
+    steady state alone."""
     rise: Array
     """From the step to 90 % of it, in s."""
     peak_time: Array
@@ -37,7 +38,7 @@ def step_response(run: CaseRun, name: str, at: s) -> StepResponse:
     """Of a signal to a step at a time."""
     steady = run.since(run.t[-1] - AVERAGED)[name].mean(axis=0)
     kept = run.since(0.0)
-    answer = kept[name] / np.where(steady == 0.0, 1.0, steady)
+    answer = kept.changing(name) / np.where(steady == 0.0, 1.0, steady)
     rise = first_time(kept.t, answer, 0.9) - at
     peak_time, peak = peak_of(kept.t, answer)
     peaks = peak > 1.0 + LEAST_PEAK

@@ -20,7 +20,7 @@ from .blocks import part_of
 from .case import Case, step
 from .case_run import CaseRun, all_done, endings
 from .fitness import speed_needed, tyres_needed
-from .how_driven import lasting, steering_of
+from .how_driven import lasting, must_tell, steering_of
 from .metric import Chart, Curve, Findings, Metric
 from .proving_ground import Performing
 from .steady_state import steady_angle
@@ -116,6 +116,7 @@ class StepSteer:
                 f"{drive.label} has no step of the wheels: their angle has to rise within "
                 f"{LONGEST_RISE:g} s and to stay"
             )
+        must_tell(drive, "a_y", "the test is driven to that of the steady turn")
         a_y = float(step_response(part, "a_y", told.when).steady[0])
         if not a_y > LEAST_TURN:
             raise InvalidValue(
