@@ -183,6 +183,27 @@ def test_a_reset_is_a_jump_in_a_recording(
     assert event == {"time": pytest.approx(1.1), "reset": True}
 
 
+def test_damage_to_a_saved_recording_takes_a_second_of_it(
+    opened: Open, pages: Callable[[str], Path], tmp_path: Path
+) -> None:
+    rows = inputs_of(CARS["explicit"](), 350)
+    page = opened(pages("explicit"))
+    page.evaluate(RECORDED, rows)
+    saved = tmp_path / "run.mcap"
+    with page.expect_download() as download:
+        page.click("[data-save=mcap]")
+    download.value.save_as(saved)
+    whole, data = recording.read(saved), bytearray(saved.read_bytes())
+    middle = len(data) // 2
+    data[middle : middle + 4] = bytes(4)
+    saved.write_bytes(data)
+    done = recording.recover(saved)
+    assert done.damaged == 1
+    kept = recording.read(done.path).times
+    assert set(kept) < set(whole.times)
+    assert len(whole.times) - 102 <= len(kept)
+
+
 def test_a_drive_by_keys_is_recorded_and_saved_as_csv(
     opened: Open, pages: Callable[[str], Path], tmp_path: Path
 ) -> None:
