@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from record_io.stages import full_stage, some_rows
 from skidpad import __version__
 from skidpad.cli import main
 from skidpad.recording import Recorder, info, read, recorder
+from skidpad.recording.contents import opened
 
 assert skidpad.cli.recordings
 
@@ -76,6 +78,58 @@ def test_a_torn_file_is_told_and_mended(path: Path, capsys: pytest.CaptureFixtur
     other = path.with_name("other.mcap")
     assert "was complete" in said(capsys, "recover", str(mended), str(other))
     assert read(other).times.size == samples
+
+
+def _spoil(path: Path, count: int) -> None:
+    """Bytes inside of the first chunks are overwritten."""
+    data = bytearray(path.read_bytes())
+    with opened(path) as contents:
+        chunks = contents.chunks[:count]
+    for chunk in chunks:
+        data[chunk.end - 100 : chunk.end - 90] = bytes(10)
+    path.write_bytes(data)
+
+
+def test_a_damaged_chunk_is_told(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    chunks = info(path).chunks
+    _spoil(path, 1)
+    text = said(capsys, "info", str(path))
+    assert f"state damaged: 1 of {chunks} chunks not what was written" in text
+    assert "skidpad recover keeps the rest" in text
+    said(capsys, "recover", str(path))
+    mended = info(path.with_suffix(".recovered.mcap"))
+    assert (mended.complete, mended.chunks) == (True, chunks - 1)
+    assert info(path).samples == mended.samples < 201
+
+
+def test_a_file_of_which_nothing_is_whole(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with opened(path) as contents:
+        begin = contents.chunks[0].offset
+    torn = path.with_name("torn.mcap")
+    torn.write_bytes(path.read_bytes()[: begin + 50])
+    _spoil(path, 1000)
+    files = sorted(path.parent.iterdir())
+    for file in (path, torn):
+        text = said(capsys, "info", str(file))
+        assert "nothing can be saved" in text
+        assert "skidpad recover" not in text
+        assert f"error: nothing of {file} can be saved" in said(
+            capsys, "recover", str(file), code=1
+        )
+    assert sorted(path.parent.iterdir()) == files
+
+
+def test_info_of_what_is_not_compressed(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As pages that drive write it."""
+    assert "kB of messages before zstd written by" in said(capsys, "info", str(path))
+    with opened(path) as contents:
+        first = contents.chunks[0]
+        messages = contents.messages(first).tobytes()
+    content = struct.pack("<QQQI", first.start_time, first.end_time, len(messages), 0)
+    content += struct.pack("<IQ", 0, len(messages)) + messages
+    record = struct.pack("<BQ", 6, len(content)) + content
+    path.write_bytes(path.read_bytes()[: first.offset] + record)
+    assert "kB, not compressed written by" in said(capsys, "info", str(path))
 
 
 def test_what_is_no_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

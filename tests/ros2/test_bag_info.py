@@ -10,6 +10,7 @@ import pytest
 from files.bags import TYPES, write_bag, write_database
 from skidpad.cli import main
 from skidpad.recording import bag_info, recover_bag
+from skidpad.recording.contents import opened
 
 rosbag2 = pytest.importorskip("rosbags.rosbag2")
 
@@ -69,6 +70,22 @@ def test_faults_are_told_with_what_mends_them(
     file.write_bytes(file.read_bytes()[:-20])
     text = said(capsys, bag)
     assert "not closed: cut off, or still being written; metadata.yaml is missing" in text
+
+
+def test_a_file_without_a_whole_message_is_not_promised_to_be_mended(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = bag_of(tmp_path / "bag", "mcap") / "bag_0.mcap"
+    with opened(file) as contents:
+        begin = contents.chunks[0].offset
+    alone = tmp_path / "alone.mcap"
+    alone.write_bytes(file.read_bytes()[: begin + 50])
+    assert "still being written; nothing can be saved" in said(capsys, alone)
+    with pytest.raises(SystemExit) as end:
+        main(["recover", str(alone)])
+    assert end.value.code == 1
+    assert f"error: nothing of {alone} can be saved" in capsys.readouterr().err
+    assert not alone.with_suffix(".recovered.mcap").exists()
 
 
 def test_what_is_no_bag(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

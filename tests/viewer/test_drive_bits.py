@@ -143,6 +143,67 @@ def test_a_recording_saved_as_mcap_reads_back_to_the_bit(
     assert film.duration == pytest.approx(STEPS * 0.01)
 
 
+def test_a_reset_is_a_jump_in_a_recording(
+    opened: Open, pages: Callable[[str], Path], tmp_path: Path
+) -> None:
+    car = CARS["explicit"]()
+    rows = inputs_of(car, 130)
+    page = opened(pages("explicit"))
+    page.evaluate(
+        """(rows) => {
+        const { world } = skidpad;
+        world.send({ type: "pause" });
+        world.reset();
+        world.send({ type: "record", on: true });
+        rows.forEach((row, k) => {
+          if (k === 110) world.send({ type: "reset" });
+          world.stepWith(Float64Array.from(row));
+        });
+        }""",
+        rows,
+    )
+    assert any("The recording goes on" in text for text in page.locator(".toast").all_inner_texts())
+    assert page.evaluate("skidpad.world.log.open")
+    page.evaluate("skidpad.world.send({ type: 'record', on: false })")
+    saved = tmp_path / "run.mcap"
+    with page.expect_download() as download:
+        page.click("[data-save=mcap]")
+    download.value.save_as(saved)
+    read = recording.read(saved)
+    assert read.complete
+    assert read.times == pytest.approx(np.arange(131) * 0.01)
+    sim = sp.Simulator(car, 0.01)
+    before = sim.run(np.array(rows[:110]), steps=110).states
+    sim.reset()
+    after = sim.run(np.array(rows[110:]), steps=20).states
+    states = read.rows[:, : record.size(car.State)]
+    assert states[:111].tobytes() == before.tobytes()
+    assert states[111:].tobytes() == after[1:].tobytes()
+    (event,) = read.meta["events"]
+    assert event == {"time": pytest.approx(1.1), "reset": True}
+
+
+def test_damage_to_a_saved_recording_takes_a_second_of_it(
+    opened: Open, pages: Callable[[str], Path], tmp_path: Path
+) -> None:
+    rows = inputs_of(CARS["explicit"](), 350)
+    page = opened(pages("explicit"))
+    page.evaluate(RECORDED, rows)
+    saved = tmp_path / "run.mcap"
+    with page.expect_download() as download:
+        page.click("[data-save=mcap]")
+    download.value.save_as(saved)
+    whole, data = recording.read(saved), bytearray(saved.read_bytes())
+    middle = len(data) // 2
+    data[middle : middle + 4] = bytes(4)
+    saved.write_bytes(data)
+    done = recording.recover(saved)
+    assert done.damaged == 1
+    kept = recording.read(done.path).times
+    assert set(kept) < set(whole.times)
+    assert len(whole.times) - 102 <= len(kept)
+
+
 def test_a_drive_by_keys_is_recorded_and_saved_as_csv(
     opened: Open, pages: Callable[[str], Path], tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,23 @@ def test_the_numbers_arrive_as_they_were(opened: Open) -> None:
         np.zeros(len(span)), abs=float(span.max()) * 2.0**-17 + 1e-5
     )
     assert page.evaluate("Array.from(skidpad.film.series.times)") == film.times.tolist()
+
+
+def test_wild_values_leave_the_others_as_they_were(opened: Open, tmp_path: Path) -> None:
+    film = two_cars()
+    rows = film.rows.copy()
+    right = film.stage.body("right")
+    spoilt = [right.x, *(right.channels[name] for name in ("v_x", "v_y", "a_x"))]
+    rows[70, spoilt], rows[90, spoilt] = 1e9, -2e9
+    path = tmp_path / "wild.html"
+    replace(film, rows=rows).to_html(path)
+    page = opened(path)
+    read = page.evaluate(
+        """(places) => { const { series } = skidpad.film;
+        return places.map((c) => Array.from(series.times, (_, i) => series.get(c, i))); }""",
+        spoilt,
+    )
+    np.testing.assert_allclose(np.array(read).T, rows[:, spoilt], rtol=1e-3, atol=0.0)
 
 
 def test_scans_arrive_with_their_times_and_what_saw_nothing(opened: Open) -> None:

@@ -57,7 +57,10 @@ def _state(info: BagInfo) -> Text:
         faults.append(f"metadata.yaml is {info.metadata}")
     if not faults:
         return Text("complete", "green")
-    return Text(f"{'; '.join(faults)}; skidpad recover mends it", "yellow")
+    # Of a folder at least metadata.yaml is mended.
+    hopeless = not info.messages and info.path.is_file()
+    rest = "nothing can be saved" if hopeless else "skidpad recover mends it"
+    return Text(f"{'; '.join(faults)}; {rest}", "yellow")
 
 
 def _topics(info: BagInfo) -> Table:

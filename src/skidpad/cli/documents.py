@@ -82,6 +82,7 @@ def recording_document(info: Info) -> dict[str, Any]:
         "samples": info.samples,
         "messages": info.messages,
         "chunks": info.chunks,
+        "damaged": info.damaged,
         "size": info.size,
         "unpacked": info.unpacked,
         "lost": info.lost,

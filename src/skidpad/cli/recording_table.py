@@ -41,19 +41,33 @@ def _facts(info: Info) -> Table:
     table.add_row("duration", f"{info.duration:g} s, from {info.start:g} to {info.end:g} s")
     table.add_row("samples", f"{info.samples} of {len(info.stage.channels)} numbers")
     table.add_row("messages", f"{info.messages} in {counted(info.chunks, 'chunk')}")
-    packed = f", {size_text(info.unpacked)} of messages before {info.compression}"
-    table.add_row("size", size_text(info.size) + (packed if info.chunks else ""))
+    table.add_row("size", size_text(info.size) + _packing(info))
     table.add_row("written by", f"{info.program}, format {info.format}")
     table.add_row("state", _state(info))
     return table
 
 
+def _packing(info: Info) -> str:
+    if not info.chunks:
+        return ""
+    if info.compression == "none":
+        return ", not compressed"
+    return f", {size_text(info.unpacked)} of messages before {info.compression}"
+
+
 def _state(info: Info) -> Text:
     if info.complete:
         return Text("complete", "green")
+    if info.damaged:
+        chunks = f"damaged: {info.damaged} of {counted(info.chunks, 'chunk')} not what was written"
+        rest = "skidpad recover keeps the rest"
+        nothing = info.damaged == info.chunks
+        return Text(f"{chunks}; {'nothing can be saved' if nothing else rest}", "red")
     if LOST in info.notes:
         return Text(f"failed: {counted(info.notes[LOST]['count'], 'sample')} lost", "red")
-    behind = f", {counted(info.lost, 'byte')} behind its last chunk" if info.lost else ""
+    behind = f", {counted(info.lost, 'byte')} behind its last whole record" if info.lost else ""
+    if not info.chunks:
+        return Text(f"cut off before its first chunk{behind}; nothing can be saved", "red")
     return Text(f"cut off{behind}; skidpad recover makes it whole", "yellow")
 
 

@@ -70,11 +70,16 @@ def recover(
     from ..identify.bag import is_bag
     from ..recording import info as look
     from ..recording import recover as mend
+    from ..recording.recovery import NothingWhole
 
-    if is_bag(file):
-        _recover_bag(file, out)
-        return
-    recovery = mend(file, out)
+    try:
+        if is_bag(file):
+            _recover_bag(file, out)
+            return
+        recovery = mend(file, out)
+    except NothingWhole as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(1) from error
     mended = look(recovery.path)
     if recovery.was_complete:
         typer.echo(f"{file} was complete")

@@ -29,7 +29,7 @@ from .checksums import Damaged
 from .contents import ChunkPlace, Contents, opened
 from .mcap_file import McapFile, MessageIndexes
 from .recorder import CHUNK_SIZE
-from .recovery import Recovered, message_indexes
+from .recovery import NothingWhole, Recovered, message_indexes
 
 _POLICIES = {
     "history": ("system_default", "keep_last", "keep_all"),
@@ -64,6 +64,8 @@ class _Whole(NamedTuple):
     channels: list[Any]
     chunks: list[tuple[ChunkPlace, list[MessageIndexes]]]
     damaged: int
+    loose: int
+    """Messages outside of chunks."""
     lost: int
     closed: bool
 
@@ -75,12 +77,13 @@ def recover_bag(
 
     A folder is mended where it is: a file that was cut off is replaced, and kept as `NAME.torn`;
     metadata.yaml is written anew unless it is right. With `out`, a new folder, it is only read. Of
-    one .mcap of a bag, `out` is `NAME.recovered.mcap` beside it if it is not given.
+    one .mcap of a bag, `out` is `NAME.recovered.mcap` beside it if it is not given, and nothing is
+    written where no message of it is whole.
     """
     bag = path_of(path)
     if not bag.is_dir():
         target = bag.with_suffix(".recovered.mcap") if out is None else path_of(out, "out")
-        return RecoveredBag(target, (_recovered_file(bag, target),), "")
+        return RecoveredBag(target, (_recovered_file(bag, target, alone=True),), "")
     files = files_of_folder(bag)
     if len({file.suffix.lower() for file in files}) > 1:
         raise InvalidValue(f"{bag} has files of MCAP and of SQLite: a bag has one kind")
@@ -103,14 +106,16 @@ def _new_folder(folder: Path) -> Path:
     return folder
 
 
-def _recovered_file(source: Path, target: Path) -> Recovered:
-    """A file made whole, at its place or another."""
+def _recovered_file(source: Path, target: Path, *, alone: bool = False) -> Recovered:
+    """A file made whole, at its place or another; one that is `alone` must have something whole."""
     if source.suffix.lower() == ".db3":
         bag_file(source)  # which says what is wrong with it, if anything is
         return _copied(source, target, Recovered(target, 0, 0, 0, True))
     with opened(source) as contents:
         whole = _whole(contents)
     complete = whole.closed and not whole.damaged
+    if alone and not (complete or whole.chunks or whole.loose):
+        raise NothingWhole(f"nothing of {source} can be saved: it has no message that is whole")
     kept = source.with_name(f"{source.name}.torn")
     if target == source and not complete and kept.exists():
         raise InvalidValue(f"{kept} is there already: move it away, or say where to with OUT")
@@ -156,6 +161,7 @@ def _whole(contents: Contents) -> _Whole:
         list(contents.channels.values()),
         chunks,
         damaged,
+        len(contents.loose),
         len(contents.data) - contents.end,
         contents.complete and contents.statistics is not None,
     )

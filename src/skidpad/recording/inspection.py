@@ -38,7 +38,8 @@ class Info:
     size: int
     """Bytes."""
     complete: bool
-    """False of a file that was not closed, and of one whose recording failed."""
+    """False of a file that was not closed, of one with damaged chunks, and of one whose recording
+    failed."""
     lost: int
     """Bytes at its end that belong to nothing."""
     program: str
@@ -51,6 +52,8 @@ class Info:
     samples: int
     """Rows of numbers."""
     chunks: int
+    damaged: int
+    """Chunks that are not what was written; their messages are not counted."""
     unpacked: int
     """Bytes of the messages before compression."""
     compression: str
@@ -74,7 +77,7 @@ def info(path: str | os.PathLike[str]) -> Info:
     file = path_of(path)
     with opened(file) as contents:
         values, stage, notes = about(contents), stage_of(contents), notes_of(contents)
-        counts, chunks = _counts(contents), contents.chunks
+        (counts, damaged), chunks = _counts(contents), contents.chunks
         start = min((chunk.start_time for chunk in chunks), default=0) / 1e9
         end = max((chunk.end_time for chunk in chunks), default=0) / 1e9
         topics = [
@@ -91,7 +94,7 @@ def info(path: str | os.PathLike[str]) -> Info:
         return Info(
             path=file,
             size=len(contents.data),
-            complete=contents.complete and LOST not in notes,
+            complete=contents.complete and not damaged and LOST not in notes,
             lost=len(contents.data) - contents.end,
             program=values.get("program", ""),
             format=int(values["format"]),
@@ -101,24 +104,37 @@ def info(path: str | os.PathLike[str]) -> Info:
             end=end,
             samples=max((counts[k] for k in states), default=0),
             chunks=len(chunks),
+            damaged=damaged,
             unpacked=sum(chunk.size for chunk in chunks),
             compression=", ".join(dict.fromkeys(c.compression or "none" for c in chunks)),
             topics=tuple(topics),
         )
 
 
-def _counts(contents: Contents) -> Counter[int]:
-    """Messages by channel: from the summary, or by looking at each of them."""
-    if contents.complete and contents.statistics is not None:
-        return Counter(contents.statistics.channel_message_counts)
+def _counts(contents: Contents) -> tuple[Counter[int], int]:
+    """Messages by channel, from the summary or by looking at each of them; and damaged chunks."""
+    if contents.complete and contents.statistics is not None and _all_whole(contents):
+        return Counter(contents.statistics.channel_message_counts), 0
     counts: Counter[int] = Counter()
+    damaged = 0
     for chunk in contents.chunks:
         try:
             places = contents.places(contents.messages(chunk))
         except Damaged:
+            damaged += 1
             continue
         counts.update({channel: len(those.times) for channel, those in places.items()})
-    return counts
+    return counts, damaged
+
+
+def _all_whole(contents: Contents) -> bool:
+    """Whether all chunks have their check sums; one after the other, messages are not looked at."""
+    try:
+        for chunk in contents.chunks:
+            contents.messages(chunk)
+    except Damaged:
+        return False
+    return True
 
 
 def _rate(count: int, duration: float) -> float:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..brief import counted
 from ..errors import InvalidValue
 from ..files import path_of, replacing
 from .checksums import Damaged, intact, with_checksum
@@ -33,10 +34,15 @@ class Recovered(NamedTuple):
     was_complete: bool
 
 
+class NothingWhole(InvalidValue):
+    """A file of which nothing can be saved."""
+
+
 def recover(path: str | os.PathLike[str], out: str | os.PathLike[str] | None = None) -> Recovered:
     """Write a complete recording with everything that is whole in another.
 
     `out` is `NAME.recovered.mcap` beside the file if it is not given; the file itself is only read.
+    Where no chunk of a file is whole it raises and writes nothing.
     """
     source = path_of(path)
     target = source.with_suffix(".recovered.mcap") if out is None else path_of(out, "out")
@@ -48,6 +54,8 @@ def recover(path: str | os.PathLike[str], out: str | os.PathLike[str] | None = N
             raise InvalidValue(f"{target} is the damaged file itself; give another name")
         with replacing(target) as temporary:
             kept = _written(contents, temporary)
+            if not kept and (contents.chunks or not contents.complete):
+                raise NothingWhole(f"nothing of {source} can be saved: {_why(contents)}")
         return Recovered(
             target,
             kept,
@@ -55,6 +63,12 @@ def recover(path: str | os.PathLike[str], out: str | os.PathLike[str] | None = N
             len(contents.data) - contents.end,
             contents.complete and (kept, contents.metadata) == (len(contents.chunks), texts),
         )
+
+
+def _why(contents: Contents) -> str:
+    if not contents.chunks:
+        return "it ends before its first chunk of messages"
+    return f"{counted(len(contents.chunks), 'chunk')} of messages, none of them whole"
 
 
 def _written(contents: Contents, path: Path) -> int:

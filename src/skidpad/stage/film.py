@@ -16,7 +16,8 @@ single bytes (first all the lowest bytes, then all the next), which deflate pack
                                 65535 is no echo, else range = number * reach / 65534
 
 Fixed point loses nothing that can be seen: positions and headings keep 2^-22 of the span of their
-channel, everything else 2^-17. In JSON, the floats of the stage keep seven digits.
+channel, everything else 2^-17. A channel whose span comes from a few wild values, beside which all
+others would be coarse, is kept as float32. In JSON, the floats of the stage keep seven digits.
 """
 
 from __future__ import annotations
@@ -42,6 +43,11 @@ MAGIC = b"skidfilm"
 VERSION = 1
 POSE_BITS = 22
 OTHER_BITS = 17
+COARSE = 1e-3
+"""Steps of fixed point beyond this share of the usual size of a channel's values can be seen."""
+USUAL = 0.9
+"""Share of the values that are not wild. The median would call a swerve on a straight wild, too,
+and films of it would grow by the noise of the straight."""
 NO_ECHO = 65535
 
 
@@ -197,13 +203,20 @@ class _Coded(NamedTuple):
 
 
 def _coded(column: NDArray[np.float32], bits: int) -> _Coded:
-    """A channel in fixed point, or bit by bit where it has values that are no numbers."""
-    if not np.isfinite(column).all():
-        return _Coded(0.0, 0.0, _planes(column.view(np.int32), 4))
+    """A channel in fixed point, or bit by bit where that is too coarse or values are no numbers."""
     low, high = float(column.min()), float(column.max())
     step = (high - low) / (1 << bits) or 1.0
+    if not np.isfinite(step) or (high > low and step > COARSE * _usual_size(column)):
+        return _Coded(0.0, 0.0, _planes(column.view(np.int32), 4))
     numbers = np.rint((column.astype(np.float64) - low) / step).astype(np.int32)
     return _Coded(low, step, _planes(numbers, 4))
+
+
+def _usual_size(column: NDArray[np.float32]) -> float:
+    """The largest of the values that are not wild."""
+    sizes = np.abs(column)
+    place = int(USUAL * (sizes.size - 1))
+    return float(np.partition(sizes, place)[place])
 
 
 def _coded_ranges(scans: list[NDArray[np.float32]], reach: float) -> bytes:

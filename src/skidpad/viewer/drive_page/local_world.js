@@ -129,7 +129,10 @@ export class LocalWorld {
   }
 
   reset() {
-    if (this.log?.open) this.#record(false);
+    if (this.log?.open) {
+      this.log.reset(this.vehicle.time);
+      this.on.message({ type: "note", text: "The recording goes on: the reset is a jump in it." });
+    }
     this.vehicle.reset();
     this.paused &&= !this.failed;
     this.failed = false;

@@ -5,8 +5,10 @@
 
 const MAGIC = Uint8Array.of(0x89, 0x4d, 0x43, 0x41, 0x50, 0x30, 0x0d, 0x0a);
 const OP = { footer: 2, chunk: 6, messageIndex: 7, chunkIndex: 8, statistics: 11, metadata: 12, metadataIndex: 13, summaryOffset: 14, dataEnd: 15 };
-const CHUNK_SIZE = 4 << 20;
 const NS = 1e9;
+// What is damaged is lost by the chunk: larger ones would not make the file smaller, as nothing is compressed.
+const CHUNK_SIZE = 100e3;
+const CHUNK_SPAN = 1 * NS;
 
 /** The file as parts of a Blob; `rowAt(k)` gives the time and the channels of the stage of row k. */
 export function mcapParts(templates, count, rowAt, notes) {
@@ -15,7 +17,7 @@ export function mcapParts(templates, count, rowAt, notes) {
   for (let k = 0; k < count; k++) {
     const [time, row] = rowAt(k);
     encoder.add(time, row);
-    if (encoder.size > CHUNK_SIZE) file.addChunk(encoder.taken());
+    if (encoder.full) file.addChunk(encoder.taken());
   }
   if (encoder.size) file.addChunk(encoder.taken());
   if (Object.keys(notes).length) file.addNotes(notes);
@@ -128,6 +130,8 @@ class ChunkEncoder {
     this.index = new Map();
     this.first = this.latest = null;
   }
+
+  get full() { return this.size > CHUNK_SIZE || this.latest - this.first >= CHUNK_SPAN; }
 
   taken() {
     const chunk = { data: this.buffer.slice(0, this.size), index: this.index, begin: this.first, end: this.latest };

@@ -16,6 +16,8 @@ export class RunLog {
     this.count = 0;
     this.notes = [];
     this.open = false;
+    // Time of the recording at the start of the vehicle's clock, which a reset sets back.
+    this.shift = 0;
   }
 
   get fresh() { return this.count === 0; }
@@ -32,7 +34,7 @@ export class RunLog {
   add(time) {
     if (this.count % BLOCK === 0) this.blocks.push(new Float64Array(BLOCK * this.width));
     const row = this.row(this.count++);
-    row[0] = time;
+    row[0] = time + this.shift;
     this.sources.forEach(({ view, place }, k) => { row[k + 1] = view[place]; });
   }
 
@@ -42,7 +44,14 @@ export class RunLog {
     this.sources.forEach(({ input, place }, k) => { if (input) row[k + 1] = inputs[place]; });
   }
 
-  note(time, what) { this.notes.push({ time, ...what }); }
+  note(time, what) { this.notes.push({ time: time + this.shift, ...what }); }
+
+  /** The vehicle is about to go back to its start: time goes on from the latest row. */
+  reset(time) {
+    if (this.fresh) return;
+    this.note(time, { reset: true });
+    this.shift = this.row(this.count - 1)[0];
+  }
 
   /** As text, with columns and headings of `Trajectory.to_csv`. */
   csv(heads) {
