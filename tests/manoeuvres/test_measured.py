@@ -35,6 +35,7 @@ from skidpad.manoeuvres import (
     measured_reference,
     perform,
 )
+from skidpad.manoeuvres.sine_with_dwell import moved_aside
 
 CAR = Subject(sp.vehicles.single_track())
 
@@ -155,6 +156,20 @@ def test_a_single_sine_needs_the_peak_that_it_is_driven_to() -> None:
     sideways = Series(t, 0.0 * t)
     series = {n: Series(t, c) for n, c in columns.items()} | {"v_y": sideways}
     assert isinstance(adapted(SingleSine(), drive_of_log(Log("sine.csv", series))[0]), SingleSine)
+
+
+def test_the_way_aside_needs_sideways_motion_or_places() -> None:
+    """By hand: a car that slides to the left at 2 m/s without turning."""
+    t = np.arange(0.0, 8.0, 0.01)
+    columns = {"v_x": 20.0 + 0.0 * t, "omega": 0.0 * t}
+    known = {"v_y": {"v_y": 2.0 + 0.0 * t}, "places": {"x": 20.0 * t, "y": 2.0 * t}, "none": {}}
+    aside = {
+        kind: moved_aside(drive_of_log(Log("l", {n: Series(t, c) for n, c in all_.items()}))[0])
+        for kind, all_ in ((kind, columns | more) for kind, more in known.items())
+    }
+    assert aside["v_y"] == pytest.approx(2.0 * 1.07)
+    assert aside["places"] == pytest.approx(2.0 * 1.07)
+    assert np.isnan(aside["none"])
 
 
 @pytest.mark.parametrize(
