@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
+from skidpad.arrays import Array
 from skidpad.errors import InvalidValue
 from skidpad.identify import Log, read_log
 from skidpad.identify.log import Series
@@ -187,8 +188,8 @@ def test_a_column_that_was_not_mapped_is_named(
     test: Manoeuvre, renamed: dict[str, str], says: str
 ) -> None:
     t = np.arange(0.0, 12.0, 0.02)
-    angle = 0.02 * (t > 3.0)
-    v = np.asarray(np.clip(60.0 - 6.0 * t, 0.0, 20.0), dtype=float)
+    angle: Array = np.where(t > 3.0, 0.02, 0.0)
+    v: Array = np.interp(t, [0.0, 6.67, 10.0], [20.0, 20.0, 0.0])
     columns = {"v_x": v, "steer": angle, "omega": 5.0 * angle}
     series = {renamed.get(n, n): Series(t, c) for n, c in columns.items()}
     drive, notes = drive_of_log(Log("log.csv", series))
@@ -216,7 +217,7 @@ def turns(K: float, noise: float = 0.0) -> CaseRun:
         "a_y": a_y,
         "steer": np.arctan(L / R) * np.sign(a_y) + K * a_y,
     }
-    t = dt * np.arange(len(a_y))
+    t: Array = dt * np.arange(len(a_y), dtype=float)
     noisy = {n: c + noise * np.abs(c).max() * rng.normal(size=len(t)) for n, c in columns.items()}
     log = Log("turns.csv", {name: Series(t, column) for name, column in noisy.items()})
     return drive_of_log(log)[0]
