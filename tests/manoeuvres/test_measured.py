@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
+from skidpad.arrays import Array
 from skidpad.errors import InvalidValue
 from skidpad.identify import Log, read_log
 from skidpad.identify.log import Series
@@ -35,6 +36,7 @@ from skidpad.manoeuvres import (
     measured_reference,
     perform,
 )
+from skidpad.manoeuvres.sine_with_dwell import moved_aside
 
 CAR = Subject(sp.vehicles.single_track())
 
@@ -157,6 +159,20 @@ def test_a_single_sine_needs_the_peak_that_it_is_driven_to() -> None:
     assert isinstance(adapted(SingleSine(), drive_of_log(Log("sine.csv", series))[0]), SingleSine)
 
 
+def test_the_way_aside_needs_sideways_motion_or_places() -> None:
+    """By hand: a car that slides to the left at 2 m/s without turning."""
+    t = np.arange(0.0, 8.0, 0.01)
+    columns = {"v_x": 20.0 + 0.0 * t, "omega": 0.0 * t}
+    known = {"v_y": {"v_y": 2.0 + 0.0 * t}, "places": {"x": 20.0 * t, "y": 2.0 * t}, "none": {}}
+    aside = {
+        kind: moved_aside(drive_of_log(Log("l", {n: Series(t, c) for n, c in all_.items()}))[0])
+        for kind, all_ in ((kind, columns | more) for kind, more in known.items())
+    }
+    assert aside["v_y"] == pytest.approx(2.0 * 1.07)
+    assert aside["places"] == pytest.approx(2.0 * 1.07)
+    assert np.isnan(aside["none"])
+
+
 @pytest.mark.parametrize(
     ("test", "renamed", "says"),
     [
@@ -172,8 +188,8 @@ def test_a_column_that_was_not_mapped_is_named(
     test: Manoeuvre, renamed: dict[str, str], says: str
 ) -> None:
     t = np.arange(0.0, 12.0, 0.02)
-    angle = 0.02 * (t > 3.0)
-    v = np.asarray(np.clip(60.0 - 6.0 * t, 0.0, 20.0), dtype=float)
+    angle: Array = np.where(t > 3.0, 0.02, 0.0)
+    v: Array = np.interp(t, [0.0, 6.67, 10.0], [20.0, 20.0, 0.0])
     columns = {"v_x": v, "steer": angle, "omega": 5.0 * angle}
     series = {renamed.get(n, n): Series(t, c) for n, c in columns.items()}
     drive, notes = drive_of_log(Log("log.csv", series))
@@ -201,7 +217,7 @@ def turns(K: float, noise: float = 0.0) -> CaseRun:
         "a_y": a_y,
         "steer": np.arctan(L / R) * np.sign(a_y) + K * a_y,
     }
-    t = dt * np.arange(len(a_y))
+    t: Array = dt * np.arange(len(a_y), dtype=float)
     noisy = {n: c + noise * np.abs(c).max() * rng.normal(size=len(t)) for n, c in columns.items()}
     log = Log("turns.csv", {name: Series(t, column) for name, column in noisy.items()})
     return drive_of_log(log)[0]

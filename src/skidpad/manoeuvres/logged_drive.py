@@ -85,7 +85,7 @@ def drive_of_log(log: Log, at: s | None = None) -> tuple[CaseRun, list[str]]:
     }
     notes = check_columns(log.name, t, columns)
     steady = _right_when_steady(columns)
-    notes += [STEADY_A_Y] if steady else []
+    notes += [STEADY_A_Y] if "a_y" in steady else []
     source = Source(steady, tuple(c for c in log.series if c.removeprefix("out_") not in series))
     notes += _complete(t, columns, source)
     drive = from_columns(log.name, t if at is None else t - at, columns, source)
@@ -117,11 +117,11 @@ def _series(log: Log) -> dict[str, Any]:
 
 
 def _right_when_steady(columns: Mapping[str, Array]) -> frozenset[str]:
-    """Signals that follow from the columns in a steady state alone: of the acceleration to the
-    left a part is the change of a velocity that is not known."""
+    """Signals that follow from the columns in a steady state alone, where the velocity to the left
+    is not known: its change is a part of the acceleration, and itself one of the path."""
     turns = bool({"omega", "yaw"} & columns.keys())
-    told = bool({"a_y", "v_y", "sideslip"} & columns.keys())
-    return frozenset({"a_y"}) if turns and not told else frozenset()
+    told = bool({"v_y", "sideslip"} & columns.keys())
+    return frozenset({"a_y", "y"} - columns.keys()) if turns and not told else frozenset()
 
 
 def _complete(t: Array, columns: dict[str, Array], source: Source) -> list[str]:

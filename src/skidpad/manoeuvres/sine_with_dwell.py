@@ -122,8 +122,10 @@ class SineWithDwell:
 
     def _of_angles(self, runs: Sequence[CaseRun]) -> Findings:
         left, aside = _left(runs), np.stack([moved_aside(run) for run in runs])
-        metrics = _criteria(left, aside)
-        return Findings(metrics, [_chart(runs, len(self.sides))], endings(runs))
+        metrics, notes = _criteria(left, aside), endings(runs)
+        if any("y" in run.source.steady for run in runs):
+            notes.append("the way aside is not known: the log has neither v_y nor y")
+        return Findings(metrics, [_chart(runs, len(self.sides))], notes)
 
     def _slow(self, car: Subject) -> Case:
         rate = UNIT / car.theory(self.speed).gains["a_y"] / 10.0
@@ -194,7 +196,10 @@ def yaw_left(run: CaseRun, after: s) -> Array:
 
 
 def moved_aside(run: CaseRun) -> Array:
-    """Way of the centre of mass across its first direction at the time that counts, (V,)."""
+    """Way of the centre of mass across its first direction at the time that counts, (V,); NaN of
+    a log that does not tell it."""
+    if "y" in run.source.steady:
+        return np.full(run.variants, np.nan)
     begin = run.since(0.0)
     c, sine = np.cos(begin["yaw"][0]), np.sin(begin["yaw"][0])
     across = -sine * (begin["x"] - begin["x"][0]) + c * (begin["y"] - begin["y"][0])
