@@ -1,0 +1,43 @@
+"""Where things lie on a page that drives: on phones and in narrow frames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Open = Callable[..., Any]
+
+COVERED = """() => {
+  const names = [".stick", ".handbrake", "#chooser", "#zooming", "#layers", "#scale", "#legend",
+                 ".toast", "#figures", "#transport", "#top", "#live"];
+  const boxes = names.map((name) => {
+    const shown = [...document.querySelectorAll(name)].map((one) => one.getBoundingClientRect());
+    return [name, shown.filter((box) => box.width > 0).at(-1)];
+  });
+  const missing = boxes.filter(([, box]) => !box).map(([name]) => name);
+  const covered = [];
+  boxes.forEach(([a, p], k) => boxes.slice(0, k).forEach(([b, q]) => {
+    if (!p || !q) return;
+    const apart = p.left >= q.right || q.left >= p.right || p.top >= q.bottom || q.top >= p.bottom;
+    if (!apart) covered.push(`${a} and ${b}`);
+  }));
+  return { covered, missing };
+}"""
+"""Which of the things that lie on the page share a place, and which are not to be seen."""
+
+
+def test_nothing_covers_anything_on_phones(opened: Open, pages: Callable[[str], Path]) -> None:
+    page = opened(pages("explicit"), has_touch=True, is_mobile=True)
+    page.evaluate(
+        """async () => {
+        const { toast } = await import("skidpad/notice.js");
+        skidpad.world.send({ type: "pause" });
+        toast("Touched the border: reverse, or R to reset.");
+        document.getElementById("legend").hidden = false;
+        }"""
+    )
+    for width, height in ((360, 500), (416, 600), (390, 720), (450, 721), (390, 844)):
+        page.set_viewport_size({"width": width, "height": height})
+        found = page.evaluate(COVERED)
+        assert found == {"covered": [], "missing": []}, (width, height)
