@@ -1,4 +1,4 @@
-"""Where things lie on a page that drives: on phones and in narrow frames."""
+"""Where things lie on a page that drives: on phones, in narrow frames, inside other pages."""
 
 from __future__ import annotations
 
@@ -41,3 +41,23 @@ def test_nothing_covers_anything_on_phones(opened: Open, pages: Callable[[str], 
         page.set_viewport_size({"width": width, "height": height})
         found = page.evaluate(COVERED)
         assert found == {"covered": [], "missing": []}, (width, height)
+
+
+def test_a_framed_page_asks_for_a_click_before_keys_drive(
+    opened: Open, pages: Callable[[str], Path], tmp_path: Path
+) -> None:
+    outer, inner = tmp_path / "outer.html", pages("explicit").as_uri()
+    # The script tells `opened` that there is nothing to wait for.
+    outer.write_text(
+        f'<script>window.skidpad = {{}}</script><iframe src="{inner}" width="416" height="560">'
+        "</iframe><p style='height: 3000px'>"
+    )
+    page = opened(outer)
+    frame = page.frame_locator("iframe")
+    hint = frame.get_by_text("Click to drive")
+    hint.wait_for()
+    box = frame.locator("#front").bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    hint.wait_for(state="hidden")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("scrollY") == 0
