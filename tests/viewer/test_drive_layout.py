@@ -8,9 +8,10 @@ from typing import Any
 
 Open = Callable[..., Any]
 
-COVERED = """() => {
+COVERED = """(back) => {
+  document.getElementById("now").hidden = !back;
   const names = [".stick", ".handbrake", "#chooser", "#zooming", "#layers", "#scale", "#legend",
-                 ".toast", "#figures", "#transport", "#top", "#live"];
+                 ".toast", ".now", "#figures", "#transport", "#top", "#live"];
   const boxes = names.map((name) => {
     const shown = [...document.querySelectorAll(name)].map((one) => one.getBoundingClientRect());
     return [name, shown.filter((box) => box.width > 0).at(-1)];
@@ -24,7 +25,8 @@ COVERED = """() => {
   }));
   return { covered, missing };
 }"""
-"""Which of the things that lie on the page share a place, and which are not to be seen."""
+"""Which of the things on the page share a place, and which are not to be seen; `back` offers the
+way back to now."""
 
 
 def test_nothing_covers_anything_on_phones(opened: Open, pages: Callable[[str], Path]) -> None:
@@ -39,8 +41,9 @@ def test_nothing_covers_anything_on_phones(opened: Open, pages: Callable[[str], 
     )
     for width, height in ((360, 500), (416, 600), (390, 720), (450, 721), (390, 844)):
         page.set_viewport_size({"width": width, "height": height})
-        found = page.evaluate(COVERED)
-        assert found == {"covered": [], "missing": []}, (width, height)
+        for back, gone in ((False, ".now"), (True, "#legend")):
+            found = page.evaluate(COVERED, back)
+            assert found == {"covered": [], "missing": [gone]}, (width, height)
 
 
 def test_a_framed_page_asks_for_a_click_before_keys_drive(
