@@ -24,6 +24,7 @@ def test_keys_drive_the_car_and_it_stops_when_they_are_let_go(
     path = pages("explicit")
     assert path.stat().st_size < LARGEST
     page = opened(path)
+    assert page.locator(".click-first").count() == 0, "only a page in a frame asks for a click"
     page.keyboard.down("ArrowUp")
     page.wait_for_function("skidpad.poseOf('single_track').x > 3")
     page.keyboard.down("ArrowLeft")

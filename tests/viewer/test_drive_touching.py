@@ -23,19 +23,77 @@ def walled() -> Place:
     return replace(plane_place(CARS["explicit"]()), solids=[wall, rail])
 
 
-def test_a_touch_brings_the_car_to_rest_where_it_was_free(opened: Open, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def walled_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("touching") / "walled.html"
+    write_drive_page(walled(), path)
+    return path
+
+
+def test_a_touch_brings_the_car_to_rest_where_it_was_free(opened: Open, walled_file: Path) -> None:
     place = walled()
-    write_drive_page(place, tmp_path / "walled.html")
-    page = opened(tmp_path / "walled.html")
+    page = opened(walled_file)
     page.keyboard.down("ArrowUp")
     page.wait_for_function("skidpad.world.touch.name === 'a wall'")
     page.keyboard.up("ArrowUp")
     x = page.evaluate("skidpad.world.free[0]")
     front = max(corner[0] for outline in place.vehicle.geometry.outlines for corner in outline)
     assert 5.0 - front - 0.3 < x < 5.0 - front
-    assert "Touched a wall" in page.text_content("#toasts")
+    assert "Touched a wall: reverse, or R to reset." in page.text_content("#toasts")
     page.keyboard.down("ArrowDown")
     page.wait_for_function(f"skidpad.poseOf('single_track').x < {x - 0.5}")
+
+
+def test_a_car_at_a_wall_can_be_steered_away_without_reverse(
+    opened: Open, walled_file: Path
+) -> None:
+    page = opened(walled_file)
+    pushed, steered = page.evaluate(
+        """() => {
+        const { world } = skidpad;
+        const { vehicle } = world;
+        world.send({ type: "pause" });
+        world.reset();
+        const hold = (left, steps) => {
+          for (let k = 0; k < steps; k++) {
+            world.send({ type: "drive", ahead: 1, left, handbrake: false });
+            world.stepWith(vehicle.command(world.axes, true));
+          }
+          vehicle.motion();
+          return [...vehicle.pose, vehicle.velocity[0]];
+        };
+        return [hold(0, 600), hold(-1, 600)];
+        }"""
+    )
+    assert abs(pushed[2]) < 0.01
+    assert abs(pushed[3]) < 0.3, "the wall holds it"
+    x, _, yaw, speed = steered
+    assert x < 5.0, "it is on its side of the wall"
+    assert yaw < -1.5
+    assert speed > 1.0
+
+
+def test_a_touch_keeps_steering_and_what_is_held(opened: Open, walled_file: Path) -> None:
+    page = opened(walled_file)
+    steer, held, after = page.evaluate(
+        """() => {
+        const { world } = skidpad;
+        const { vehicle } = world;
+        world.send({ type: "pause" });
+        world.reset();
+        const axes = { ahead: 1, left: 0.5, handbrake: false };
+        for (let k = 0; k < 50; k++) vehicle.step(vehicle.command(axes, true));
+        const steer = vehicle.x[vehicle.about.state_names.indexOf("steer")];
+        const held = Array.from(vehicle.memory.subarray(0, 2));
+        vehicle.rest(world.free);
+        vehicle.motion();
+        const now = vehicle.x[vehicle.about.state_names.indexOf("steer")];
+        return [steer, held, [now, ...vehicle.memory.subarray(0, 2), ...vehicle.velocity]];
+        }"""
+    )
+    assert steer > 0.1
+    assert held == [1.0, 0.5]
+    assert after == [steer, *held, 0.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize(
@@ -76,12 +134,10 @@ def test_a_body_on_an_occupied_cell_touches_it(
 
 
 @pytest.fixture(scope="module")
-def touching(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+def touching(browser: Any, walled_file: Path) -> Any:
     """What a box of 2 m by 1 m at a pose touches in the surroundings of `walled`."""
-    path = tmp_path_factory.mktemp("touching") / "walled.html"
-    write_drive_page(walled(), path)
     page = browser.new_page()
-    page.goto(path.as_uri())
+    page.goto(walled_file.as_uri())
     page.wait_for_function("window.skidpad?.world")
     yield lambda x, y, yaw: page.evaluate(
         """([x, y, yaw]) => {

@@ -13,6 +13,7 @@ from ...shared_arrays import ArrayNumber
 from ...stage.layout import Named, named_channels
 from ..live.tunables import known_tunables
 from .places import Place
+from .programs import steering_states
 
 SHOWN = 120.0
 """Rows a second that are drawn at most: what screens show. Recordings have every step."""
@@ -38,6 +39,7 @@ def vehicle_description(exported: Exported, place: Place) -> dict[str, Any]:
         "params": _numbers(record.flatten(vehicle.params)),
         "delays": [] if line is None else [list(pair) for pair in line.channels],
         "state_names": list(record.names(vehicle.State)),
+        "steering": steering_states(vehicle),
         "ends": [[name, size, what] for name, (size, what) in model.ends.items()],
         "heads": [_head(one) for one in (Named("t", "s", "state"), *named)],
         "tunables": tunables_of(exported),

@@ -1,7 +1,7 @@
 // A page that drives: the live page with its world inside.
 
 import { App } from "skidpad/app.js";
-import { byId } from "skidpad/dom.js";
+import { byId, make } from "skidpad/dom.js";
 import { DrivePanel } from "skidpad/drive_panel.js";
 import { LiveApp } from "skidpad/live.js";
 import { LiveClock } from "skidpad/live_clock.js";
@@ -51,6 +51,7 @@ async function openDrive() {
   const panel = new DrivePanel(live, world);
   await Promise.resolve();
   look(app, head);
+  askForClick();
   if (matchMedia("(pointer: fine)").matches) toast("Arrow keys or W A S D drive, Space is the handbrake; ? shows all keys.");
   if (head.notes.length) toast(`On this page ${head.notes.join(", ")}.`);
   return { app, world };
@@ -80,6 +81,16 @@ function look(app, { stage }) {
   app.view.zoom = Math.min(app.view.width, app.view.height) / seen;
   app.view.moved();
   app.changed();
+}
+
+/** In a frame of another page keys go to that page until this one is clicked: say so. */
+function askForClick() {
+  if (window.self === window.top || !matchMedia("(pointer: fine)").matches) return;
+  const hint = make("div", { class: "click-first", role: "status" }, "Click to drive");
+  const update = () => { hint.hidden = document.hasFocus(); };
+  byId("stage").append(hint);
+  for (const type of ["focus", "blur"]) window.addEventListener(type, update);
+  update();
 }
 
 start(openDrive, { what: "This vehicle cannot be driven", again: "Make the page again." });

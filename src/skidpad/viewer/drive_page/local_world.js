@@ -11,8 +11,12 @@ import { StepFailed } from "skidpad/vehicle.js";
 
 /** After so long without word from the driver the vehicle brakes to a stop, in ms. */
 const DEAD_MAN = 500;
-/** The same thing is said to be touched again after so long, in s. */
-const SAID = 1;
+/** A touch of the same thing after so long without one is another touch, in s. */
+const APART = 1;
+/** Who goes on touching is told again after so long, in s. */
+const SAID = 5;
+/** Room that a vehicle is given to steer away from what it touches, in lengths of it. */
+const ROOM = 0.15;
 /** Time that steps may take for one picture, in ms: what does not fit is left out. */
 const BUDGET = 40;
 const YOU = 1;
@@ -27,6 +31,7 @@ export class LocalWorld {
     this.pace = new Pace(head.vehicle.dt);
     this.surroundings = new Surroundings(head.solids, decodedGrids(head.stage.grids));
     this.parts = head.vehicle.parts.map(([unit, points]) => ({ unit, ring: Ring.through(points) }));
+    this.room = ROOM * lengthOf(this.parts);
     this.row = Float64Array.from(head.row);
     this.sources = head.sources.map(([port, place]) => ({ view: this.#viewOf(port), place, input: port === "u" }));
     this.computed = head.sources.some(([port]) => port === "pose" || port === "velocity" || port === "towed");
@@ -239,18 +244,31 @@ export class LocalWorld {
     }
     // Who starts within something has to get out of it first.
     if (!this.free) return;
-    this.vehicle.rest(this.free);
+    this.#standBack();
     const { time } = this.vehicle;
-    const again = name === this.touch.name && time - this.touch.time < SAID;
-    this.touch = { name, time };
-    if (again) return;
-    if (this.log?.open) this.log.note(time, { touched: name });
-    this.on.message({ type: "note", text: `Touched ${name}: the vehicle stands where it last was free.` });
+    const again = name === this.touch.name && time - this.touch.time < APART;
+    const said = again ? this.touch.said : -Infinity;
+    this.touch = { name, time, said };
+    if (!again && this.log?.open) this.log.note(time, { touched: name });
+    if (time - said < SAID) return;
+    this.touch.said = time;
+    this.on.message({ type: "note", text: `Touched ${name}: reverse, or R to reset.` });
+  }
+
+  /** Come to rest where nothing was touched; who steers gets some room for it, if there is any. */
+  #standBack() {
+    const { vehicle, free, room } = this;
+    const way = Math.sign(vehicle.velocity[0]);
+    if (this.held && this.axes.left && way) {
+      vehicle.rest(free, -way * room);
+      if (!this.#touched()) return;
+    }
+    vehicle.rest(free);
   }
 
   #standFree() {
     this.free = null;
-    this.touch = { name: "", time: 0 };
+    this.touch = { name: "", time: 0, said: -Infinity };
     this.#watch();
   }
 
@@ -284,6 +302,13 @@ export class LocalWorld {
       return [logged[0], row];
     };
   }
+}
+
+/** Of the vehicle without what it tows, in m. */
+function lengthOf(parts) {
+  const rings = parts.filter(({ unit }) => !unit).map(({ ring }) => ring);
+  if (!rings.length) return 0;
+  return Math.max(...rings.map(({ right }) => right)) - Math.min(...rings.map(({ left }) => left));
 }
 
 function fits({ low = null, high = null, above, whole }, value) {

@@ -20,7 +20,7 @@ from ...export.exported import Exported
 from ...integrate.as_written import as_written
 from ...model import Vehicle
 from ...ops import where
-from ...plane.pose import towed
+from ...plane.pose import Pose, towed
 
 POSE = ("x", "y", "yaw")
 VELOCITY = ("v_x", "v_y", "omega")
@@ -33,7 +33,7 @@ def programs_of(exported: Exported) -> dict[str, Program]:
     makes an input of keys: x, u, p, the axes, what is remembered, the period of the steps, whether
     anybody holds the keys and the parameters of the start (`p_start`: a heavier car is driven
     alike) to the port `command` and what is remembered. `motion` is x, u and p to pose, velocity
-    and the poses of what is towed; `rest` puts the vehicle to rest where it is.
+    and the poses of what is towed; `rest` puts the vehicle to rest at the pose in that port.
     """
     vehicle = exported.vehicle
     programs = {
@@ -85,21 +85,28 @@ def motion_program(vehicle: Vehicle) -> Program:
 
 
 def rest_program(vehicle: Vehicle) -> Program:
-    """The state of the vehicle at rest where it is: as it starts, but for its place and the angles
-    of what it tows."""
+    """The state of the vehicle at rest at a pose: as it starts, but for its place, its steering
+    and the angles of what it tows."""
     body, settle = body_of(vehicle, "a page that drives"), vehicle.model.settle
-    kept = [trailer.angle for trailer in vehicle.geometry.trailers]
+    kept = [*(trailer.angle for trailer in vehicle.geometry.trailers), *steering_states(vehicle)]
 
-    def function(x: Any, u: Any, p: Any) -> Any:
+    def function(x: Any, u: Any, p: Any, pose: Any) -> Any:
         start, still = record.build(vehicle.State), Velocity(0.0, 0.0, 0.0)
-        standing = body.placed(start, body.pose(x, p), still, p)
+        standing = body.placed(start, Pose(*pose), still, p)
         angles = dict(zip(record.names(vehicle.State), record.flatten(x), strict=True))
         leaves = zip(record.names(vehicle.State), record.flatten(standing), strict=True)
         mixed = [angles[name] if name in kept else value for name, value in leaves]
         standing = record.unflatten(vehicle.State, mixed)
         return (record.flatten(standing if settle is None else settle(standing, p)),)
 
-    return _traced(vehicle, "rest", function, (), (Port("x", record.names(vehicle.State)),))
+    outputs = (Port("x", record.names(vehicle.State)),)
+    return _traced(vehicle, "rest", function, (Port("pose", POSE),), outputs)
+
+
+def steering_states(vehicle: Vehicle) -> list[str]:
+    """The states by which the driver steers: a vehicle that is put to rest keeps them."""
+    angles = {"steer", *(wheel.steer for wheel in vehicle.geometry.wheels)}
+    return [name for name in record.names(vehicle.State) if name in angles]
 
 
 def _traced(

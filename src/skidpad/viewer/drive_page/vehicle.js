@@ -8,6 +8,9 @@ import { DelayLine } from "skidpad/delay_line.js";
 /** Share of the size at which equations end that a state before the last step may have. */
 const AT_THE_END = 0.9;
 
+/** Place of the speed among what the driver remembers. */
+const SET_POINT = 2;
+
 /** A step that was not made; `kind` is "input", "diverged" or "residual", the message a sentence. */
 export class StepFailed extends Error {
   constructor(kind, text) {
@@ -32,6 +35,7 @@ export class SimulatedVehicle {
     this.acted = new Float64Array(this.u.length);
     this.before = new Float64Array(this.x.length);
     this.older = new Float64Array(this.x.length);
+    this.steering = about.steering.map((name) => about.state_names.indexOf(name));
     this.age = 0;
     this.changed = false;
     this.reset();
@@ -44,14 +48,15 @@ export class SimulatedVehicle {
     const { about } = this;
     this.x.set(this.changed ? about.start : about.settled);
     if (this.changed && about.settles) this.module.call("settle");
-    this.#forget();
+    this.#forgetInputs();
+    this.memory.fill(0);
     this.steps = 0;
     this.line?.forget();
   }
 
-  #forget() {
+  #forgetInputs() {
     this.start.set(this.x);
-    for (const port of [this.u, this.acted, this.commanded, this.memory]) port.fill(0);
+    for (const port of [this.u, this.acted, this.commanded]) port.fill(0);
   }
 
   /** Change a parameter by its place; it acts from the next step on. */
@@ -138,11 +143,20 @@ export class SimulatedVehicle {
   /** Pose, velocity and what is towed, into the ports of these names. */
   motion() { this.module.call("motion"); }
 
-  /** Put the vehicle to rest in a state where it has been. */
-  rest(state) {
+  /**
+   * Put the vehicle to rest in a state where it has been, or so many m ahead of it. Steering and what
+   * the driver holds stay as they are: who is put to rest again and again could not steer away else.
+   */
+  rest(state, ahead = 0) {
+    const turned = this.steering.map((place) => this.x[place]);
     this.x.set(state);
+    this.steering.forEach((place, k) => { this.x[place] = turned[k]; });
+    this.motion();
+    this.pose[0] += ahead * Math.cos(this.pose[2]);
+    this.pose[1] += ahead * Math.sin(this.pose[2]);
     this.module.call("rest");
-    this.#forget();
+    this.#forgetInputs();
+    this.memory[SET_POINT] = 0;
   }
 }
 

@@ -10,8 +10,8 @@ const KEYS = {
 };
 /** Play of sticks around their middle. */
 const DEAD_ZONE = 0.08;
-/** Radius of the stick on the screen, in px. */
-const REACH = 56;
+/** How far the knob of the stick on the screen goes, in widths of the stick. */
+const REACH = 0.42;
 
 export class Hands {
   /** `changed` is called at once when something is pressed, moved or released. */
@@ -86,9 +86,10 @@ export class Hands {
     let held = null;
     const move = (event) => {
       const box = base.getBoundingClientRect();
-      const x = clip((event.clientX - box.left - box.width / 2) / REACH);
-      const y = clip((box.top + box.height / 2 - event.clientY) / REACH);
-      knob.style.transform = `translate(${x * REACH}px, ${-y * REACH}px)`;
+      const reach = REACH * box.width;
+      const x = clip((event.clientX - box.left - box.width / 2) / reach);
+      const y = clip((box.top + box.height / 2 - event.clientY) / reach);
+      knob.style.transform = `translate(${x * reach}px, ${-y * reach}px)`;
       Object.assign(this.stick, { ahead: quiet(y), left: -quiet(x) });
       this.#sum();
     };
