@@ -141,9 +141,9 @@ def _write(
     from ..manoeuvres import as_json, write_json, write_junit
 
     if json == "-":
-        from json import dumps
+        from .json_output import print_json
 
-        typer.echo(dumps(as_json(evaluation), indent=2, allow_nan=False, ensure_ascii=False))
+        print_json(as_json(evaluation))
     else:
         from .test_table import evaluation_tables
 

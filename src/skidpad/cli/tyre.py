@@ -88,10 +88,9 @@ def _print(
     columns: Sequence[Summary], notes: Sequence[str], *, filled: bool, as_json: bool
 ) -> None:
     if as_json:
-        import json
+        from .json_output import print_json
 
-        document = {"tyres": [column.as_json() for column in columns], "warnings": list(notes)}
-        typer.echo(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False))
+        print_json({"tyres": [column.as_json() for column in columns], "warnings": list(notes)})
         return
     from rich.console import Console
 
