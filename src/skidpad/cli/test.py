@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import InvalidValue
-from .completion import manoeuvre_names, vehicle_names
+from .completion import manoeuvre_names, vehicles_and_sets
 
 if TYPE_CHECKING:
     from ..manoeuvres import Evaluation, Subject
@@ -24,7 +24,7 @@ def test(
     # Hidden, as the table of arguments would call it a list[str]; the text below says what it is.
     vehicle: Annotated[
         list[str] | None,
-        typer.Argument(metavar="VEHICLE", hidden=True, autocompletion=vehicle_names),
+        typer.Argument(metavar="VEHICLE", hidden=True, autocompletion=vehicles_and_sets),
     ] = None,
     manoeuvre: Annotated[
         list[str] | None,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import InvalidValue
+from .completion import tyre_names
 
 if TYPE_CHECKING:
     from ..tyres import Summary, Tyre
@@ -21,7 +22,9 @@ PASCAL_PER_BAR = 1e5
 
 def tyre(
     # Hidden, as the table of arguments would call it a list[str]; the text below says what it is.
-    files: Annotated[list[str], typer.Argument(metavar="FILE", hidden=True)],
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE", hidden=True, autocompletion=tyre_names)
+    ],
     plot: Annotated[
         Path | None, typer.Option(help="Draw the curves to this file: PNG, SVG or PDF.")
     ] = None,
