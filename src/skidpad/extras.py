@@ -44,9 +44,12 @@ _INSTEAD = {
 """What those can do for whom a package has no wheel."""
 
 
-def require(module: str, *, purpose: str) -> Any:
-    """The imported module; `purpose` begins the message, as in "Trajectory.to_pandas"."""
-    return _imported(module, purpose, _EXTRA_OF[module.partition(".")[0]])
+def require(module: str, *, purpose: str, extra: str | None = None) -> Any:
+    """The imported module; `purpose` begins the message, as in "Trajectory.to_pandas".
+
+    The message names the extra whose package it is, or `extra`, which brings it with all else that
+    is needed there."""
+    return _imported(module, purpose, extra or _EXTRA_OF[module.partition(".")[0]])
 
 
 def require_extras(*extras: str, purpose: str) -> None:

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from skidpad import bench, demo, manoeuvres, vehicles
+from skidpad import bench, demo, manoeuvres, tyres, vehicles
 from skidpad.cli import completion
+from skidpad.cli.test_request import vehicle_of
+from skidpad.errors import InvalidValue
 
 SOURCE = Path(__file__).parents[2] / "src"
 HEAVY = {"casadi", "jax", "llvmlite", "matplotlib", "numba", "numpy", "rich", "scipy"}
@@ -68,10 +70,46 @@ def test_of_what_can_be_run_demos_come_first() -> None:
     assert lines == ["fan", "formula_student", "four_wheel", "full_car"]
 
 
+@pytest.mark.parametrize("command", ["html --drive", "export fmu"])
+def test_vehicles_are_completed_wherever_one_is_named(command: str) -> None:
+    assert answered("bash", f"skidpad {command} f") == (
+        ["formula_student", "four_wheel", "full_car"],
+        set(),
+    )
+
+
+def test_files_are_left_to_the_shell_where_a_recording_is_asked_for() -> None:
+    assert answered("zsh", "skidpad html f")[0] == ["_files"]
+
+
+def test_tyres_are_completed() -> None:
+    assert answered("bash", "skidpad tyre r") == (["race_slick", "robot"], set())
+
+
+def test_parameter_sets_are_completed_behind_the_colon() -> None:
+    sets = ["two_track:sports", "two_track:suv", "two_track:small_scale"]
+    assert completion.vehicles_and_sets("two_track:s") == sets
+    # Bash takes the colon as a word of its own.
+    assert answered("bash", "skidpad test two_track : s")[0] == ["sports", "suv", "small_scale"]
+
+
+def test_the_sets_written_down_are_those_there_are() -> None:
+    for name in completion.VEHICLES:
+        try:
+            vehicle_of(f"{name}:none")
+        except InvalidValue as error:
+            _, _, allowed = str(error).partition("Allowed are ")
+        else:
+            allowed = "any"
+        sets = ", ".join(completion.SETS) if name in completion.WITH_SETS else ""
+        assert allowed == sets, name
+
+
 def test_the_names_written_down_are_those_there_are() -> None:
     assert list(completion.VEHICLES) == list(vehicles.names())
     assert completion.COMMAND_DRIVEN == vehicles.COMMAND_DRIVEN
     assert list(completion.MANOEUVRES) == manoeuvres.names()
+    assert list(completion.TYRES) == list(tyres.names())
     assert completion.bench_groups("") == list(bench.GROUPS)
     assert [name for name, _ in completion.run_targets("")][: len(demo.DEMOS)] == list(demo.DEMOS)
     assert completion.manoeuvre_names("slalom") == ["slalom_18_m", "slalom_36_m"]

@@ -15,7 +15,8 @@ from record_io.stages import full_stage, some_rows
 from skidpad import vehicles
 from skidpad.cli import main
 from skidpad.extras import require_extras
-from skidpad.recording import Recorder
+from skidpad.recording import BagWriter, Recorder
+from skidpad.recording.contents import opened
 from skidpad.world.xml import reviewed
 from world.worlds import WORLDS
 
@@ -119,6 +120,19 @@ def test_a_recording_that_was_cut_off_says_so(
     assert said(capsys, "info", str(recording))["complete"] is False
 
 
+def test_of_a_recording_without_messages_what_is_absent_is_null(
+    capsys: pytest.CaptureFixture[str], recording: Path
+) -> None:
+    whole = recording.read_bytes()
+    with opened(recording) as contents:
+        first = contents.chunks[0]
+    recording.write_bytes(whole[: first.offset + 20])
+    document = said(capsys, "info", str(recording))
+    assert (document["messages"], document["chunks"], document["unpacked"]) == (0, 0, 0)
+    absent = ("start", "end", "duration", "compression")
+    assert [document[key] for key in absent] == [None] * len(absent)
+
+
 def test_a_bag_is_told_with_its_topics(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     write_bag(tmp_path / "bag")
     document = said(capsys, "info", str(tmp_path / "bag"))
@@ -128,6 +142,15 @@ def test_a_bag_is_told_with_its_topics(capsys: pytest.CaptureFixture[str], tmp_p
     (tmp_path / "bag" / "metadata.yaml").unlink()
     document = said(capsys, "info", str(tmp_path / "bag"))
     assert (document["complete"], document["metadata"]) == (False, "missing")
+
+
+def test_of_a_bag_without_messages_times_are_null(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    with BagWriter(tmp_path / "bag"):
+        pass
+    document = said(capsys, "info", str(tmp_path / "bag"))
+    assert [document[key] for key in ("start_ns", "end_ns", "duration")] == [None] * 3
 
 
 def test_a_good_world_is_counted(capsys: pytest.CaptureFixture[str]) -> None:

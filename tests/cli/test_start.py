@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from rich.console import Console
 
@@ -56,6 +58,19 @@ def test_what_is_suggested_exists() -> None:
             assert arguments[0] in vehicles.names()
         if command == "run":
             assert arguments[0] in DEMOS
+
+
+def test_no_suggestion_reads_a_file_that_none_before_it_writes() -> None:
+    made = set[str]()
+    for suggestion in start.SUGGESTIONS:
+        command, *arguments = suggestion.command.split()
+        files = {word for word in arguments if Path(word).suffix}
+        if command == "run":
+            folder = arguments[arguments.index("--out") + 1]
+            made.add(f"{folder}/{arguments[0]}.mcap")
+        elif command not in ("html", "test"):  # whose files are what they write
+            assert files <= made, suggestion.command
+    assert made
 
 
 def test_what_is_missing_for_a_suggestion_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

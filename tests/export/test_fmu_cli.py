@@ -9,7 +9,9 @@ from xml.etree import ElementTree as ET
 import pytest
 from fmpy.validation import validate_fmu
 
+from fmu_cart import compiler
 from skidpad.cli import main
+from skidpad.export.toolchain import host
 
 
 def export(*arguments: str | Path) -> int | str | None:
@@ -25,7 +27,7 @@ def test_a_file_of_sources(
     path = tmp_path / "car.fmu"
     options = ["--sources-only", "--fmi", str(version), "--set", "a_long_max=2.5", "--dt", "0.02"]
     assert export("double_integrator", *options, "--out", path) == 0
-    assert capsys.readouterr().out.strip() == str(path)
+    assert capsys.readouterr() == (f"{path}\n", "")
     assert validate_fmu(str(path)) == []
     with zipfile.ZipFile(path) as archive:
         root = ET.fromstring(archive.read("modelDescription.xml"))
@@ -36,6 +38,13 @@ def test_a_file_of_sources(
     mass = root.find(".//*[@name='params.a_long_max']")
     assert mass is not None
     assert (mass if version == 3 else mass[0]).attrib["start"] == "2.5"
+
+
+def test_what_is_being_built_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "car.fmu"
+    options = ["--platforms", host(), "--compiler", compiler() or "zig"]
+    assert export("double_integrator", *options, "--out", path) == 0
+    assert capsys.readouterr() == (f"{path}\n", f"building for {host()}\n")
 
 
 @pytest.mark.parametrize(

@@ -136,9 +136,11 @@ def needing_an_extra(run: sp.Trajectory) -> dict[str, list[Callable[[], Any]]]:
             lambda: run.to_parquet("run.parquet"),
             lambda: sp.Trajectory.from_parquet("log.parquet"),
             lambda: sp.identify.read_log("log.parquet"),
-            lambda: Folder.create("campaign", {"columns": []}),
         ],
-        "campaigns": [lambda: Folder.create("memory://campaign", {"columns": []})],
+        "campaigns": [
+            lambda: Folder.create("campaign", {"columns": []}),
+            lambda: Folder.create("memory://campaign", {"columns": []}),
+        ],
         "pandas": [run.to_pandas],
         "recording,plots": [command("demo")],
         "viewer,world": [command("serve")],

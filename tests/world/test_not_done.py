@@ -90,4 +90,4 @@ def test_vehicles_that_nothing_commands_are_named_when_a_world_is_run(
     with pytest.raises(SystemExit):
         main(["run", str(file), "--duration", "0.1"])
     said = capsys.readouterr().err
-    assert "nothing commands stays: " in said
+    assert "nothing commands stays: it stays where it is unless something pushes it. " in said

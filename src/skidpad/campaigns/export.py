@@ -6,10 +6,10 @@ import os
 from typing import Any
 
 from ..errors import InvalidValue
-from ..extras import require
 from ..files import replacing, target_of
 from .experiment import RUN
 from .folder import Folder
+from .part_files import arrow_module
 
 SUFFIXES = (".csv", ".parquet")
 
@@ -24,7 +24,7 @@ def export(folder: Folder, path: str | os.PathLike[str]) -> int:
     suffix = target.suffix.lower()
     if suffix not in SUFFIXES:
         raise InvalidValue(f"{target} must end in {' or '.join(SUFFIXES)}")
-    arrow = require("pyarrow", purpose="A campaign")
+    arrow = arrow_module("pyarrow")
     schema = _schema(arrow, folder)
     count = 0
     with replacing(target) as temporary, _writer(suffix, temporary, schema) as writer:
@@ -45,6 +45,6 @@ def _schema(arrow: Any, folder: Folder) -> Any:
 
 def _writer(suffix: str, path: Any, schema: Any) -> Any:
     if suffix == ".csv":
-        return require("pyarrow.csv", purpose="A campaign").CSVWriter(path, schema)
-    parquet = require("pyarrow.parquet", purpose="A campaign")
+        return arrow_module("pyarrow.csv").CSVWriter(path, schema)
+    parquet = arrow_module("pyarrow.parquet")
     return parquet.ParquetWriter(path, schema, compression="zstd")

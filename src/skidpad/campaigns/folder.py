@@ -28,7 +28,6 @@ from ..arrays import AnyArray
 from ..brief import counted
 from ..checks import whole
 from ..errors import InvalidValue, MissingFile
-from ..extras import require
 from ..files import parsed_json
 from ..record import unknown_name
 from ..trajectory.trajectory import Trajectory
@@ -36,7 +35,7 @@ from .cover import covering, gaps
 from .experiment import RUN, Column
 from .locks import LOCK, Lock, locked
 from .manifest import plain_json
-from .part_files import PartWriter
+from .part_files import PartWriter, arrow_module
 from .parts import RUNS, ColumnDigest, UnreadablePart
 from .places import NotWritten, Place, place_of
 from .plan_changes import Extends, check_goes_on, columns_of
@@ -315,7 +314,7 @@ class Folder:
 def _known_place(where: str | os.PathLike[str]) -> Place:
     """The place, once it is sure that runs can be kept there: not after the first of them."""
     place = place_of(where)
-    require("pyarrow.parquet", purpose="A campaign")
+    arrow_module("pyarrow.parquet")
     return place
 
 

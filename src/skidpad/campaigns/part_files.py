@@ -30,7 +30,11 @@ GROUP_ROWS = 1 << 16
 _KEY = b"skidpad"
 _TAIL = 8
 """Bytes after the footer of a Parquet file: its length, and who it is."""
-_PURPOSE = "A campaign"
+
+
+def arrow_module(name: str) -> Any:
+    """A module of Arrow; who lacks it lacks what the extra of campaigns brings."""
+    return require(name, purpose="A campaign", extra="campaigns")
 
 
 def write_part(
@@ -67,8 +71,8 @@ class PartFile:
     def __init__(
         self, file: BinaryIO, begin: int, end: int, columns: Sequence[Column], pieces: int
     ) -> None:
-        self._arrow = require("pyarrow", purpose=_PURPOSE)
-        parquet = require("pyarrow.parquet", purpose=_PURPOSE)
+        self._arrow = arrow_module("pyarrow")
+        parquet = arrow_module("pyarrow.parquet")
         self._file, self._begin, self._end, self._pieces = file, begin, end, pieces
         self._columns = (Column(RUN, "", "number of the run", "count"), *columns)
         self._digests = {column.name: ColumnDigest() for column in columns}
@@ -241,8 +245,8 @@ def _footer(file: BinaryIO) -> tuple[int, str]:
 @contextmanager
 def _opened(place: Place, name: str) -> Generator[tuple[BinaryIO, Any]]:
     """A Parquet file; errors name it, and say whether it is damaged or only out of reach."""
-    parquet = require("pyarrow.parquet", purpose=_PURPOSE)
-    arrow = require("pyarrow", purpose=_PURPOSE)
+    parquet = arrow_module("pyarrow.parquet")
+    arrow = arrow_module("pyarrow")
     try:
         with place.open(name) as file:
             _footer(file)

@@ -34,6 +34,7 @@ from . import (
     world,
 )
 from .completion import bench_groups
+from .encoding import write_everything
 
 __all__ = ["app", "main"]
 
@@ -52,6 +53,7 @@ _UsageError: Any = typer.BadParameter.__mro__[1]
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line on `arguments`, by default those of the process, and exit."""
+    write_everything()
     try:
         code = app(args=arguments, prog_name="skidpad", standalone_mode=False)
     except SkidpadError as error:

@@ -1,10 +1,14 @@
-"""What the shell may complete: names of vehicles, demos, manoeuvres and groups of figures.
+"""What the shell may complete: names of vehicles, tyres, demos, manoeuvres and groups of figures.
 
 A shell asks at every press of a key, so nothing here imports what is heavy. To load all vehicles or
 manoeuvres takes a second; their names are written down, and a test holds them to the real ones.
 """
 
 from __future__ import annotations
+
+import os
+
+import typer
 
 VEHICLES = (
     "ackermann_truck",
@@ -56,9 +60,39 @@ MANOEUVRES = (
 """As `skidpad.manoeuvres.names()` has them."""
 
 
+SETS = ("compact", "sports", "suv", "race", "formula_student", "small_scale")
+"""Parameter sets of the vehicles that have any."""
+WITH_SETS = ("full_car", "single_track", "two_track")
+"""These vehicles."""
+
+TYRES = ("passenger_car", "race_slick", "robot")
+"""As `skidpad.tyres.names()` has them."""
+
+
 def vehicle_names(incomplete: str) -> list[str]:
     """Vehicles that begin like this, command-driven ones last."""
     return _beginning(incomplete, (*VEHICLES, *COMMAND_DRIVEN))
+
+
+def vehicles_and_sets(incomplete: str) -> list[str]:
+    """Vehicles that begin like this, and behind a colon the parameter sets of one."""
+    vehicle, colon, beginning = incomplete.partition(":")
+    if colon:
+        return [f"{vehicle}:{name}" for name in _sets(vehicle, beginning)]
+    parted = _parted_by_bash()
+    return _sets(parted, incomplete) if parted else vehicle_names(incomplete)
+
+
+def drive_targets(context: typer.Context, incomplete: str) -> list[str]:
+    """With `--drive`, vehicles and worlds that begin like this; the shell knows the files."""
+    if not context.params.get("drive"):
+        return []
+    return [*vehicle_names(incomplete), *_beginning(incomplete, ("playground",))]
+
+
+def tyre_names(incomplete: str) -> list[str]:
+    """Tyres that begin like this."""
+    return _beginning(incomplete, TYRES)
 
 
 def command_driven_names(incomplete: str) -> list[str]:
@@ -84,6 +118,17 @@ def bench_groups(incomplete: str) -> list[str]:
     from ..bench import GROUPS
 
     return _beginning(incomplete, tuple(GROUPS))
+
+
+def _sets(vehicle: str, incomplete: str) -> list[str]:
+    return _beginning(incomplete, SETS) if vehicle in WITH_SETS else []
+
+
+def _parted_by_bash() -> str:
+    """What stands before the colon, for which bash begins another word."""
+    words = os.environ.get("COMP_WORDS", "").split("\n")
+    at = int(os.environ.get("COMP_CWORD", "0"))
+    return words[at - 2] if at >= 2 and words[at - 1 : at] == [":"] else ""
 
 
 def _beginning(incomplete: str, names: tuple[str, ...]) -> list[str]:

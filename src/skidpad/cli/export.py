@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .completion import vehicles_and_sets
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -22,7 +24,11 @@ export = typer.Typer(
 
 Vehicle = Annotated[
     str,
-    typer.Argument(metavar="VEHICLE", help="As skidpad models lists it; NAME:SET takes a set."),
+    typer.Argument(
+        metavar="VEHICLE",
+        help="As skidpad models lists it; NAME:SET takes a set.",
+        autocompletion=vehicles_and_sets,
+    ),
 ]
 Params = Annotated[
     list[Path] | None,

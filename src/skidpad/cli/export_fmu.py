@@ -78,5 +78,6 @@ def fmu(
         compiler=compiler,
         sources_only=sources_only,
         queue=queue,
+        building=lambda target: typer.echo(f"building for {target}", err=True),
     )
     typer.echo(path)

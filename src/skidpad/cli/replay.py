@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import InvalidValue
+from .completion import drive_targets
 from .drive_page import (
     DriveRequest,
     Dt,
@@ -69,6 +70,7 @@ def html(
             help="Recording: an .mcap file; or a bag of ROS 2. With --drive, a vehicle as "
             "`skidpad models` lists them, a world file, or playground.",
             show_default=False,
+            autocompletion=drive_targets,
         ),
     ],
     out: Annotated[Path, typer.Argument(help="Page to write.", show_default=False)],

@@ -94,8 +94,11 @@ def _idle(world: World) -> list[str]:
     if not idle:
         return []
     names = ", ".join(idle[:12]) + (f" and {len(idle) - 12} more" if len(idle) > 12 else "")
+    stays = "it stays where it is unless something pushes it"
+    if len(idle) > 1:
+        stays = "they stay where they are unless something pushes them"
     return [
-        f"nothing commands {names}: they stay where they are unless something pushes them. A file "
+        f"nothing commands {names}: {stays}. A file "
         "commands with <V>, <W> in a <controller> or with a trajectory, Python with "
         "world.vehicles[name].command(...), skidpad serve with keys"
     ]

@@ -25,16 +25,16 @@ class Suggestion(NamedTuple):
 SUGGESTIONS = (
     Suggestion("see which vehicles there are", "models"),
     Suggestion("read one of them, field by field", "models four_wheel"),
-    Suggestion("watch a lap and keep the recording", "run lap", ("recording",)),
+    Suggestion("have a lap driven and recorded", "run lap --out lap", ("recording",)),
+    Suggestion("watch that recording", "replay lap/lap.mcap", ("recording",)),
     Suggestion("drive in the browser yourself", "serve", ("viewer", "world")),
     Suggestion("mail somebody a car to drive", "html --drive four_wheel car.html", ("recording",)),
     Suggestion("put a car to the standard tests", "test two_track --html report.html"),
-    Suggestion("look at a recording", "replay run.mcap", ("recording",)),
-    Suggestion("run thousands from one file", "campaign check plan.yaml", ("campaigns",)),
+    Suggestion("run thousands from one file", "campaign --help", ("campaigns",)),
     Suggestion("take a vehicle to other tools", "export fmu four_wheel", ("export",)),
     Suggestion("know how fast it is here", "bench core --quick"),
 )
-"""From the first look to studies."""
+"""From the first look to studies. Each runs as it stands, on files of those before it at most."""
 
 
 def start_screen() -> RenderableType:

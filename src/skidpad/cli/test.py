@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import InvalidValue
-from .completion import manoeuvre_names, vehicle_names
+from .completion import manoeuvre_names, vehicles_and_sets
 
 if TYPE_CHECKING:
     from ..manoeuvres import Evaluation, Subject
@@ -24,7 +24,7 @@ def test(
     # Hidden, as the table of arguments would call it a list[str]; the text below says what it is.
     vehicle: Annotated[
         list[str] | None,
-        typer.Argument(metavar="VEHICLE", hidden=True, autocompletion=vehicle_names),
+        typer.Argument(metavar="VEHICLE", hidden=True, autocompletion=vehicles_and_sets),
     ] = None,
     manoeuvre: Annotated[
         list[str] | None,
@@ -141,9 +141,9 @@ def _write(
     from ..manoeuvres import as_json, write_json, write_junit
 
     if json == "-":
-        from json import dumps
+        from .json_output import print_json
 
-        typer.echo(dumps(as_json(evaluation), indent=2, allow_nan=False, ensure_ascii=False))
+        print_json(as_json(evaluation))
     else:
         from .test_table import evaluation_tables
 

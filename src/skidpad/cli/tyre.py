@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import InvalidValue
+from .completion import tyre_names
 
 if TYPE_CHECKING:
     from ..tyres import Summary, Tyre
@@ -21,7 +22,9 @@ PASCAL_PER_BAR = 1e5
 
 def tyre(
     # Hidden, as the table of arguments would call it a list[str]; the text below says what it is.
-    files: Annotated[list[str], typer.Argument(metavar="FILE", hidden=True)],
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE", hidden=True, autocompletion=tyre_names)
+    ],
     plot: Annotated[
         Path | None, typer.Option(help="Draw the curves to this file: PNG, SVG or PDF.")
     ] = None,
@@ -88,10 +91,9 @@ def _print(
     columns: Sequence[Summary], notes: Sequence[str], *, filled: bool, as_json: bool
 ) -> None:
     if as_json:
-        import json
+        from .json_output import print_json
 
-        document = {"tyres": [column.as_json() for column in columns], "warnings": list(notes)}
-        typer.echo(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False))
+        print_json({"tyres": [column.as_json() for column in columns], "warnings": list(notes)})
         return
     from rich.console import Console
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ..checks import one_of
@@ -51,6 +51,7 @@ def write_fmu(
     compiler: str | None = None,
     sources_only: bool = False,
     queue: int | None = None,
+    building: Callable[[str], object] | None = None,
 ) -> Path:
     """Write a vehicle as an FMU.
 
@@ -63,6 +64,8 @@ def write_fmu(
         compiler: "zig", "gcc" or "clang"; Zig if None, which the extra `export` brings.
         sources_only: leave the libraries out; tools that compile FMUs themselves take it.
         queue: room for commands that wait, of a vehicle with dead times; see `c_sources`.
+        building: called with the name of a platform, as in "x86_64-linux", before the library for
+            it is built, which takes seconds.
 
     Returns:
         The path of the file.
@@ -73,7 +76,7 @@ def write_fmu(
     target = path_of(path, "path")
     wanted = () if sources_only else targets_of(platforms, compiler)
     files = described(exported, version, queue=queue)
-    files |= _binaries(exported.name, files, wanted, compiler, version)
+    files |= _binaries(exported.name, files, wanted, compiler, version, building)
     with replacing(target) as temporary, zipfile.ZipFile(temporary, "w") as archive:
         for name, content in files.items():
             entry = zipfile.ZipInfo(name, _MOMENT)
@@ -138,6 +141,7 @@ def _binaries(
     targets: Sequence[str],
     compiler: str | None,
     version: int,
+    building: Callable[[str], object] | None,
 ) -> dict[str, bytes]:
     """The libraries for some platforms, by their paths."""
     built: dict[str, list[bytes]] = {}
@@ -147,6 +151,8 @@ def _binaries(
             if path.startswith("sources/"):
                 (folder / Path(path).name).write_bytes(content)
         for target in targets:
+            if building is not None:
+                building(target)
             file = f"{name}{TARGETS[target].suffix}"
             out = folder / target / file
             out.parent.mkdir()
