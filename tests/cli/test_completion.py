@@ -106,7 +106,9 @@ def test_the_sets_written_down_are_those_there_are() -> None:
 
 
 def test_the_names_written_down_are_those_there_are() -> None:
-    assert list(completion.VEHICLES) == list(vehicles.names())
+    # Other tests of this process may have registered vehicles of their own.
+    own = [name for name in vehicles.names() if hasattr(vehicles, name)]
+    assert list(completion.VEHICLES) == own
     assert completion.COMMAND_DRIVEN == vehicles.COMMAND_DRIVEN
     assert list(completion.MANOEUVRES) == manoeuvres.names()
     assert list(completion.TYRES) == list(tyres.names())

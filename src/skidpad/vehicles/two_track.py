@@ -62,7 +62,7 @@ from ..road.records import record_of, road_type
 from ..road.surfaces import FlatRoad, PlaneRoad
 from ..units import J, Nm
 from .car_state import least
-from .two_track_body import BODY, places, standing_radii
+from .two_track_body import BODY, places
 from .two_track_chassis import following_loads, on_springs
 from .two_track_drive import (
     drive_outputs,
@@ -287,12 +287,6 @@ def check(p: Params) -> None:
     """Raise for parameters that make no car."""
     p.chassis.check(p)
     check_trailers(p)
-    flat = min(standing_radii(p))
-    if not flat > 0.0:
-        raise InvalidValue(
-            f"m = {p.m:g} kg presses the tyres flat: standing, a wheel would have an effective "
-            f"radius of {flat:.3g} m; allowed is a mass that its tyres carry"
-        )
 
 
 def energy(x: State, p: Params) -> J:

@@ -15,6 +15,7 @@ from ..components.spinning_wheel import rolling_radius
 from ..components.stopping import slows, way_of
 from ..components.tyre.contract import Contact
 from ..components.tyre.tyre_set import each_tyre
+from ..errors import InvalidValue
 from ..ops import abs, clip, maximum, where
 from ..units import N, m, one
 from .two_track_pedals import (
@@ -95,7 +96,13 @@ def _wheel(wheel: Wheel, radius: m, p: Params) -> Wheel:
 
 def limits(p: Params) -> Limits:
     """What steering, drive, brakes and tyres allow."""
-    radius, grips = max(standing_radii(p)), standing_grips(p)
+    radii, grips = standing_radii(p), standing_grips(p)
+    if not min(radii) > 0.0:
+        raise InvalidValue(
+            f"m = {p.m:g} kg presses the tyres flat: standing, a wheel would have an effective "
+            f"radius of {min(radii):.3g} m; allowed is a mass that its tyres carry"
+        )
+    radius = max(radii)
     drive, fastest, driven = drive_limits(p)
     brake, braked = brake_limits(p)
     lock = p.steering.input_angle(p.steer_max)
