@@ -94,6 +94,9 @@ class Queues:
     def __init__(self, naming: Naming, capacity: int | None = None) -> None:
         self.naming = naming
         self.channels = Channels.of(naming.exported.model)
+        if capacity is not None and not self.channels:
+            name = naming.exported.vehicle.name
+            raise InvalidValue(f"queue = {capacity}: {name} has no dead times, so nothing waits")
         self.capacity = self._capacity(capacity) if self.channels else 0
 
     def __bool__(self) -> bool:
