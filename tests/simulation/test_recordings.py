@@ -45,11 +45,16 @@ VEHICLES = {
 }
 
 
-def close(found, expected):
-    """Within 1e-12 of the value or of the largest of its column."""
+def close(found, expected, tolerance=1e-12):
+    """Within a tolerance of the value or of the largest of its column."""
     assert found.shape == expected.shape
     scale = np.maximum(np.abs(expected), np.abs(expected).max(axis=0))
-    np.testing.assert_array_less(np.abs(found - expected), 1e-12 * scale + 1e-300)
+    np.testing.assert_array_less(np.abs(found - expected), tolerance * scale + 1e-300)
+
+
+AT_THE_EDGE_OF_STABILITY = ("DB", "low_speed", "rk45")
+"""RK45 takes steps there as large as its stability allows: one unit in the last place of the start
+grows to 7e-12 of a column, and linear algebra on another processor rounds by as much."""
 
 
 def scenarios(prefix):
@@ -77,7 +82,8 @@ def test_single_calls(name, vehicle, scenario, kind):
     assert len(nominal) == steps + 1
     assert nominal.delta_t == dt
     assert nominal.t_final == pytest.approx(t_final, rel=1e-15)
-    close(nominal.states, recorded[f"{scenario}__{kind}"])
+    edge = (name, scenario, kind) == AT_THE_EDGE_OF_STABILITY
+    close(nominal.states, recorded[f"{scenario}__{kind}"], 1e-10 if edge else 1e-12)
     assert y == nominal.final_point
 
 
