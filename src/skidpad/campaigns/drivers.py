@@ -52,27 +52,27 @@ def vehicle_of(node: Node) -> Vehicle:
                 unknown_name("skidpad", name, known, "vehicle")
                 + "; one of your own is written module:name"
             )
-        found = _made(node, Vehicle)
-    if not isinstance(found, Vehicle):
-        raise node.fault(f"must be a vehicle, got {type(found).__name__}")
-    return cast("Vehicle", found)
+        vehicle = _made(node, Vehicle)
+    if not isinstance(vehicle, Vehicle):
+        raise node.fault(f"must be a vehicle, got {type(vehicle).__name__}")
+    return cast("Vehicle", vehicle)
 
 
 def policy_of(node: Node) -> Policy:
     """The policy of `module:name`: one, or a function without arguments that makes one."""
-    found = _made(node, Policy)
-    if not isinstance(found, Policy):
-        raise node.fault(f"must be a skidpad.Policy, got {type(found).__name__}")
-    return found
+    policy = _made(node, Policy)
+    if not isinstance(policy, Policy):
+        raise node.fault(f"must be a skidpad.Policy, got {type(policy).__name__}")
+    return policy
 
 
 def _made(node: Node, kind: type) -> Any:
     """What `module:name` names, if it is of the kind; else what it makes."""
-    found = code_of(node)
-    if isinstance(found, kind) or not callable(found):
-        return found
+    target = code_of(node)
+    if isinstance(target, kind) or not callable(target):
+        return target
     try:
-        return found()
+        return target()
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         raise node.fault(f"was called without arguments and raised {reason:.300}") from error
@@ -149,9 +149,9 @@ def _values(node: Node, before: str = "") -> Sequence[tuple[str, Any]]:
 def _model(node: Node) -> UncertaintyModel:
     ((name, settings),) = node.entries().items()
     kind, settings_of = MODELS[name]
-    given = settings.entries(settings_of, settings_of)
+    entries = settings.entries(settings_of, settings_of)
     with settings.reading():
-        return kind(**{key: one.number() for key, one in given.items()})
+        return kind(**{key: one.number() for key, one in entries.items()})
 
 
 def _check_no_misspelt_model(node: Node) -> None:

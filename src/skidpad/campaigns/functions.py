@@ -45,10 +45,10 @@ def function_identity(what: str, function: Any) -> dict[str, Any]:
 def importable(what: str, function: Any) -> str:
     """Where a function or class is imported from; raises where it cannot be."""
     module, name = function.__module__, function.__qualname__
-    found: Any = sys.modules.get(module)
+    target: Any = sys.modules.get(module)
     for part in name.split("."):
-        found = getattr(found, part, None)
-    if found is not function:
+        target = getattr(target, part, None)
+    if target is not function:
         raise InvalidValue(
             f"{what} must be at the top of a module where another process could import it, "
             f"got {module}.{name}"

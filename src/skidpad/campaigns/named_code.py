@@ -20,15 +20,15 @@ def code_of(node: Node) -> Any:
     parts = path.split(".")
     if not colon or not all(part.isidentifier() for part in (*module_name.split("."), *parts)):
         raise node.fault("must be module:name, as in my_module:policy")
-    found: Any = _module(module_name, node)
+    target: Any = _module(module_name, node)
     for k, part in enumerate(parts):
-        if not hasattr(found, part):
+        if not hasattr(target, part):
             owner = ".".join([module_name, *parts[:k]])
-            names = [name for name in dir(found) if not name.startswith("_")]
+            names = [name for name in dir(target) if not name.startswith("_")]
             words = unknown_name(owner, part, names, "name")
             raise InvalidValue(f"{node.file}: {node.place}: {words}")
-        found = getattr(found, part)
-    return found
+        target = getattr(target, part)
+    return target
 
 
 def _module(name: str, node: Node) -> ModuleType:

@@ -37,10 +37,10 @@ def experiment_of(kind: str, node: Node) -> Experiment:
 
 
 def _drive(node: Node) -> Experiment:
-    given = node.entries(("vehicle", *_DRIVE), ("vehicle",))
-    vehicle = vehicle_of(given.pop("vehicle"))
+    entries = node.entries(("vehicle", *_DRIVE), ("vehicle",))
+    vehicle = vehicle_of(entries.pop("vehicle"))
     model = vehicle.model
-    policy = policy_of(given["policy"]) if "policy" in given else None
+    policy = policy_of(entries["policy"]) if "policy" in entries else None
     Reference, Params = (Nothing, Nothing) if policy is None else (policy.Reference, policy.Params)
     readers: dict[str, Reader] = {
         **_DRIVE,
@@ -53,18 +53,18 @@ def _drive(node: Node) -> Experiment:
     if policy is not None:  # without one, the drive says that these are for a policy
         readers["references"] = lambda one: numbers_of(one, Reference)
         readers["policy_params"] = lambda one: params_of(one, Params)
-    settings = {name: readers[name](one) for name, one in given.items()}
-    told = {"r": Reference} if record.size(Reference) else {}
-    _check_texts(given, {"x": model.State, "u": model.Input, "p": model.Params, **told})
+    settings = {name: readers[name](one) for name, one in entries.items()}
+    references = {"r": Reference} if record.size(Reference) else {}
+    _check_texts(entries, {"x": model.State, "u": model.Input, "p": model.Params, **references})
     with node.reading():
         return Drive(vehicle, **settings)
 
 
 def _log(node: Node) -> Experiment:
-    given = node.entries(("vehicle", "file", *_LOG), ("vehicle", "file"))
-    vehicle, file = vehicle_of(given.pop("vehicle")), given.pop("file")
+    entries = node.entries(("vehicle", "file", *_LOG), ("vehicle", "file"))
+    vehicle, file = vehicle_of(entries.pop("vehicle")), entries.pop("file")
     readers = {**_LOG, **_of_vehicle(vehicle)}
-    settings = {name: readers[name](one) for name, one in given.items()}
+    settings = {name: readers[name](one) for name, one in entries.items()}
     with node.reading():
         return LogDrive(vehicle, file.path(), **settings)
 
@@ -79,9 +79,9 @@ def _of_vehicle(vehicle: Vehicle) -> dict[str, Reader]:
 
 
 def _function(node: Node) -> Experiment:
-    given = node.entries(("call", "gives", *_FUNCTION), ("call", "gives"))
-    function, gives = code_of(given.pop("call")), _columns(given.pop("gives"))
-    settings = {name: _FUNCTION[name](one) for name, one in given.items()}
+    entries = node.entries(("call", "gives", *_FUNCTION), ("call", "gives"))
+    function, gives = code_of(entries.pop("call")), _columns(entries.pop("gives"))
+    settings = {name: _FUNCTION[name](one) for name, one in entries.items()}
     with node.reading():
         if not callable(function):
             raise InvalidValue(f"call = {function!r} must be a function")
@@ -101,14 +101,14 @@ def _world(node: Node) -> Experiment:
 
 
 def _task(node: Node) -> Experiment:
-    given = node.entries(("task", "driver", "options", "block"), ("task", "driver"))
-    name, driver = given["task"].text(), given["driver"].text()
-    told = given["options"].entries() if "options" in given else {}
-    options = {key: one.value for key, one in told.items()}
-    settings: dict[str, Any] = {"block": given["block"].whole()} if "block" in given else {}
-    task: Any = code_of(given["task"]) if ":" in name else name
+    entries = node.entries(("task", "driver", "options", "block"), ("task", "driver"))
+    name, driver = entries["task"].text(), entries["driver"].text()
+    option_nodes = entries["options"].entries() if "options" in entries else {}
+    options = {key: one.value for key, one in option_nodes.items()}
+    settings: dict[str, Any] = {"block": entries["block"].whole()} if "block" in entries else {}
+    task: Any = code_of(entries["task"]) if ":" in name else name
     of_file = driver.endswith(".npz")
-    drives: Any = str(given["driver"].path()) if of_file else code_of(given["driver"])
+    drives: Any = str(entries["driver"].path()) if of_file else code_of(entries["driver"])
     with node.reading():
         return TaskRuns(task, drives, options=options, **settings)
 
@@ -133,19 +133,19 @@ def _metrics(node: Node) -> dict[str, Fold]:
 
 def _fold(node: Node) -> Fold:
     """`{highest: "abs(v_y)"}`, `{at: y, time: 2.0}` or `{at: {of: y, time: 2.0}}`."""
-    given = node.entries(("time", "unit", *READY))
-    named = [name for name in given if name in READY]
+    entries = node.entries(("time", "unit", *READY))
+    named = [name for name in entries if name in READY]
     if len(named) != 1:
         raise node.fault(f"must be one of {', '.join(READY)} of a text, as in {{highest: v_x}}")
-    kind = given.pop(named[0])
+    kind = entries.pop(named[0])
     if isinstance(kind.value, Mapping):
         inner = kind.entries(("of", "event", "time", "unit"))
         of = inner.pop("of", None) or inner.pop("event", None)
         if of is None:
             raise kind.fault("must say what it is of, as in {of: y, time: 2.0}")
-        given |= inner
+        entries |= inner
         kind = of
-    others = {name: one.value for name, one in given.items()}
+    others = {name: one.value for name, one in entries.items()}
     with node.reading():
         return fold_of({named[0]: kind.text(), **others})
 
@@ -158,15 +158,15 @@ def _names(node: Node) -> dict[str, str]:
     return {name: one.text() for name, one in node.entries().items()}
 
 
-def _check_texts(given: Mapping[str, Node], records: Mapping[str, type]) -> None:
+def _check_texts(entries: Mapping[str, Node], records: Mapping[str, type]) -> None:
     """Raise for an unknown name in a text, where it stands."""
-    for name, node in (given["metrics"].entries() if "metrics" in given else {}).items():
+    for name, node in (entries["metrics"].entries() if "metrics" in entries else {}).items():
         fold = _fold(node)
         with node.reading():
             assert isinstance(fold.of, str), f"{name} is of a text"
             Expression(fold.of).function(records, TRUTH if fold.of_truth else "number")
-    events = [*(given["events"].entries().values() if "events" in given else ())]
-    for node in (*events, *([given["until"]] if "until" in given else ())):
+    events = [*(entries["events"].entries().values() if "events" in entries else ())]
+    for node in (*events, *([entries["until"]] if "until" in entries else ())):
         with node.reading():
             Expression(node.text()).function(records, TRUTH)
 

@@ -58,25 +58,25 @@ def campaign_of_text(text: PlanText) -> Campaign:
     """The campaign of a text that stood, or stands, in a file."""
     name = text.name
     whole = Node(parsed_yaml(text.text, name, strict=True), "", name, Path(text.folder))
-    given = whole.entries(KEYS, ("design",))
-    kinds = [kind for kind in EXPERIMENTS if kind in given]
+    entries = whole.entries(KEYS, ("design",))
+    kinds = [kind for kind in EXPERIMENTS if kind in entries]
     if len(kinds) != 1:
         there = " and ".join(kinds) or "none"
         raise InvalidValue(
             f"{name}: it must have one of {', '.join(EXPERIMENTS)}, which says what a run is; it "
             f"has {there}"
         )
-    experiment = experiment_of(kinds[0], given[kinds[0]])
+    experiment = experiment_of(kinds[0], entries[kinds[0]])
     with whole.reading():
-        plain = given["factors"].entries() if "factors" in given else {}
+        plain = entries["factors"].entries() if "factors" in entries else {}
         factors = {key: factor_of(key, one.value) for key, one in plain.items()}
         return Campaign(
             experiment=experiment,
             factors=factors,
-            design=design_of(given["design"].value, factors),
-            seed=given["seed"].whole() if "seed" in given else 0,
-            keep=_keep(given["keep"]) if "keep" in given else Keep(),
-            name=given["name"].text() if "name" in given else Path(name).stem,
+            design=design_of(entries["design"].value, factors),
+            seed=entries["seed"].whole() if "seed" in entries else 0,
+            keep=_keep(entries["keep"]) if "keep" in entries else Keep(),
+            name=entries["name"].text() if "name" in entries else Path(name).stem,
             text=text,
         )
 

@@ -31,24 +31,24 @@ METRICS: Mapping[str, Callable[..., WorldMetric]] = {
 def manoeuvre_runs_of(node: Node) -> ManoeuvreRuns:
     """The section `manoeuvre`."""
     known = ("vehicle", "params", "manoeuvres", "dt", "replayed")
-    given = node.entries(known, ("vehicle", "manoeuvres"))
-    vehicle = _vehicle(given)
+    entries = node.entries(known, ("vehicle", "manoeuvres"))
+    vehicle = _vehicle(entries)
     settings: dict[str, Any] = {}
-    if "dt" in given:
-        settings["dt"] = given["dt"].number()
-    if "replayed" in given:
-        settings["replayed"] = given["replayed"].text()
-    manoeuvres = _manoeuvres(given["manoeuvres"])
+    if "dt" in entries:
+        settings["dt"] = entries["dt"].number()
+    if "replayed" in entries:
+        settings["replayed"] = entries["replayed"].text()
+    manoeuvres = _manoeuvres(entries["manoeuvres"])
     with node.reading():
         return ManoeuvreRuns(vehicle, manoeuvres, **settings)
 
 
-def _vehicle(given: Mapping[str, Node]) -> Vehicle:
-    vehicle = vehicle_of(given["vehicle"])
-    if "params" not in given:
+def _vehicle(entries: Mapping[str, Node]) -> Vehicle:
+    vehicle = vehicle_of(entries["vehicle"])
+    if "params" not in entries:
         return vehicle
-    with given["params"].reading():
-        return vehicle.with_params(numbers_of(given["params"], vehicle.model.Params))
+    with entries["params"].reading():
+        return vehicle.with_params(numbers_of(entries["params"], vehicle.model.Params))
 
 
 def _manoeuvres(node: Node) -> Any:
@@ -64,10 +64,10 @@ def _manoeuvre(node: Node) -> Manoeuvre:
     """`step_steer`, `{step_steer: {speed: 20}}` or `module:name`."""
     if isinstance(node.value, str):
         return code_of(node) if ":" in node.value else _standard(node, node.value)
-    given = node.entries()
-    if len(given) != 1:
+    entries = node.entries()
+    if len(entries) != 1:
         raise node.fault("must be the name of a manoeuvre, or one name with its settings")
-    ((name, about),) = given.items()
+    ((name, about),) = entries.items()
     standard: Any = _standard(node, name)
     settings = about.entries(tuple(field.name for field in fields(standard)))
     values = {key: _frozen(one.value) for key, one in settings.items()}
@@ -87,27 +87,27 @@ def _frozen(value: Any) -> Any:
 def world_runs_of(node: Node) -> WorldRuns:
     """The section `world`."""
     known = ("file", "scene", "duration", "drive", "metrics", "variables", "units", "replayed")
-    given = node.entries(known, ("duration",))
-    if ("file" in given) == ("scene" in given):
+    entries = node.entries(known, ("duration",))
+    if ("file" in entries) == ("scene" in entries):
         raise node.fault("must have either file, a world file, or scene, a function module:name")
-    world: Any = given["file"].path() if "file" in given else code_of(given["scene"])
+    world: Any = entries["file"].path() if "file" in entries else code_of(entries["scene"])
     settings: dict[str, Any] = {}
-    if "drive" in given:
-        settings["drive"] = _drive(given["drive"])
-    if "metrics" in given:
+    if "drive" in entries:
+        settings["drive"] = _drive(entries["drive"])
+    if "metrics" in entries:
         settings["metrics"] = {
-            name: _metric(one) for name, one in given["metrics"].entries().items()
+            name: _metric(one) for name, one in entries["metrics"].entries().items()
         }
-    if "variables" in given:
-        numbers = given["variables"].entries()
+    if "variables" in entries:
+        numbers = entries["variables"].entries()
         settings["variables"] = {name: one.number() for name, one in numbers.items()}
-    if "units" in given:
-        units = given["units"].entries()
+    if "units" in entries:
+        units = entries["units"].entries()
         settings["units"] = {name: one.text() for name, one in units.items()}
-    if "replayed" in given:
-        settings["replayed"] = given["replayed"].text()
+    if "replayed" in entries:
+        settings["replayed"] = entries["replayed"].text()
     with node.reading():
-        return WorldRuns(world, given["duration"].number(), **settings)
+        return WorldRuns(world, entries["duration"].number(), **settings)
 
 
 def _drive(node: Node) -> Any:
@@ -121,13 +121,13 @@ def _pilot(node: Node) -> Any:
     """`{wish: {a: -1}}`, `{inputs: {steer: 0.1}}`, or `module:name`."""
     if isinstance(node.value, str):
         return code_of(node)
-    given = node.entries(("wish", "inputs"))
-    if len(given) != 1:
+    entries = node.entries(("wish", "inputs"))
+    if len(entries) != 1:
         raise node.fault("must be wish, inputs or module:name")
-    if "wish" in given:
-        wished = given["wish"].entries(Wish._fields)
+    if "wish" in entries:
+        wished = entries["wish"].entries(Wish._fields)
         return Wish(**{name: one.number() for name, one in wished.items()})
-    return {name: one.number() for name, one in given["inputs"].entries().items()}
+    return {name: one.number() for name, one in entries["inputs"].entries().items()}
 
 
 def _metric(node: Node) -> WorldMetric:
@@ -135,10 +135,10 @@ def _metric(node: Node) -> WorldMetric:
     if isinstance(node.value, str):
         with node.reading():
             return metric_of(node.place, code_of(node))
-    given = node.entries(tuple(METRICS))
-    if len(given) != 1:
+    entries = node.entries(tuple(METRICS))
+    if len(entries) != 1:
         raise node.fault(f"must be one of {', '.join(METRICS)}, or module:name")
-    ((name, about),) = given.items()
+    ((name, about),) = entries.items()
     make = METRICS[name]
     names = tuple(inspect.signature(make).parameters)
     if isinstance(about.value, Mapping):
