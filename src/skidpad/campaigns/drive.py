@@ -100,7 +100,7 @@ class Drive(DriveSettings, Constant):
         count = max(map(len, table.values()), default=1)
         ready = setup.arrays.prepared(Rows(np.arange(count), table, 0))
         names = record.names(setup.loop.runner.plant.Params)
-        own = not any(name in names for name in (*ends, *setup.given.params))
+        own = not any(name in names for name in (*ends, *setup.common.params))
         arrays = RolloutArrays(ready.x, ready.u, ready.w, ready.p)
         setup.loop.runner.plausible.check(arrays, own_params=own)
 
@@ -147,7 +147,7 @@ class Drive(DriveSettings, Constant):
         """What it is; Programs, in IEEE operations, stand for functions: that of the motion, and
         that of each metric alone."""
         setup = self._setup()
-        plant, given = setup.loop.runner.plant, setup.given
+        plant, common = setup.loop.runner.plant, setup.common
         params = dict(zip(record.names(plant.Params), record.flatten(plant.params), strict=True))
         folding = setup.loop.folding
         alone = {
@@ -166,9 +166,9 @@ class Drive(DriveSettings, Constant):
             "until": self._digest(replace(folding, folds={}).closing),
             "metrics": {name: self._digest(program) for name, program in alone.items()},
             "metric_starts": {name: plain(fold.start) for name, fold in folding.folds.items()},
-            "params": plain({**params, **given.params}),
+            "params": plain({**params, **common.params}),
             "x0": plain(setup.start),
-            "inputs": plain(given.inputs),
+            "inputs": plain(common.inputs),
             "pending": plain(setup.pending),
             "disturbance": plain(self.disturbance),
             "noise": plain(self.noise),

@@ -42,7 +42,7 @@ class Prepared(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Given:
+class Common:
     """What all runs of a drive have in common, checked."""
 
     x0: Any
@@ -67,7 +67,7 @@ class RowArrays:
     """Of the vehicle alone."""
     Told: type
     """Record of the controls or references."""
-    given: Given
+    common: Common
 
     @cached_property
     def factors(self) -> dict[str, Field]:
@@ -76,9 +76,9 @@ class RowArrays:
         named: dict[str, Field] = {}
         for prefix, kind, open_ in (
             ("", self.runner.plant.Params, True),
-            (X0, plant.State, not isinstance(self.given.x0, UncertaintyModel)),
-            (INPUT, self.Told, len(self.given.inputs) == 1),
-            (DISTURBANCE, plant.Disturbance, not self.given.disturbed),
+            (X0, plant.State, not isinstance(self.common.x0, UncertaintyModel)),
+            (INPUT, self.Told, len(self.common.inputs) == 1),
+            (DISTURBANCE, plant.Disturbance, not self.common.disturbed),
         ):
             if open_:
                 named |= {prefix + leaf.name: leaf for leaf in record.fields(kind)}
@@ -105,11 +105,11 @@ class RowArrays:
 
     def _closed_ways(self) -> dict[str, str]:
         ways: dict[str, str] = {}
-        if isinstance(self.given.x0, UncertaintyModel):
+        if isinstance(self.common.x0, UncertaintyModel):
             ways[X0] = "starts are drawn from x0, an uncertainty model"
-        if len(self.given.inputs) > 1:
+        if len(self.common.inputs) > 1:
             ways[INPUT] = "the inputs are a table with a row per step; hold them to vary one"
-        if self.given.disturbed:
+        if self.common.disturbed:
             ways[DISTURBANCE] = "disturbances are drawn at every step; give no model to hold one"
         return ways
 
@@ -121,14 +121,14 @@ class RowArrays:
         return Prepared(
             self._starts(rows, p),
             p,
-            self._held(self.Told, "inputs", self.given.inputs, INPUT, rows),
+            self._held(self.Told, "inputs", self.common.inputs, INPUT, rows),
             self._disturbances(rows),
         )
 
     def _params(self, rows: Rows) -> Array:
         plant, count = self.runner.plant, len(rows.runs)
         columns: dict[str, Any] = {}
-        for name, source in self.given.params.items():
+        for name, source in self.common.params.items():
             if isinstance(source, UncertaintyModel):
                 draw = self.draw(rows, f"params.{name}")
                 source = drawn(source, draw, source.start(count))[0][:, 0]
@@ -141,7 +141,7 @@ class RowArrays:
         return p[:, :1] if same else p
 
     def _starts(self, rows: Rows, p: Array) -> Array:
-        plant, count, x0 = self.base.plant, len(rows.runs), self.given.x0
+        plant, count, x0 = self.base.plant, len(rows.runs), self.common.x0
         own = p[:, :, : record.size(plant.Params)]
         if isinstance(x0, UncertaintyModel):
             states, _ = drawn(x0, self.draw(rows, "start"), x0.start(count))
@@ -151,13 +151,13 @@ class RowArrays:
         states = batch.finite(
             plant.State, "x0", np.broadcast_to(states, (1, count, states.shape[-1]))
         )
-        memory = np.broadcast_to(self.given.memory, (1, count, self.given.memory.size))
+        memory = np.broadcast_to(self.common.memory, (1, count, self.common.memory.size))
         return np.concatenate([states, memory], axis=2)
 
     def _start_by_name(self, rows: Rows, own: Array) -> AnyArray:
         """Starts (1 or runs, n) with fields that are factors; dependent fields fit the parameters
         of each run, unless a start is a whole state, an array."""
-        State, x0 = self.base.plant.State, self.given.x0
+        State, x0 = self.base.plant.State, self.common.x0
         chosen = _of_prefix(rows.factors, X0)
         start = record.build(State, x0)
         values = dict(zip(record.names(State), record.flatten(start), strict=True)) | chosen

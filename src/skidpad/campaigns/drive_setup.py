@@ -22,7 +22,7 @@ from ..run.monte_carlo.experiment import Experiment, input_rows
 from ..run.monte_carlo.result import replayed
 from ..trajectory.trajectory import Trajectory
 from .drive_loop import Driven, Loop
-from .drive_rows import Given, RowArrays
+from .drive_rows import Common, RowArrays
 from .drive_settings import DriveSettings
 from .drive_strips import Course
 from .experiment import FAILED, RUN, Rows
@@ -45,14 +45,14 @@ class Setup:
     """Commands before the first ones, (rows, 1, n)."""
 
     @property
-    def given(self) -> Given:
+    def common(self) -> Common:
         """What all runs have in common."""
-        return self.arrays.given
+        return self.arrays.common
 
     @property
     def start(self) -> Any:
         """The start as a plain state and the fields that were named, or what it is drawn from."""
-        x0 = self.given.x0
+        x0 = self.common.x0
         if isinstance(x0, UncertaintyModel):
             return x0
         named = sorted(x0) if isinstance(x0, Mapping) else type(x0).__name__
@@ -75,7 +75,7 @@ class Setup:
             steps=self.course.steps,
             seed=rows.seed,
             start=ready.x[0, :1, :n],
-            memory=self.given.memory,
+            memory=self.common.memory,
             inputs=ready.u[:, :1],
             params={name: ready.p[0, :1, k] for k, name in enumerate(names)},
             disturbance=self.course.disturbance or held,
@@ -130,7 +130,7 @@ def setup_of(drive: DriveSettings) -> Setup:
     for name, fold in folds.items():
         fold.check_time(name, steps, loop.base.settings.dt)
     course = Course(steps, _disturbance(drive), _noise(drive), _log(log, steps))
-    given = Given(
+    common = Common(
         x0=_start(drive),
         memory=_memory(drive),
         inputs=inputs,
@@ -138,7 +138,7 @@ def setup_of(drive: DriveSettings) -> Setup:
         disturbed=drive.disturbance is not None,
     )
     return Setup(
-        loop, course, RowArrays(loop.runner, loop.base, Told, given), folds, _pending(drive, loop)
+        loop, course, RowArrays(loop.runner, loop.base, Told, common), folds, _pending(drive, loop)
     )
 
 
