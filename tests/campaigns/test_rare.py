@@ -230,7 +230,7 @@ def test_roots_count_what_chains_have_in_common() -> None:
     estimate = SubsetEstimate(4)
     estimate.add(np.array([[True, True, False, False]]), np.arange(4)[None, :])
     estimate.add(np.array([[True, True], [True, False]]), np.array([[0, 0], [0, 0]]))
-    found = estimate.found([1.0, 2.0], 0.95)
+    found = estimate.findings([1.0, 2.0], 0.95)
     assert found["probability"] == 0.5 * 0.75
     # First level: ±(1/2)/(1/2 · 4) = ±1/4 each; second: all of one root, which sums up to nothing.
     assert found["coefficient_of_variation"] == pytest.approx(np.sqrt(4.0 / 16.0))
@@ -239,6 +239,6 @@ def test_roots_count_what_chains_have_in_common() -> None:
     apart.add(np.array([[True, True], [True, False]]), np.array([[0, 1], [0, 1]]))
     # Root 0: 1/4 + (2 - 1.5)/3, root 1: 1/4 + (1 - 1.5)/3, the others -1/4.
     expected = (1 / 4 + 1 / 6) ** 2 + (1 / 4 - 1 / 6) ** 2 + 2 / 16
-    assert apart.found([1.0, 2.0], 0.95)["coefficient_of_variation"] == pytest.approx(
+    assert apart.findings([1.0, 2.0], 0.95)["coefficient_of_variation"] == pytest.approx(
         np.sqrt(expected)
     )

@@ -95,11 +95,11 @@ class Campaign:
     __repr__ = brief_repr
 
     def __post_init__(self) -> None:
-        factors = {name: factor_of(name, given) for name, given in self.factors.items()}
+        factors = {name: factor_of(name, form) for name, form in self.factors.items()}
         object.__setattr__(self, "factors", factors)
-        given: Any = self.design
-        if isinstance(given, (str, Mapping)):
-            object.__setattr__(self, "design", design_of(given, factors))
+        design: Any = self.design
+        if isinstance(design, (str, Mapping)):
+            object.__setattr__(self, "design", design_of(design, factors))
         whole("seed", self.seed, "not negative", least=0)
         self._check_names()
         self.design.rounds(len(factors), self.seed).close()  # raises where they do not fit

@@ -101,12 +101,12 @@ class Converging:
         """Rounds of drawn runs."""
         drawn, totals = drawn_points(factors, seed), self.totals()
         level = 1.0 - (1.0 - self.level) / len(totals)
-        values, before, found = np.empty(0), 0, dict[str, Any]()
+        values, before, findings = np.empty(0), 0, dict[str, Any]()
         for look, total in enumerate(totals, start=1):
             read = yield Round(total - before, _after(drawn, before), self.reads())
             values, before = np.concatenate([values, self._numbers(read)]), total
             value, low, high = self._interval(values, level)
-            found = {
+            findings = {
                 "value": _plain(value),
                 "low": _plain(low),
                 "high": _plain(high),
@@ -116,9 +116,9 @@ class Converging:
                 "runs": total,
                 "without": int(np.isnan(values).sum()),
             }
-            if found["reached"]:
+            if findings["reached"]:
                 break
-        return found
+        return findings
 
     def _numbers(self, read: Mapping[str, AnyArray]) -> Array:
         return np.asarray(read[self.column], dtype=np.float64)

@@ -95,15 +95,15 @@ class Folder:
         writes to, `NoCampaign` for one of something else.
         """
         place = _known_place(where)
-        given = parsed_json(plain_json("plan", plan), "plan")
-        columns_of(given, "plan")
+        plain_plan = parsed_json(plain_json("plan", plan), "plan")
+        columns_of(plain_plan, "plan")
         entries = place.entries()
         if PLAN not in entries:
             _check_empty(place, entries)
             place.prepare(())
         lock = locked(place, break_lock=break_lock)
         try:
-            folder = cls._going_on(place, given, lock, extends or {})
+            folder = cls._going_on(place, plain_plan, lock, extends or {})
             if PLAN in entries:
                 folder.verify()
             return folder

@@ -62,8 +62,8 @@ class FunctionRuns(Constant):
 
     def __post_init__(self) -> None:
         whole("block", self.block, "at least 1")
-        given = self.gives
-        listed = [given] if isinstance(given, (str, Column)) else list(given)
+        gives = self.gives
+        listed = [gives] if isinstance(gives, (str, Column)) else list(gives)
         columns = tuple(Column(one) if isinstance(one, str) else one for one in listed)
         object.__setattr__(self, "gives", columns)
         if not self.vectorised:
@@ -101,8 +101,8 @@ class FunctionRuns(Constant):
         """All columns and `failed`, (n,) each."""
         out = self._nothing(len(rows.runs))
         for block in in_blocks(rows, self.block):
-            for part, found in self._of_block(block):
-                for name, values in found.items():
+            for part, columns in self._of_block(block):
+                for name, values in columns.items():
                     out[name][part.among] = values[part.places]
         return out
 
@@ -110,9 +110,9 @@ class FunctionRuns(Constant):
         """The one run of `rows`."""
         if self.trajectory is not None:
             return self.trajectory(**self._numbers(rows, self.trajectory))
-        found = self.evaluate(rows, Means())
+        columns = self.evaluate(rows, Means())
         series = [
-            Series(one.name, Unit(one.unit or "1"), "output", found[one.name].astype(float))
+            Series(one.name, Unit(one.unit or "1"), "output", columns[one.name].astype(float))
             for one in self.columns()
         ]
         return Trajectory(np.zeros(1), tuple(series), self._name)
@@ -149,7 +149,7 @@ class FunctionRuns(Constant):
             if len(block.places) == 1:
                 return []
         alone = [block.alone(place) for place in block.places.tolist()]
-        return [found for one in alone for found in self._of_block(one)]
+        return [pair for one in alone for pair in self._of_block(one)]
 
     def _called(self, rows: Rows) -> dict[str, AnyArray]:
         if self.vectorised:

@@ -111,27 +111,27 @@ def _estimated(
     sobol: Any = require("SALib.analyze.sobol", purpose="Study.sensitivity")
     problem = {"num_vars": len(factors), "names": list(factors)}
     # Indices of pairs are not asked for, so their runs are left aside.
-    kept = values[:, [*range(len(factors) + 1), -1]] if second else values
-    some = min(max(_AT_ONCE // len(values), 2), _RESAMPLES)
-    found: list[Any] = [
+    outputs = values[:, [*range(len(factors) + 1), -1]] if second else values
+    at_once = min(max(_AT_ONCE // len(values), 2), _RESAMPLES)
+    analyses: list[Any] = [
         sobol.analyze(
             problem,
-            kept.ravel(),
+            outputs.ravel(),
             calc_second_order=False,
-            num_resamples=some,
+            num_resamples=at_once,
             keep_resamples=True,
             seed=_SEED + k,
         )
-        for k in range(-(-_RESAMPLES // some))
+        for k in range(-(-_RESAMPLES // at_once))
     ]
-    return _ends(found, "S1", level), _ends(found, "ST", level)
+    return _ends(analyses, "S1", level), _ends(analyses, "ST", level)
 
 
-def _ends(found: list[Any], name: str, level: float) -> _Ends:
+def _ends(analyses: list[Any], name: str, level: float) -> _Ends:
     """From the scatter of all resamples, as SALib does it."""
     from scipy.special import ndtri
 
-    value = np.asarray(found[0][name], float)
-    resampled = np.concatenate([one[f"{name}_conf_all"] for one in found])
+    value = np.asarray(analyses[0][name], float)
+    resampled = np.concatenate([one[f"{name}_conf_all"] for one in analyses])
     reach = float(ndtri(0.5 + 0.5 * level)) * resampled.std(axis=0, ddof=1)
     return value, value - reach, value + reach

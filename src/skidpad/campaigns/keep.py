@@ -103,9 +103,9 @@ def _extreme(folder: Folder, name: str, count: int, runs: int, sign: float) -> l
 
 
 def _first_failed(folder: Folder, count: int, runs: int) -> list[int]:
-    found: list[int] = []
+    failed: list[int] = []
     for batch in folder.batches((RUN, FAILED), 0, runs):
-        found += batch[RUN][batch[FAILED]].tolist()
-        if len(found) >= count:
+        failed += batch[RUN][batch[FAILED]].tolist()
+        if len(failed) >= count:
             break
-    return found[:count]
+    return failed[:count]

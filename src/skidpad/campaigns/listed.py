@@ -153,7 +153,7 @@ def table_of(
 
 def _counts(what: str, factors: Mapping[str, Any]) -> dict[str, int]:
     """Numbers that each factor has; raises for one that is no list."""
-    made = {name: factor_of(name, given) for name, given in factors.items()}
+    made = {name: factor_of(name, form) for name, form in factors.items()}
     counts = dict(zip(made, level_counts(made), strict=True))
     for name, count in counts.items():
         if not count:

@@ -79,7 +79,7 @@ class ManoeuvreRuns(Constant):
                 record.unknown_name("replayed", self.replayed, tuple(self._all), "manoeuvre")
             )
         if not self.known:
-            object.__setattr__(self, "known", self._found_columns())
+            object.__setattr__(self, "known", self._trial_columns())
 
     def __getstate__(self) -> dict[str, Any]:
         return pickled_fields("a ManoeuvreRuns", self, "take one of skidpad's manoeuvres")
@@ -148,12 +148,12 @@ class ManoeuvreRuns(Constant):
         the first that came through, or the last of all that did. Of a run that could not be driven
         the start alone."""
         name = self.replayed or next(iter(self._all))
-        asked = _attempt(self._asked, rows, 0)
-        pair = () if asked is None else ([one] for one in asked[name])
-        found = asked and _attempt(perform, *pair, _kernels(self.dt, Means()))
-        if not found or not found[0].runs:
-            return self._standing(name, found[0].unfit if found else "")
-        (result,) = found
+        requests = _attempt(self._requests, rows, 0)
+        pair = () if requests is None else ([one] for one in requests[name])
+        results = requests and _attempt(perform, *pair, _kernels(self.dt, Means()))
+        if not results or not results[0].runs:
+            return self._standing(name, results[0].unfit if results else "")
+        (result,) = results
         tried = (*result.last, *result.runs[::-1])
         run = next((run for run in tried if run.done[0]), result.last[0])
         return _trajectory(result.car.vehicle, run, f"{name}: {run.label}")
@@ -182,20 +182,20 @@ class ManoeuvreRuns(Constant):
         self, rows: Rows, places: Sequence[int], kernels: Kernels
     ) -> list[dict[str, Result]]:
         """Results by manoeuvre of some of the rows; nothing of one that cannot be meant."""
-        asked = [_attempt(self._asked, rows, k) or {} for k in places]
-        places_of = [(k, name) for k, row in enumerate(asked) for name in row]
-        pairs = [asked[k][name] for k, name in places_of]
+        requests = [_attempt(self._requests, rows, k) or {} for k in places]
+        places_of = [(k, name) for k, row in enumerate(requests) for name in row]
+        pairs = [requests[k][name] for k, name in places_of]
         results = _attempt(perform_each, pairs, kernels)
         if results is None:  # each alone, to the same bits
             alone = [_attempt(perform_each, [pair], kernels) for pair in pairs]
             results = [one[0] if one else None for one in alone]
-        out: list[dict[str, Result]] = [{} for _ in asked]
+        out: list[dict[str, Result]] = [{} for _ in requests]
         for (k, name), result in zip(places_of, results, strict=True):
             if result is not None:
                 out[k][name] = result
         return out
 
-    def _asked(self, rows: Rows, k: int) -> dict[str, tuple[Manoeuvre, Subject]]:
+    def _requests(self, rows: Rows, k: int) -> dict[str, tuple[Manoeuvre, Subject]]:
         """The manoeuvres of a run, each with a subject of its own."""
         names = record.names(self.vehicle.model.Params)
         values = {name: float(column[k]) for name, column in rows.factors.items()}
@@ -205,7 +205,7 @@ class ManoeuvreRuns(Constant):
             for name, one in self._all.items()
         }
 
-    def _found_columns(self) -> tuple[Column, ...]:
+    def _trial_columns(self) -> tuple[Column, ...]:
         """By a drive of the vehicle as it is; raises where it cannot do a manoeuvre."""
         pairs = [(one, Subject(self.vehicle)) for one in self._all.values()]
         columns: list[Column] = []
@@ -226,11 +226,15 @@ class ManoeuvreRuns(Constant):
         return Trajectory.from_arrays(np.zeros(1), (model.State, start), name=name, error=error)
 
 
-def _by_name(given: Any) -> dict[str, Manoeuvre]:
+def _by_name(manoeuvres: Any) -> dict[str, Manoeuvre]:
     """Manoeuvres by the names of their columns."""
-    if isinstance(given, Mapping):
-        return {str(name): _manoeuvre(one) for name, one in given.items()}
-    listed = [given] if isinstance(given, str) or not isinstance(given, Sequence) else list(given)
+    if isinstance(manoeuvres, Mapping):
+        return {str(name): _manoeuvre(one) for name, one in manoeuvres.items()}
+    listed = (
+        [manoeuvres]
+        if isinstance(manoeuvres, str) or not isinstance(manoeuvres, Sequence)
+        else list(manoeuvres)
+    )
     made = [_manoeuvre(one) for one in listed]
     names = [one.name for one in made]
     twice = next((name for name in names if names.count(name) > 1), None)

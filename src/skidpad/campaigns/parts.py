@@ -78,24 +78,24 @@ class ColumnDigest:
 
 
 def checked_columns(
-    columns: Sequence[Column], given: Mapping[str, Any], rows: int
+    columns: Sequence[Column], arrays: Mapping[str, Any], rows: int
 ) -> dict[str, AnyArray]:
     """Values of a part as they are kept; raises for what does not fit."""
-    for name in given:
+    for name in arrays:
         if all(name != column.name for column in columns):
             raise InvalidValue(f"{name}: the campaign has no such column")
-    return {column.name: _checked(column, given, rows) for column in columns}
+    return {column.name: _checked(column, arrays, rows) for column in columns}
 
 
-def _checked(column: Column, given: Mapping[str, Any], rows: int) -> AnyArray:
-    if column.name not in given:
+def _checked(column: Column, arrays: Mapping[str, Any], rows: int) -> AnyArray:
+    if column.name not in arrays:
         raise InvalidValue(f"{column.name}: a part must have this column")
-    values = np.asarray(given[column.name])
+    values = np.asarray(arrays[column.name])
     kinds = "b" if column.kind == "truth" else "fiu"
     if values.shape != (rows,) or values.dtype.kind not in kinds:
-        wanted = "true or false" if column.kind == "truth" else "real numbers"
+        contents = "true or false" if column.kind == "truth" else "real numbers"
         raise InvalidValue(
-            f"{column.name}: {values.dtype} of shape {values.shape} must be {wanted} of shape "
+            f"{column.name}: {values.dtype} of shape {values.shape} must be {contents} of shape "
             f"({rows},)"
         )
     return values if kinds == "b" else np.asarray(values, np.float64)

@@ -124,7 +124,7 @@ class LocalPlace:
 
     def sizes(self, folder: str) -> dict[str, int]:
         """Files in a folder with their sizes."""
-        found: dict[str, int] = {}
+        sizes: dict[str, int] = {}
         with (
             reading(self.path / folder, "cannot be read"),
             suppress(FileNotFoundError),
@@ -134,8 +134,8 @@ class LocalPlace:
                 # One that goes while we look is none.
                 with suppress(FileNotFoundError):
                     if entry.is_file() and not entry.name.endswith(_UNFINISHED):
-                        found[entry.name] = entry.stat().st_size
-        return found
+                        sizes[entry.name] = entry.stat().st_size
+        return sizes
 
     def read(self, name: str) -> bytes:
         """All of a file."""

@@ -155,7 +155,7 @@ class SubsetSimulation:
             estimate.add(level.heights > limit, level.roots)
             limits.append(self.threshold if final else limit if self.above else -limit)
             if final:
-                return estimate.found(limits, self.confidence) | {"runs": runs}
+                return estimate.findings(limits, self.confidence) | {"runs": runs}
             level, step = yield from self._chain(level, limit, len(limits), seed, step)
             runs += self.each - self._chains
 

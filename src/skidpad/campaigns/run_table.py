@@ -73,7 +73,7 @@ class RunTable:
         return list(self._parts.values())
 
     def _known(self, sizes: Mapping[str, int]) -> dict[str, Part]:
-        found: dict[str, Part] = {}
+        parts: dict[str, Part] = {}
         for name, size in sizes.items():
             if range_of(name) is None or self._unreadable.get(name, (-1, ""))[0] == size:
                 continue
@@ -81,8 +81,8 @@ class RunTable:
             if part is None or part.size != size:
                 part = self._inspected(name, size)
             if part is not None:
-                found[name] = part
-        return found
+                parts[name] = part
+        return parts
 
     def _inspected(self, name: str, size: int) -> Part | None:
         try:

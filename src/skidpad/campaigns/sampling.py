@@ -24,11 +24,11 @@ from .sobol_points import MOST_POINTS, SobolPoints
 
 
 def one_round(
-    count: int, points: Callable[[Runs], Array], found: Mapping[str, Any] | None = None
+    count: int, points: Callable[[Runs], Array], findings: Mapping[str, Any] | None = None
 ) -> Choosing:
     """A design that asks once and looks at nothing."""
     yield Round(count, points)
-    return found or {}
+    return findings or {}
 
 
 def drawn_points(factors: int, seed: int, channel: str = "campaign.random") -> Any:
@@ -164,8 +164,8 @@ class Saltelli:
                 f"factors, such as {max(samples, 1) * block} or {(samples + 1) * block}"
             )
         sets = _sobol(2 * factors, seed, samples)
-        found = {"samples": samples, "second_order": self.second_order}
-        return one_round(self.runs, lambda numbers: _mixed(sets, numbers, factors, block), found)
+        findings = {"samples": samples, "second_order": self.second_order}
+        return one_round(self.runs, lambda numbers: _mixed(sets, numbers, factors, block), findings)
 
     def reads(self) -> tuple[str, ...]:
         """Nothing."""

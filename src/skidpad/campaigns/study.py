@@ -122,9 +122,9 @@ class Study:
                 f"{name} is a number; probabilities are of {', '.join(truths)}, or of a condition: "
                 "skidpad.campaigns.proportion(sum, runs)"
             )
-        found = proportion(int(values.sum()), len(values), level)
+        estimate = proportion(int(values.sum()), len(values), level)
         reason = reason_for_no_interval(self.plan, name)
-        return share_of(found, reason) if reason else found
+        return share_of(estimate, reason) if reason else estimate
 
     def worst(self, name: str, count: int = 5, *, lowest: bool = False) -> tuple[Case, ...]:
         """The runs in which a column is highest (or lowest), worst first."""
@@ -186,10 +186,10 @@ class Study:
         values = np.asarray(self._representative(name), float)
         return values[~np.isnan(values)]
 
-    def _as_sure(self, name: str, found: Interval) -> Interval:
+    def _as_sure(self, name: str, interval: Interval) -> Interval:
         """Without its interval where none holds."""
         reason = reason_for_no_interval(self.plan, name)
-        return found._replace(low=np.nan, high=np.nan, reason=reason) if reason else found
+        return interval._replace(low=np.nan, high=np.nan, reason=reason) if reason else interval
 
     def _representative(self, name: str) -> AnyArray:
         """A column of those runs that stand for all that the factors allow."""

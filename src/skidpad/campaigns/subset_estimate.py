@@ -48,7 +48,7 @@ class SubsetEstimate:
             roots.ravel(), relative.ravel(), minlength=len(self._deviations)
         )
 
-    def found(self, limits: list[float], confidence: float) -> dict[str, Any]:
+    def findings(self, limits: list[float], confidence: float) -> dict[str, Any]:
         """All of it as plain values, as `SubsetSimulation` says."""
         from scipy.special import ndtri
 
@@ -57,11 +57,11 @@ class SubsetEstimate:
             {"limit": limit, "share": share}
             for limit, share in zip(limits, self.shares, strict=True)
         ]
-        found = {"levels": levels, "confidence": confidence, "reached": product > 0.0}
+        common = {"levels": levels, "confidence": confidence, "reached": product > 0.0}
         if not product:
             most = 1.0 - (1.0 - confidence) ** (1.0 / self._size)
             high = math.prod(self.shares[:-1]) * most
-            return {"probability": 0.0, "low": 0.0, "high": high} | found
+            return {"probability": 0.0, "low": 0.0, "high": high} | common
         variance = float((self._deviations**2).sum())
         # The mean of a log-normal estimate is right; half of its estimates are below the middle.
         middle = product * math.exp(0.5 * variance)
@@ -71,4 +71,4 @@ class SubsetEstimate:
             "coefficient_of_variation": math.sqrt(variance),
             "low": middle * math.exp(-spread),
             "high": min(1.0, middle * math.exp(spread)),
-        } | found
+        } | common

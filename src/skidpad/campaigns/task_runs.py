@@ -123,12 +123,12 @@ class TaskRuns(Constant):
         model = task.vehicle.model
         kinds = {"params": model.Params, "disturbance": model.Disturbance, "task": task.Params}
         for name, pair in ends.items():
-            group, _, leaf = name.partition(".")
+            group, _, path = name.partition(".")
             if group == "draw":
                 continue
-            found = next(one for one in record.fields(kinds[group]) if one.name == leaf)
+            leaf = next(one for one in record.fields(kinds[group]) if one.name == path)
             for end in pair:
-                must_be(f"factor {name}", end, found.allowed or Allowed(), unit_of(found))
+                must_be(f"factor {name}", end, leaf.allowed or Allowed(), unit_of(leaf))
 
     def evaluate(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
         """All columns and `failed`, (n,) each."""
@@ -139,8 +139,8 @@ class TaskRuns(Constant):
             for name in (*names, FAILED)
         }
         for block in in_blocks(rows, self.block):
-            found, _ = self._driven(block.rows, None)
-            for name, values in found.items():
+            columns, _ = self._driven(block.rows, None)
+            for name, values in columns.items():
                 out[name][block.among] = values[block.places]
         return out
 
@@ -157,31 +157,33 @@ class TaskRuns(Constant):
         """Columns of a block of episodes, and the states of one of them."""
         environments = self._setup(tuple(sorted(rows.factors)))
         count, task = len(rows.runs), environments.task
-        given = {name: rows.factors[name] for name in rows.factors}
-        seen = environments.reset([of_run(rows.seed, int(k)) for k in rows.runs], given=given)
+        numbers = {name: rows.factors[name] for name in rows.factors}
+        observations = environments.reset(
+            [of_run(rows.seed, int(k)) for k in rows.runs], given=numbers
+        )
         state = [] if watched is None else [environments.state[watched]]
-        found = {name: np.zeros(count) for name in ("return", "duration", "progress")}
+        measures = {name: np.zeros(count) for name in ("return", "duration", "progress")}
         alive, ended = np.ones(count, np.bool_), np.zeros(count, np.bool_)
         failed = np.zeros(count, np.bool_)
         for _ in range(task.limit):
-            told = environments.step(self._action(seen.copy()))
-            seen = told.observation
-            found["return"] += np.where(alive, told.reward, 0.0)
-            found["duration"] += np.where(alive, task.dt, 0.0)
+            stepped = environments.step(self._action(observations.copy()))
+            observations = stepped.observation
+            measures["return"] += np.where(alive, stepped.reward, 0.0)
+            measures["duration"] += np.where(alive, task.dt, 0.0)
             failed |= alive & environments.failed
-            over = alive & (told.terminated | told.truncated)
+            over = alive & (stepped.terminated | stepped.truncated)
             if task.tracks:
                 progress = environments.progress
-                found["progress"] = np.where(alive, progress, found["progress"])
+                measures["progress"] = np.where(alive, progress, measures["progress"])
             if watched is not None and alive[watched]:
                 state.append(environments.state[watched])
-            ended |= over & told.terminated
+            ended |= over & stepped.terminated
             alive &= ~over
             if not alive.any():
                 break
-        columns: dict[str, AnyArray] = {name: found[name] for name in ("return", "duration")}
+        columns: dict[str, AnyArray] = {name: measures[name] for name in ("return", "duration")}
         if task.tracks:
-            columns["progress"] = found["progress"]
+            columns["progress"] = measures["progress"]
         for name in columns:
             columns[name][failed] = np.nan
         return {**columns, "terminated": ended & ~failed, FAILED: failed}, np.array(state)

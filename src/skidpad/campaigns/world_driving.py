@@ -54,8 +54,8 @@ def pilots(drive: Any, world: World) -> list[Pilot]:
     if not isinstance(drive, Mapping):
         act = drive() if isinstance(drive, type) else drive
         return [lambda t: act(world, t)]
-    found = (_pilot(one, world.vehicles[name], world) for name, one in drive.items())
-    return [pilot for pilot in found if pilot is not None]
+    candidates = (_pilot(one, world.vehicles[name], world) for name, one in drive.items())
+    return [pilot for pilot in candidates if pilot is not None]
 
 
 def _pilot(one: Any, vehicle: WorldVehicle, world: World) -> Pilot | None:

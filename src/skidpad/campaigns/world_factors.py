@@ -57,7 +57,7 @@ OF_ACTORS = ("walking_speed", "running_speed")
 def settings_of(world: World) -> dict[str, Setting]:
     """All that may differ between runs of a world, by name."""
     start = {leaf.name: Setting(unit_of(leaf), Allowed()) for leaf in record.fields(_Start)}
-    found: dict[str, Setting] = {}
+    settings: dict[str, Setting] = {}
     for name, vehicle in world.vehicles.items():
         model = vehicle.vehicle.model
         own = {
@@ -66,18 +66,18 @@ def settings_of(world: World) -> dict[str, Setting]:
             # A road is one of the whole scene.
             if world.scene.road is None or not leaf.name.startswith("road.")
         }
-        told = {
+        commands = {
             f"{COMMAND}{leaf.name}": Setting(unit_of(leaf), leaf.allowed or Allowed())
             for leaf in record.fields(model.Input)
         }
-        found |= {f"vehicle.{name}.{key}": one for key, one in (own | start | told).items()}
+        settings |= {f"vehicle.{name}.{key}": one for key, one in (own | start | commands).items()}
     for block in world.scene.blocks:
         own = {key: Setting(_symbol(unit), allowed) for key, (unit, allowed) in OF_BLOCKS.items()}
         own |= {key: start[key] for key in POSE}
-        found |= {f"block.{block.name}.{key}": one for key, one in own.items()}
+        settings |= {f"block.{block.name}.{key}": one for key, one in own.items()}
     for actor in world.scene.actors:
-        found |= {f"actor.{actor.name}.{key}": Setting("m/s", positive) for key in OF_ACTORS}
-    return found
+        settings |= {f"actor.{actor.name}.{key}": Setting("m/s", positive) for key in OF_ACTORS}
+    return settings
 
 
 def changed_scene(scene: Scene, values: Mapping[str, float]) -> Scene:

@@ -60,12 +60,12 @@ class RunLog:
 
     def _outlines(self) -> dict[str, Outline]:
         scene = self._world.scene
-        found = {
+        outlines = {
             name: _outline(v.built.geometry.outlines) for name, v in self._world.vehicles.items()
         }
-        found |= {block.name: block.shape.outline for block in scene.blocks}
-        found |= {wall.name: wall.outline for wall in scene.walls}
-        return found | {actor.name: _circle(actor.collision_radius) for actor in scene.actors}
+        outlines |= {block.name: block.shape.outline for block in scene.blocks}
+        outlines |= {wall.name: wall.outline for wall in scene.walls}
+        return outlines | {actor.name: _circle(actor.collision_radius) for actor in scene.actors}
 
 
 def _outline(parts: tuple[Outline, ...]) -> Outline:

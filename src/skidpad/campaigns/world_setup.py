@@ -34,7 +34,8 @@ class WorldSetup:
 
     source: str
     """In messages."""
-    given: Any
+    definition: Any
+    """A file, the text of one, a scene or a function that makes a world."""
     variables: Mapping[str, float]
     options: Mapping[str, Any]
     world: World
@@ -57,78 +58,87 @@ class WorldSetup:
     def made(self, values: Mapping[str, float], seed: int) -> World | Scene:
         """The world or scene of a run, before factors are set in the scene."""
         own = {k.removeprefix(VARIABLE): v for k, v in values.items() if k.startswith(VARIABLE)}
-        if isinstance(self.given, Scene) or not (own or self.varies or callable(self.given)):
+        if isinstance(self.definition, Scene) or not (
+            own or self.varies or callable(self.definition)
+        ):
             return self.world.scene
-        return _made(self.given, {**self.variables, **own}, self.options, seed)
+        return _made(self.definition, {**self.variables, **own}, self.options, seed)
 
 
 def world_setup(
-    given: Any, variables: Mapping[str, float], options: Mapping[str, Any], units: Mapping[str, str]
+    definition: Any,
+    variables: Mapping[str, float],
+    options: Mapping[str, Any],
+    units: Mapping[str, str],
 ) -> WorldSetup:
     """The world as it usually is."""
-    if isinstance(given, Scene) and (variables or options):
+    if isinstance(definition, Scene) and (variables or options):
         raise InvalidValue("variables and options are of a world file; a scene is read already")
-    made = _made(given, variables, options, 0)
+    made = _made(definition, variables, options, 0)
     world = made if isinstance(made, World) else World(made)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # said just now
-        again = given if isinstance(given, Scene) else _made(given, variables, options, 1)
+        again = (
+            definition
+            if isinstance(definition, Scene)
+            else _made(definition, variables, options, 1)
+        )
     other = again.scene if isinstance(again, World) else again
     digest = scene_digest(world.scene)
     own = {f"{VARIABLE}{name}": Setting(units.get(name, ""), Allowed()) for name in variables}
     # What is set in the scene has to be set before the world is made of it.
     inside = {} if isinstance(made, World) else settings_of(world)
     return WorldSetup(
-        source=_source(given),
-        given=given,
+        source=_source(definition),
+        definition=definition,
         variables=variables,
         options=options,
         world=world,
         digest=digest,
-        varies=not isinstance(given, Scene) and scene_digest(other) != digest,
+        varies=not isinstance(definition, Scene) and scene_digest(other) != digest,
         settings={**inside, **own},
         programs=_programs(world),
     )
 
 
 def _made(
-    given: Any, variables: Mapping[str, float], options: Mapping[str, Any], seed: int
+    definition: Any, variables: Mapping[str, float], options: Mapping[str, Any], seed: int
 ) -> World | Scene:
-    if isinstance(given, Scene):
-        return given
-    if isinstance(given, (str, os.PathLike)):
+    if isinstance(definition, Scene):
+        return definition
+    if isinstance(definition, (str, os.PathLike)):
         how: dict[str, Any] = {**options, "seed": seed, "variables": dict(variables)}
-        text = isinstance(given, str) and given.lstrip().startswith("<")
-        return xml.loads(str(given), **how) if text else xml.load(given, **how)
-    if not callable(given):
+        text = isinstance(definition, str) and definition.lstrip().startswith("<")
+        return xml.loads(str(definition), **how) if text else xml.load(definition, **how)
+    if not callable(definition):
         raise InvalidValue(
-            f"world must be a file, the text of one, a Scene or a function, got {given!r}"
+            f"world must be a file, the text of one, a Scene or a function, got {definition!r}"
         )
-    made = given(dict(variables), seed)
+    made = definition(dict(variables), seed)
     if not isinstance(made, (World, Scene)):
-        raise InvalidValue(f"{_source(given)} must give a World or a Scene, got {made!r}")
+        raise InvalidValue(f"{_source(definition)} must give a World or a Scene, got {made!r}")
     return made
 
 
-def _source(given: Any) -> str:
-    if isinstance(given, str) and given.lstrip().startswith("<"):
+def _source(definition: Any) -> str:
+    if isinstance(definition, str) and definition.lstrip().startswith("<"):
         return "the text of the world"
-    if isinstance(given, (str, os.PathLike)):
-        return os.fspath(given)
-    return getattr(given, "__qualname__", "the scene")
+    if isinstance(definition, (str, os.PathLike)):
+        return os.fspath(definition)
+    return getattr(definition, "__qualname__", "the scene")
 
 
 def _programs(world: World) -> dict[str, str]:
     """By vehicle; traced once for each model."""
     known: dict[int, str] = {}
-    found: dict[str, str] = {}
+    digests: dict[str, str] = {}
     for name, vehicle in world.vehicles.items():
         model = vehicle.vehicle.model
         if id(model) not in known:
             step = Plant.of(vehicle.vehicle, integrate.get("rk4")).step
             known[id(model)] = lower(step, "float64").digest
-        found[name] = known[id(model)]
-    return found
+        digests[name] = known[id(model)]
+    return digests
 
 
 def scene_digest(scene: Scene) -> str:
