@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
@@ -24,10 +25,11 @@ def purity(subject: Subject) -> list[str]:
         "NumPy": _on_numpy,
         "CasADi": _on_casadi,
     }
+    functions = subject.functions()
     if find_spec("jax") is not None:
-        backends["JAX"] = _on_jax
+        backends["JAX"] = _jax_of_all(functions)
     faults: list[str] = []
-    for function in subject.functions():
+    for function in functions:
         faults += _of(function, subject, backends)
     return faults
 
@@ -80,12 +82,38 @@ def _on_casadi(subject: Subject, function: Function) -> Array:
     return np.array(rows)
 
 
-def _on_jax(subject: Subject, function: Function) -> Array:
+def _jax_of_all(functions: list[Function]) -> Callable[[Subject, Function], Array]:
+    """Values on JAX, which compiles all functions at once in half the time of one by one.
+
+    If it cannot, each is compiled alone, which tells those that it refuses from the others. None is
+    called before the first is asked for: what a trace leaves behind in an impure model must not
+    show in what it says on floats.
+    """
+
+    @cache
+    def tables(subject: Subject) -> dict[Function, Array]:
+        try:
+            return dict(zip(functions, _on_jax(subject, functions), strict=True))
+        except Exception:
+            return {}
+
+    def evaluate(subject: Subject, function: Function) -> Array:
+        every = tables(subject)
+        return every[function] if function in every else _on_jax(subject, [function])[0]
+
+    return evaluate
+
+
+def _on_jax(subject: Subject, functions: list[Function]) -> list[Array]:
     jax = require("jax", purpose="The purity check on JAX")
+
+    def values(x: Any, u: Any, w: Any, p: Any) -> list[Any]:
+        return [function.call(x, u, w, p) for function in functions]
+
     with _double_precision(jax):
         x, u, w = (jax.tree.map(jax.numpy.asarray, part) for part in _arrays(subject))
         p = jax.tree.map(lambda v: jax.numpy.asarray(float(v)), subject.params)
-        return _stacked(jax.jit(function.call)(x, u, w, p), len(subject.points))
+        return [_stacked(value, len(subject.points)) for value in jax.jit(values)(x, u, w, p)]
 
 
 def _double_precision(jax: Any) -> Any:
