@@ -8,7 +8,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from scipy.integrate import solve_ivp
+from scipy.integrate import odeint
 
 from skidpad import record
 
@@ -59,18 +59,25 @@ def compiled(function: Callable[..., Any], State: type, Held: type, params: Any,
 
 
 def flow(derivative: Any, x: np.ndarray, u: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """States at `times` from x at times[0] under a constant input."""
-    run = solve_ivp(
-        lambda t, y: derivative(y, u).full().ravel(),
-        (times[0], times[-1]),
-        x,
-        method="LSODA",
-        t_eval=times,
-        rtol=1e-10,
-        atol=1e-11,
-    )
-    assert run.success, run.message
-    return run.y.T
+    """States at `times` from x at times[0] under a constant input.
+
+    By LSODA, within Fortran, and with CasADi on buffers: steps and conversions in Python would take
+    most of the time.
+    """
+    state, held, rate = np.array(x, dtype=float), np.array(u, dtype=float), np.empty(len(x))
+    buffer, evaluate = derivative.buffer()
+    buffer.set_arg(0, memoryview(state))
+    buffer.set_arg(1, memoryview(held))
+    buffer.set_res(0, memoryview(rate))
+
+    def rates(t: float, y: np.ndarray) -> np.ndarray:
+        state[:] = y
+        evaluate()
+        return rate
+
+    run, told = odeint(rates, x, times, tfirst=True, rtol=1e-10, atol=1e-11, full_output=True)
+    assert told["message"] == "Integration successful.", told["message"]
+    return run
 
 
 def trajectory(derivative: Any, x: np.ndarray, u: np.ndarray, times: np.ndarray) -> np.ndarray:
