@@ -150,8 +150,8 @@ class Document:
 
     def entry(self, section: str, key: str) -> Entry | None:
         """The value that counts, None if the key has none."""
-        found = self._last.get((section.upper(), key.upper()))
-        return None if found is None or found.value is None else found
+        entry = self._last.get((section.upper(), key.upper()))
+        return None if entry is None or entry.value is None else entry
 
     def repeated(self) -> tuple[Entry, ...]:
         """Entries that do not count, since their key comes again."""

@@ -38,16 +38,16 @@ _SIGNS = (
 def reversed_slopes(tyre: Tyre) -> list[str]:
     """Sentences on forces that have the wrong sign at small slip, as those of SAE axes."""
     load = nominal_load(tyre) or 4000.0
-    found: list[str] = []
+    doubts: list[str] = []
     for slip, force, sign, what, keys in _SIGNS:
         at = {slip: np.array([-_SLIP, _SLIP])}
         low, high = getattr(answers(tyre, "forces", F_z=load, **at), force)
         if sign * (high - low) < 0.0:
             hint = f"; check the signs of {keys}" if tyre.version else ""
-            found.append(
+            doubts.append(
                 f"{what}: these are not the signs of ISO axes (TYDEX W), SAE perhaps{hint}"
             )
-    return found
+    return doubts
 
 
 def doubts_about_ranges(
@@ -88,13 +88,13 @@ def doubts_about_values(document: Document, values: Mapping[str, float]) -> list
 
 def doubts_about_filling(document: Document, filled: Sequence[str], policy: str) -> list[str]:
     """Sentences on what had to be filled in and decides on forces."""
-    given = {entry.key for entry in document.entries}
+    keys = {entry.key for entry in document.entries}
     by = "0 and 1" if policy == "zero" else "usual values"
     doubts: list[str] = []
     essential = [key for key in ESSENTIAL if key in filled]
     for section, letter in zip(FORCES, "XY", strict=True):
         own = [key for key in essential if key.endswith(f"{letter}1")]
-        if section not in document.sections and not _known_names(section) & given:
+        if section not in document.sections and not _known_names(section) & keys:
             doubts.append(
                 f"{document.source} has no section [{section}]; filled with {by}, see missing="
             )

@@ -99,10 +99,10 @@ class Fit:
 
     def stage(self, name: str) -> StageFit:
         """What a stage found."""
-        found = {stage.name: stage for stage in self.stages}
-        if name not in found:
-            raise InvalidValue(unknown_name("Fit", name, tuple(found), "stage"))
-        return found[name]
+        by_name = {stage.name: stage for stage in self.stages}
+        if name not in by_name:
+            raise InvalidValue(unknown_name("Fit", name, tuple(by_name), "stage"))
+        return by_name[name]
 
     @property
     def fixed(self) -> dict[str, str]:

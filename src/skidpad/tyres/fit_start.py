@@ -117,7 +117,7 @@ def _by_load(
 ) -> tuple[Array, Array, Array, Array]:
     """Per step of load: its change over the nominal one, peak friction, slope and friction at the
     largest slip, each over load."""
-    found: list[tuple[float, float, float, float]] = []
+    by_step: list[tuple[float, float, float, float]] = []
     steps = levels(rows.F_z, BINS["F_z"])
     for step in steps:
         part = rows.where(F_z=(step - BINS["F_z"], step + BINS["F_z"]))
@@ -128,8 +128,8 @@ def _by_load(
         slope = float(np.polyfit(x[small], y[small], 1)[0]) if np.ptp(x[small]) > 0.0 else 0.0
         far = np.abs(x) >= 0.9 * np.abs(x).max()
         peak = float(np.percentile(np.abs(y), 97.0))
-        found.append((step / nominal - 1.0, peak, slope, float(np.median(np.abs(y[far])))))
-    columns = np.array(found).reshape(-1, 4).T
+        by_step.append((step / nominal - 1.0, peak, slope, float(np.median(np.abs(y[far])))))
+    columns = np.array(by_step).reshape(-1, 4).T
     return columns[0], columns[1], columns[2], columns[3]
 
 

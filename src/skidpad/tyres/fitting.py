@@ -76,8 +76,8 @@ def fit(
             if isinstance(outcome, str):
                 skipped[stage.name] = outcome + _filled(task, stage, leaves)
             else:
-                leaves, found, residuals = outcome
-                done.append((found, residuals))
+                leaves, stage_fit, residuals = outcome
+                done.append((stage_fit, residuals))
             bar.advance(1)
     if not done:
         raise InvalidValue(

@@ -40,16 +40,16 @@ def variables(content: bytes) -> dict[str, Any]:
     order = {b"IM": "<", b"MI": ">"}.get(content[126:128])
     if order is None:
         raise ValueError("it does not say in which order bytes stand")
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for element in _elements(memoryview(content)[_HEADER:], order):
         inner = _unpacked(element, order) if element.kind == _COMPRESSED else element
         if inner.kind == _MATRIX:
             name, value = _matrix(inner.data, order)
             if value is not None:
-                found[name] = value
-        if len(found) > MOST_VARIABLES:
+                values[name] = value
+        if len(values) > MOST_VARIABLES:
             raise ValueError(f"it has more than {MOST_VARIABLES} variables")
-    return found
+    return values
 
 
 def _elements(data: memoryview, order: str) -> Iterator[_Element]:

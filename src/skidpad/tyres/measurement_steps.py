@@ -23,7 +23,7 @@ _REACH = 0.4
 def levels(values: Array, bin_: float) -> Array:
     """The steps of a quantity: where most of its values lie, in rising order."""
     known = np.sort(values[np.isfinite(values)])
-    found, most = list[float](), 0
+    middles, most = list[float](), 0
     while known.size:
         # The densest stretch as wide as a bin reaches to one side.
         counts = np.searchsorted(known, known + bin_, side="right") - np.arange(known.size)
@@ -33,10 +33,10 @@ def levels(values: Array, bin_: float) -> Array:
         if count < _LEAST_SHARE * most:
             break
         middle = float(np.median(known[first : first + count]))
-        if all(abs(middle - other) > bin_ for other in found):
-            found.append(middle)
+        if all(abs(middle - other) > bin_ for other in middles):
+            middles.append(middle)
         known = np.delete(known, slice(first, first + count))
-    return np.array(sorted(found))
+    return np.array(sorted(middles))
 
 
 def step_of(values: Array, steps: Array, bin_: float) -> AnyArray:

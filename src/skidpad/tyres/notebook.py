@@ -16,14 +16,14 @@ from .tyre import Tyre
 
 def tyre_html(tyre: Tyre) -> str:
     """The page of a tyre."""
-    found = summary(tyre)
-    about = f"{found.model}, {found.side}"
-    left_out = folded(f"{len(found.filled)} keys were left out", ", ".join(found.filled))
+    facts = summary(tyre)
+    about = f"{facts.model}, {facts.side}"
+    left_out = folded(f"{len(facts.filled)} keys were left out", ", ".join(facts.filled))
     return page(
-        heading(found.name, about if found.name != found.model else found.side),
-        beside(_drawing(tyre), table(("", "value", "unit"), _rows(found), [1])),
-        *map(warning, found.warnings),
-        left_out if found.filled else "",
+        heading(facts.name, about if facts.name != facts.model else facts.side),
+        beside(_drawing(tyre), table(("", "value", "unit"), _rows(facts), [1])),
+        *map(warning, facts.warnings),
+        left_out if facts.filled else "",
     )
 
 
@@ -34,12 +34,12 @@ def _drawing(tyre: Tyre) -> str:
     return drawing(tyre.name, new_figure((3.4, 3.4), (2.6,)), draw)
 
 
-def _rows(found: Summary) -> list[tuple[str, str, str]]:
+def _rows(facts: Summary) -> list[tuple[str, str, str]]:
     """What matters at the middle one of the loads."""
-    at = found.at[len(found.at) // 2]
+    at = facts.at[len(facts.at) // 2]
     rows = [
         ("load", at.F_z, "N"),
-        ("free radius", found.radius, "m"),
+        ("free radius", facts.radius, "m"),
         ("peak friction, driving", at.mu_x, ""),
         ("peak friction, lateral", at.mu_y, ""),
         ("slip stiffness", at.K_x, "N"),

@@ -279,8 +279,8 @@ def _leaves(kind: type, name: str) -> list[str]:
     leaves = records.names(kind)
     if name in leaves:
         return [name]
-    found = [leaf for leaf in leaves if leaf.rpartition(".")[2] == str(name).upper()]
-    return found or [leaf for leaf in leaves if leaf.upper() == str(name).upper()]
+    matches = [leaf for leaf in leaves if leaf.rpartition(".")[2] == str(name).upper()]
+    return matches or [leaf for leaf in leaves if leaf.upper() == str(name).upper()]
 
 
 def _is_leaf(kind: type, name: str) -> bool:
@@ -289,11 +289,11 @@ def _is_leaf(kind: type, name: str) -> bool:
 
 def _leaf(kind: type, name: str) -> str:
     """The dotted name of a leaf that is given with or without its part."""
-    leaves, found = records.names(kind), _leaves(kind, name)
-    if len(found) != 1:
+    leaves, matches = records.names(kind), _leaves(kind, name)
+    if len(matches) != 1:
         names = {leaf.rpartition(".")[2]: leaf for leaf in leaves}
         close = get_close_matches(str(name).rpartition(".")[2].upper(), names, n=3)
         hint = f"; did you mean {' or '.join(close)}?" if close else ""
         hint = hint or ", nor has its file a number of that name"
         raise InvalidValue(f"{kind.__name__} has no key {name!r}{hint}")
-    return found[0]
+    return matches[0]
