@@ -37,13 +37,13 @@ def is_bag(path: Path) -> bool:
 
 def read_bag(path: Path) -> tuple[Signals, dict[str, str]]:
     """The numbers of a bag, and what has none with the reason."""
-    found = Gathering()
+    gathering = Gathering()
     for file in bag_files(path) if path.is_dir() else [path]:
         if file.suffix.lower() == ".db3":
-            _gather_sqlite(file, found)
+            _gather_sqlite(file, gathering)
             continue
         try:
-            gather_mcap(file, found)
+            gather_mcap(file, gathering)
         except MissingFile:
             raise
         except InvalidValue as error:
@@ -53,7 +53,7 @@ def read_bag(path: Path) -> tuple[Signals, dict[str, str]]:
                 f"{error}; `skidpad recover {path}` keeps what is whole, as of a bag whose program "
                 "was killed"
             ) from error
-    return found.signals(), found.unread
+    return gathering.signals(), gathering.unread
 
 
 def bag_files(folder: Path) -> list[Path]:
@@ -105,16 +105,16 @@ def _file(folder: Path, name: object) -> Path:
     return file
 
 
-def _gather_sqlite(path: Path, found: Gathering) -> None:
+def _gather_sqlite(path: Path, gathering: Gathering) -> None:
     with reading(path, "is not a readable bag"), closing(opened_database(path)) as data:
         texts = _texts(data) if "message_definitions" in _tables(data) else {}
-        topics = _topics(data, texts, found)
+        topics = _topics(data, texts, gathering)
         query = "SELECT topic_id, timestamp, data FROM messages ORDER BY timestamp, id"
         for topic, time, message in data.execute(query):
             if not (isinstance(time, int) and time >= 0 and isinstance(message, bytes)):
                 raise InvalidValue(f"a message has no time or no data: {time!r:.60}")
             if topic in topics:
-                topics[topic].add(time, message, found)
+                topics[topic].add(time, message, gathering)
 
 
 def opened_database(path: Path) -> sqlite3.Connection:
@@ -150,7 +150,7 @@ def _texts(data: sqlite3.Connection) -> dict[Any, str]:
 
 
 def _topics(
-    data: sqlite3.Connection, texts: Mapping[Any, str], found: Gathering
+    data: sqlite3.Connection, texts: Mapping[Any, str], gathering: Gathering
 ) -> dict[Any, RosTopic]:
     topics: dict[Any, RosTopic] = {}
     for number, name, kind, form in data.execute(
@@ -159,10 +159,10 @@ def _topics(
         if not (isinstance(name, str) and isinstance(kind, str)):
             raise InvalidValue(f"topic {number!r:.60} has no name or no type")
         if form != "cdr":
-            found.unread[name] = f"its messages are {form!r:.60} and not cdr"
+            gathering.unread[name] = f"its messages are {form!r:.60} and not cdr"
             continue
         try:
             topics[number] = RosTopic(name, ros_type(kind, texts.get(kind)))
         except InvalidValue as error:
-            found.unread[name] = str(error)
+            gathering.unread[name] = str(error)
     return topics

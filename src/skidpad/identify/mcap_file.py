@@ -27,7 +27,7 @@ class _Channel(NamedTuple):
     """Why its messages have no numbers; empty if they have."""
 
 
-def gather_mcap(path: Path, found: Gathering) -> None:
+def gather_mcap(path: Path, gathering: Gathering) -> None:
     """Add the numbers of a file, and note the topics that have none with the reason."""
     not_mcap = require("mcap.exceptions", purpose=f"Reading {path}").InvalidMagic
     channels: dict[int, _Channel] = {}
@@ -36,7 +36,7 @@ def gather_mcap(path: Path, found: Gathering) -> None:
             for schema, channel, message in _messages(file, path):
                 if channel.id not in channels:
                     channels[channel.id] = _channel(channel, schema)
-                _take(channels[channel.id], message, found)
+                _take(channels[channel.id], message, gathering)
     except InvalidValue as error:
         if isinstance(error.__cause__, not_mcap):
             raise InvalidValue(f"{path} is not an MCAP file") from error.__cause__
@@ -99,20 +99,20 @@ def _channel(channel: Any, schema: Any) -> _Channel:
     return _Channel(channel.topic, RosTopic(channel.topic, type_), "")
 
 
-def _take(channel: _Channel, message: Any, found: Gathering) -> None:
+def _take(channel: _Channel, message: Any, gathering: Gathering) -> None:
     """Put the numbers of a message to the others."""
     if channel.unreadable:
-        found.unread[channel.topic] = channel.unreadable
+        gathering.unread[channel.topic] = channel.unreadable
     elif channel.messages is not None:
-        channel.messages.add(message.log_time, message.data, found)
+        channel.messages.add(message.log_time, message.data, gathering)
     else:
         try:
             numbers = dict(_leaves(json.loads(message.data), ""))
         except (ValueError, RecursionError, OverflowError):
-            found.unread[channel.topic] = "a message is not JSON"
+            gathering.unread[channel.topic] = "a message is not JSON"
             return
         for name, value in numbers.items():
-            found.add(channel.topic + name, message.log_time, value)
+            gathering.add(channel.topic + name, message.log_time, value)
 
 
 def _leaves(value: Any, name: str) -> Iterator[tuple[str, float]]:

@@ -78,15 +78,15 @@ class RosTopic:
         self._name, self._type = name, type_
         self._columns = MessageColumns(type_)
 
-    def add(self, time: int, data: bytes, found: Gathering) -> None:
+    def add(self, time: int, data: bytes, gathering: Gathering) -> None:
         """The numbers of a message; one that is malformed is noted."""
         try:
             record = self._type.decode(data)
         except InvalidValue as error:
-            found.unread[self._name] = f"a message is malformed: {error}"
+            gathering.unread[self._name] = f"a message is malformed: {error}"
             return
-        for name, number in self._columns.of(record, self._name, found.unread):
-            found.add(name, time, number)
+        for name, number in self._columns.of(record, self._name, gathering.unread):
+            gathering.add(name, time, number)
 
 
 def ros_type(name: str, text: str | None) -> MessageType:

@@ -63,7 +63,7 @@ class Recording:
     """Begin and end of stretches without samples, in s."""
     notes: tuple[str, ...] = field(default=())
     """What the reader of a result should know about the log."""
-    given: tuple[Series | None, ...] = field(default=())
+    command_series: tuple[Series | None, ...] = field(default=())
     """The commands with their own times, in the order of `commands`; None for one at its default.
     Nothing at all for a log with even times, whose rows they are."""
     whole: tuple[bool, ...] = field(default=())
@@ -92,11 +92,11 @@ class Recording:
         have no mean, are those that were given last.
         """
         table = np.repeat(self.commands[rows], parts, axis=0)
-        if parts == 1 or not self.given:
+        if parts == 1 or not self.command_series:
             return table
         shares = np.arange(parts).reshape(1, parts, *[1] * (rows.ndim - 1)) / parts
         times = self.t0 + self.dt * (rows[:, None] + shares).reshape(-1, *rows.shape[1:])
-        for k, (series, whole) in enumerate(zip(self.given, self.whole, strict=True)):
+        for k, (series, whole) in enumerate(zip(self.command_series, self.whole, strict=True)):
             if series is not None:
                 part = 0.0 if whole else self.dt / parts
                 table[..., k] = _mean(series, times, part)

@@ -38,15 +38,15 @@ def same_unit(one: str, other: str) -> bool:
 def _powers(text: str) -> dict[str, int] | None:
     """Exponents by name; None for a text that is no product of powers."""
     plain = text.strip().translate(RAISED).replace("**", "^").replace(" per ", "/")
-    found: dict[str, int] = {}
+    powers: dict[str, int] = {}
     for factor, sign in _factors(WHOLE.get(plain, plain)):
-        told = FACTOR.fullmatch(factor)
-        if told is None:
+        match = FACTOR.fullmatch(factor)
+        if match is None:
             return None
-        times = sign * int(told[2] or 1)
-        for name, power in WORDS.get(told[1], {told[1]: 1}).items():
-            found[name] = found.get(name, 0) + times * power
-    return {name: power for name, power in found.items() if power}
+        times = sign * int(match[2] or 1)
+        for name, power in WORDS.get(match[1], {match[1]: 1}).items():
+            powers[name] = powers.get(name, 0) + times * power
+    return {name: power for name, power in powers.items() if power}
 
 
 def _factors(text: str) -> Iterator[tuple[str, int]]:
