@@ -147,11 +147,11 @@ class _Cones:
         if colours and len(colours) != len(self.centres):
             raise InvalidValue(f"{len(self.centres)} cones have {len(colours)} colours")
         names = list(colours) or [""] * len(self.centres)
-        given = [CONES.get(name, name) or CONE for name in names]
+        fills = [CONES.get(name, name) or CONE for name in names]
         radii = [CONE_RADII.get(name, CONE_RADII["blue"]) for name in names]
         self._radii = np.array(radii, dtype=np.float64)
-        self._colours = np.array([rgb(colour) for colour in given]).reshape(-1, 3)
-        self._edges = np.array([shaded(colour, -0.25) for colour in given]).reshape(-1, 3)
+        self._colours = np.array([rgb(colour) for colour in fills]).reshape(-1, 3)
+        self._edges = np.array([shaded(colour, -0.25) for colour in fills]).reshape(-1, 3)
 
     @cached_property
     def _tree(self) -> Any:

@@ -35,9 +35,9 @@ def border(line: Line, width: Array, side: Side) -> Array:
     whole = _Border(points, np.arange(len(points), dtype=float))
     # Each round takes points away.
     for _ in range(len(points)):
-        found = crossings(edges(whole.points, line.closed))
-        if len(found):
-            whole = _cut(whole, found, line, side, float(width.max()))
+        intersections = crossings(edges(whole.points, line.closed))
+        if len(intersections):
+            whole = _cut(whole, intersections, line, side, float(width.max()))
             continue
         forward = _forward(whole, line)
         if forward.all():
@@ -83,9 +83,9 @@ def _turn(begin: list[m], end: list[m], ahead: rad) -> rad:
 def check_apart(left: Array, right: Array, line: Line) -> None:
     """Raise where the left border crosses the right one."""
     walls = edges(left, line.closed), edges(right, line.closed)
-    found = crossings(np.concatenate(walls))
-    if len(found):
-        x, y = found.points[0].tolist()
+    intersections = crossings(np.concatenate(walls))
+    if len(intersections):
+        x, y = intersections.points[0].tolist()
         raise InvalidValue(
             f"the left border crosses the right one near ({x:.6g}, {y:.6g}); the track must not "
             "lie over itself: give smaller widths"
@@ -94,36 +94,38 @@ def check_apart(left: Array, right: Array, line: Line) -> None:
 
 def check_simple(line: Line) -> None:
     """Raise where a centre line crosses itself."""
-    found = crossings(line_edges(line.points))
-    if len(found):
-        x, y = found.points[0].tolist()
-        a, b = line.s[[found.first[0], found.second[0]]].tolist()
+    intersections = crossings(line_edges(line.points))
+    if len(intersections):
+        x, y = intersections.points[0].tolist()
+        a, b = line.s[[intersections.first[0], intersections.second[0]]].tolist()
         raise InvalidValue(
             f"the centre line crosses itself near ({x:.6g}, {y:.6g}), at s = {a:.6g} m and at "
             f"s = {b:.6g} m; a track in the plane must not"
         )
 
 
-def _cut(whole: _Border, found: Crossings, line: Line, side: Side, width: m) -> _Border:
+def _cut(whole: _Border, intersections: Crossings, line: Line, side: Side, width: m) -> _Border:
     """The border without the shortest loops, of which none lies in another."""
     count = len(whole.points)
-    spans = found.second - found.first
+    spans = intersections.second - intersections.first
     # Of a closed border the loop is the shorter way round.
     outer = line.closed & (2 * spans > count)
     order = np.argsort(np.where(outer, count - spans, spans), kind="stable")
     points, at = whole.points.copy(), whole.at.copy()
-    kept, touched = np.ones(count, dtype=np.bool_), np.zeros(count, dtype=np.bool_)
+    remaining, touched = np.ones(count, dtype=np.bool_), np.zeros(count, dtype=np.bool_)
     for k in order.tolist():
-        loop = _loop(int(found.first[k]), int(found.second[k]), count, bool(outer[k]))
+        loop = _loop(
+            int(intersections.first[k]), int(intersections.second[k]), count, bool(outer[k])
+        )
         around = np.concatenate([loop[:1] - 1, loop, loop[-1:] + 1]) % count
         if touched[around].any():
             continue
-        _check_fold(whole, loop, found.points[k], line, side, width)
+        _check_fold(whole, loop, intersections.points[k], line, side, width)
         touched[around] = True
         # The first of them moves to where the edges cross.
-        kept[loop[1:]] = False
-        points[loop[0]], at[loop[0]] = found.points[k], math.nan
-    return _Border(points[kept], at[kept])
+        remaining[loop[1:]] = False
+        points[loop[0]], at[loop[0]] = intersections.points[k], math.nan
+    return _Border(points[remaining], at[remaining])
 
 
 def _loop(first: int, second: int, count: int, outer: bool) -> NDArray[np.int64]:

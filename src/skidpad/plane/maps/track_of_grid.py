@@ -185,7 +185,7 @@ def _beside(edge: tuple[int, int, int], negative: Mask) -> list[tuple[int, int, 
     """The edges to which the line goes on from one, through the squares on both sides of it."""
     r, c, across = edge
     squares = [(r - 1, c), (r, c)] if across else [(r, c - 1), (r, c)]
-    found: list[tuple[int, int, int]] = []
+    neighbours: list[tuple[int, int, int]] = []
     for row, column in squares:
         if not (0 <= row < negative.shape[0] - 1 and 0 <= column < negative.shape[1] - 1):
             continue
@@ -198,10 +198,10 @@ def _beside(edge: tuple[int, int, int], negative: Mask) -> list[tuple[int, int, 
         if len(crossed) == 4:
             # Two corners that are negative hang together: each line cuts off one of the others.
             pairs = {0: 1, 1: 0, 2: 3, 3: 2} if a else {0: 3, 3: 0, 1: 2, 2: 1}
-            found.append(sides[pairs[sides.index(edge)]])
+            neighbours.append(sides[pairs[sides.index(edge)]])
         else:
-            found += [side for side in crossed if side != edge]
-    return found
+            neighbours += [side for side in crossed if side != edge]
+    return neighbours
 
 
 def _smoothed(loop: Array, blur: m, resolution: m) -> Array:
