@@ -56,13 +56,13 @@ def joined(parts: Sequence[tuple[Findings | None, int]]) -> Findings | None:
 
     A block that found nothing has NaN.
     """
-    found = [findings for findings, _ in parts if findings is not None]
-    if not found:
+    blocks = [findings for findings, _ in parts if findings is not None]
+    if not blocks:
         return None
-    kinds = {metric.name: metric for findings in reversed(found) for metric in findings.metrics}
-    names = dict.fromkeys(metric.name for findings in found for metric in findings.metrics)
-    notes = dict.fromkeys(note for findings in found for note in findings.notes)
-    return Findings([_whole(kinds[name], parts) for name in names], found[0].charts, list(notes))
+    kinds = {metric.name: metric for findings in reversed(blocks) for metric in findings.metrics}
+    names = dict.fromkeys(metric.name for findings in blocks for metric in findings.metrics)
+    notes = dict.fromkeys(note for findings in blocks for note in findings.notes)
+    return Findings([_whole(kinds[name], parts) for name in names], blocks[0].charts, list(notes))
 
 
 def _whole(kind: Metric, parts: Sequence[tuple[Findings | None, int]]) -> Metric:

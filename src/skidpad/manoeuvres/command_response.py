@@ -92,26 +92,26 @@ class CommandSteps:
 
     def _channels(self, car: Subject) -> list[_Channel]:
         v = self._speed(car)
-        found: list[_Channel] = []
+        channels: list[_Channel] = []
         if (named := takes(car, "steer")) and car.vehicle.body.steer is not None:
             angle = min(self.steer, 0.5 * car.abilities.steer_max)
             own = lag_of(car, named, angle)
-            found.append(_Channel("steer", "steer", "rad", "steer", 0.0, angle, own))
+            channels.append(_Channel("steer", "steer", "rad", "steer", 0.0, angle, own))
         elif named := takes(car, "omega"):
             lock = car.abilities.steer_max  # of one that steers by itself for a yaw rate
             most = v * np.tan(lock) / car.abilities.wheel_base if lock else car.limits.omega_max
             turning = min(self.omega, 0.5 * float(most))
             own = lag_of(car, named, turning)
-            found.append(_Channel("yaw_rate", "omega", "rad/s", "omega", 0.0, turning, own))
+            channels.append(_Channel("yaw_rate", "omega", "rad/s", "omega", 0.0, turning, own))
         if named := takes(car, "v"):
             own = lag_of(car, named, 0.4 * v)
-            found.append(_Channel("speed", "v_x", "m/s", "speed", v, 0.4 * v, own))
+            channels.append(_Channel("speed", "v_x", "m/s", "speed", v, 0.4 * v, own))
         elif named := takes(car, "a"):
             room = (car.limits.v_max - v) / self.duration
             a = min(self.a, 0.5 * car.limits.a_max, 0.5 * room)
             own = lag_of(car, named, a)
-            found.append(_Channel("acceleration", "a_x", "m/s²", "a", 0.0, a, own))
-        return found
+            channels.append(_Channel("acceleration", "a_x", "m/s²", "a", 0.0, a, own))
+        return channels
 
     def _speed(self, car: Subject) -> m_s:
         most = car.limits.v_max if car.limits.v_max < inf else 2.0 * self.speed

@@ -64,18 +64,18 @@ def earlier(file: str | os.PathLike[str]) -> Reference:
         )
     try:
         alone = len(document["vehicles"]) == 1
-        found: dict[tuple[str, str], Findings] = {}
+        findings: dict[tuple[str, str], Findings] = {}
         missing: dict[str, str] = {}
         for result in document["results"]:
             key = "" if alone else str(result["vehicle"]), str(result["manoeuvre"])
             if result["unfit"]:
                 missing[key[1]] = str(result["unfit"])
             else:
-                found[key] = Findings([_metric(entry) for entry in result["metrics"]])
+                findings[key] = Findings([_metric(entry) for entry in result["metrics"]])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise InvalidValue(f"{name} is damaged: {reason}") from error
-    return Reference(name, found, missing)
+    return Reference(name, findings, missing)
 
 
 def _metric(entry: Mapping[str, Any]) -> Metric:

@@ -101,9 +101,9 @@ class Reference:
     @classmethod
     def of_results(cls, name: str, results: Sequence[Result]) -> Reference:
         """Another vehicle."""
-        found = {("", one.manoeuvre.name): one.findings for one in results if one.findings}
+        findings = {("", one.manoeuvre.name): one.findings for one in results if one.findings}
         missing = {one.manoeuvre.name: one.unfit for one in results if one.unfit}
-        return cls(name, found, missing, results=tuple(results))
+        return cls(name, findings, missing, results=tuple(results))
 
     def of(self, car: str, manoeuvre: str) -> Findings | None:
         """What a vehicle's manoeuvre is compared with."""
@@ -179,14 +179,14 @@ class Evaluation:
                 blank = Row(car, name, metric, limit=limit, verdict=verdict)
                 yield blank._replace(reason=result.unfit)
             return
-        found = None if self.reference is None else self.reference.of(car, name)
-        others = {} if found is None else {metric.name: metric for metric in found.metrics}
+        reference = None if self.reference is None else self.reference.of(car, name)
+        others = {} if reference is None else {metric.name: metric for metric in reference.metrics}
         for metric in result.findings.metrics:
             row = _row(car, name, metric, others.get(metric.name))
             yield _judged(row, limits.get(metric.name))
-        given = {metric.name for metric in result.findings.metrics}
+        present = {metric.name for metric in result.findings.metrics}
         for metric, limit in limits.items():
-            if metric not in given:
+            if metric not in present:
                 reason = f"{car} has no such metric; {EVERY} have the limit"
                 yield Row(car, name, metric, limit=limit, verdict=SKIPPED, reason=reason)
 

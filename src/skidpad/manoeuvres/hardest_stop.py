@@ -65,10 +65,12 @@ def hardest_stop(
     levels, ways = np.empty((0, len(guess))), np.empty((0, len(guess)))
     duration = min(1.5 * v / float(new.min()), LONGEST)
     for _ in range(grid.rounds):
-        asked = [cases(row, duration) for row in new]
-        runs = yield [case for row in asked for case in row]
-        found = np.stack([way(run) for run in runs]).reshape(len(new), -1, len(guess)).min(axis=1)
-        levels, ways = np.concatenate([levels, new]), np.concatenate([ways, found])
+        drives = [cases(row, duration) for row in new]
+        runs = yield [case for row in drives for case in row]
+        new_ways = (
+            np.stack([way(run) for run in runs]).reshape(len(new), -1, len(guess)).min(axis=1)
+        )
+        levels, ways = np.concatenate([levels, new]), np.concatenate([ways, new_ways])
         order = np.argsort(levels, axis=0)
         levels, ways = (np.take_along_axis(rows, order, axis=0) for rows in (levels, ways))
         if np.isinf(ways).all() and duration == LONGEST:

@@ -94,14 +94,14 @@ class Limits:
                     place = f"{self.source}, {car}: skidpad"
                     raise InvalidValue(unknown_name(place, name, allowed, "manoeuvre"))
 
-    def check_metrics(self, given: Mapping[tuple[str, str], Iterable[str]]) -> None:
+    def check_metrics(self, names_by_drive: Mapping[tuple[str, str], Iterable[str]]) -> None:
         """Raise for a metric that a manoeuvre does not give, by names of metrics for each vehicle
         and manoeuvre that was driven."""
-        for car, its in self.by_name.items():
-            for manoeuvre, metrics in its.items():
+        for car, by_manoeuvre in self.by_name.items():
+            for manoeuvre, metrics in by_manoeuvre.items():
                 driven = [
                     names
-                    for (other, name), names in given.items()
+                    for (other, name), names in names_by_drive.items()
                     if name == manoeuvre and car in (EVERY, other)
                 ]
                 allowed = list(dict.fromkeys(name for names in driven for name in names))

@@ -88,7 +88,7 @@ def check_columns(name: str, t: Array, columns: Mapping[str, Array]) -> list[str
     or are out of what they can be in SI."""
     _check_sizes(name, columns)
     notes: list[str] = []
-    found: list[tuple[_Check, float, list[_Explanation]]] = []
+    contradictions: list[tuple[_Check, float, list[_Explanation]]] = []
     trusted: set[str] = set()
     for check in _checks(t, columns):
         slope, alike = _line(check)
@@ -104,33 +104,34 @@ def check_columns(name: str, t: Array, columns: Mapping[str, Array]) -> list[str
         explanations = _explanations(check, slope)
         if check.rough and not explanations:
             continue
-        found.append((check, slope, explanations))
-    if all(check.signs_only for check, _, _ in found):  # as of one who steers against a spin
-        return notes + [_words(name, [one], trusted) for one in found]
-    raise InvalidValue(_words(name, found, trusted))
+        contradictions.append((check, slope, explanations))
+    # As of one who steers against a spin.
+    if all(check.signs_only for check, _, _ in contradictions):
+        return notes + [_words(name, [one], trusted) for one in contradictions]
+    raise InvalidValue(_words(name, contradictions, trusted))
 
 
 def _words(
-    name: str, found: list[tuple[_Check, float, list[_Explanation]]], trusted: set[str]
+    name: str, contradictions: list[tuple[_Check, float, list[_Explanation]]], trusted: set[str]
 ) -> str:
     """Which column is likely wrong: the one that explains most, and of which nothing else is
     right."""
-    check, slope, own = found[0]
-    claims = [one for _, _, explanations in found for one in explanations]
-    told = f"{name}: {check.told} " + (
+    check, slope, own = contradictions[0]
+    claims = [one for _, _, explanations in contradictions for one in explanations]
+    sentence = f"{name}: {check.told} " + (
         f"has the sign opposite to {check.follows}"
         if check.signs_only
         else f"is {slope:.3g} times {check.follows}, and should be the same"
     )
     if not own:
-        return f"{told}: the unit or the sign of {_or((*check.above, *check.below))} is wrong"
+        return f"{sentence}: the unit or the sign of {_or((*check.above, *check.below))} is wrong"
 
     def merit(one: _Explanation) -> tuple[int, int, int]:
         return claims.count(one), -len(one.columns & trusted), -len(one.columns)
 
     best = max(map(merit, own))
     likely = [one for one in own if merit(one) == best]
-    return f"{told}: {' or '.join(' and '.join(one.words) for one in likely)}"
+    return f"{sentence}: {' or '.join(' and '.join(one.words) for one in likely)}"
 
 
 def _or(names: tuple[str, ...]) -> str:

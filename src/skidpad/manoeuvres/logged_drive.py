@@ -102,7 +102,7 @@ def _series(log: Log) -> dict[str, Any]:
         kind = next((kind for kind in OF_WHEELS if plain.startswith(f"{kind}_")), None)
         if kind is not None:
             units[plain] = OF_WHEELS[kind]
-    found: dict[str, Any] = {}
+    signals: dict[str, Any] = {}
     for name, unit in units.items():
         column = f"out_{name}" if f"out_{name}" in log else name
         if column not in log:
@@ -112,8 +112,8 @@ def _series(log: Log) -> dict[str, Any]:
             raise InvalidValue(f"{log.name}: {column} is in {one.unit}; it must be in {unit}")
         if not np.isfinite(one.values).all():
             raise InvalidValue(f"{log.name}: {column} has values that are not finite")
-        found[name] = one
-    return found
+        signals[name] = one
+    return signals
 
 
 def _right_when_steady(columns: Mapping[str, Array]) -> frozenset[str]:
@@ -126,7 +126,7 @@ def _right_when_steady(columns: Mapping[str, Array]) -> frozenset[str]:
 
 def _complete(t: Array, columns: dict[str, Array], source: Source) -> list[str]:
     """Add the signals that follow from others; what no column tells is NaN."""
-    given = set(columns)
+    in_log = set(columns)
     unknown = np.full(t.shape, np.nan)
     v_x = columns["v_x"]
     if "omega" not in columns and "yaw" in columns:
@@ -149,7 +149,7 @@ def _complete(t: Array, columns: dict[str, Array], source: Source) -> list[str]:
     c, s = np.cos(columns["yaw"]), np.sin(columns["yaw"])
     columns.setdefault("x", _integral(t, v_x * c - across * s))
     columns.setdefault("y", _integral(t, v_x * s + across * c))
-    new = [name for name in SIGNALS if name not in given and name not in OPTIONAL]
+    new = [name for name in SIGNALS if name not in in_log and name not in OPTIONAL]
     lacking = [name for name in new if not np.isfinite(columns[name]).all()]
     derived = [name for name in new if name not in lacking]
     notes = [f"not in the log, from its other columns: {', '.join(derived)}"] if derived else []

@@ -59,18 +59,18 @@ def measured_reference(
 ) -> Reference:
     """What results are compared with when they are compared with a measured drive; `notes` are
     those of `drive_of_log`, for the reader."""
-    found: dict[tuple[str, str], Findings] = {}
+    findings: dict[tuple[str, str], Findings] = {}
     missing: dict[str, str] = {}
     for result in results:
         name = result.manoeuvre.name
         try:
-            findings = measured(result.manoeuvre, result.car, drive, result.runs, aligned=aligned)
+            of_result = measured(result.manoeuvre, result.car, drive, result.runs, aligned=aligned)
         except InvalidValue as error:
             missing[name] = str(error)
         else:
-            found[result.car.name, name] = findings
-    said = [f"{name}: {note}" for (_, name), one in found.items() for note in one.notes]
-    return Reference(drive.label, found, missing, [*notes, *dict.fromkeys(said)])
+            findings[result.car.name, name] = of_result
+    own_notes = [f"{name}: {note}" for (_, name), one in findings.items() for note in one.notes]
+    return Reference(drive.label, findings, missing, [*notes, *dict.fromkeys(own_notes)])
 
 
 def measured(

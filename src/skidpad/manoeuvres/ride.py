@@ -135,13 +135,13 @@ class RoughRoad:
         uneven = max(deviation(gains[name]) / axle.load for name, axle in loads)
         return deviation(gains["a_z"] * W_k(BAND)), deviation(gains["a_z"]), uneven
 
-    def _chart(self, car: Subject, kept: Sequence[CaseRun], rate: float) -> Chart:
+    def _chart(self, car: Subject, runs: Sequence[CaseRun], rate: float) -> Chart:
         """Power spectral density of the acceleration, beside theory."""
         from scipy import signal
 
-        columns = [run["a_z"][:, 0] for run in kept]
-        found = [signal.welch(column, rate, nperseg=min(512, len(column))) for column in columns]
-        f, density = found[0][0], np.mean([power for _, power in found], axis=0)
+        columns = [run["a_z"][:, 0] for run in runs]
+        spectra = [signal.welch(column, rate, nperseg=min(512, len(column))) for column in columns]
+        f, density = spectra[0][0], np.mean([power for _, power in spectra], axis=0)
         shown = (f > 0.3) & (f < 0.4 * rate)
         curves = [Curve(f[shown], np.sqrt(density[shown]), "driven")]
         linear = half_car(car.each[0])

@@ -50,11 +50,11 @@ class Sensitivity:
 
     def rows(self) -> list[dict[str, Any]]:
         """One for each pair, the metric's strongest parameter first: plain values for tables."""
-        found: list[dict[str, Any]] = []
+        rows: list[dict[str, Any]] = []
         for k, metric in enumerate(self.metrics):
             strength = np.nan_to_num(np.abs(self.derivatives[k] * self.at))
             for i in np.argsort(-strength, kind="stable").tolist():
-                found.append(
+                rows.append(
                     {
                         "metric": metric,
                         "value": float(self.values[k]),
@@ -65,7 +65,7 @@ class Sensitivity:
                         "relative": float(self.relative[k, i]),
                     }
                 )
-        return found
+        return rows
 
 
 def sensitivity(
@@ -96,13 +96,13 @@ def sensitivity(
         rows[1 + k, k], rows[1 + len(names) + k, k] = low[k], high[k]
     variants = {name: rows[:, k] for k, name in enumerate(names)}
     one = manoeuvre_of(manoeuvre)
-    found = metrics_of([one], vehicle, variants, kernels)
-    values = np.stack([metric.value for metric in found.values()])
+    metrics = metrics_of([one], vehicle, variants, kernels)
+    values = np.stack([metric.value for metric in metrics.values()])
     lower, higher = np.split(values[:, 1:], 2, axis=1)
     return Sensitivity(
         tuple(names),
-        tuple(metric.name for metric in found.values()),
-        tuple(metric.unit for metric in found.values()),
+        tuple(metric.name for metric in metrics.values()),
+        tuple(metric.unit for metric in metrics.values()),
         at,
         values[:, 0],
         (higher - lower) / (high - low),
@@ -177,14 +177,14 @@ def sobol(
     count = len(ranges)
     points = _points(np.array(list(ranges.values()), dtype=float), samples, seed)
     variants = {name: points[:, k] for k, name in enumerate(ranges)}
-    found = metrics_of([manoeuvre_of(manoeuvre)], vehicle, variants, kernels)
-    values = np.stack([metric.value for metric in found.values()])
+    metrics = metrics_of([manoeuvre_of(manoeuvre)], vehicle, variants, kernels)
+    values = np.stack([metric.value for metric in metrics.values()])
     # Samples without a number are left out with all that belongs to them.
-    blocks = values.reshape(len(found), count + 2, samples)
-    kept: Any = np.isfinite(blocks).all(axis=1)
-    indices = [_indices(block[:, own]) for block, own in zip(blocks, kept, strict=True)]
-    lost = samples - kept.sum(axis=1)
-    names = tuple(metric.name for metric in found.values())
+    blocks = values.reshape(len(metrics), count + 2, samples)
+    complete: Any = np.isfinite(blocks).all(axis=1)
+    indices = [_indices(block[:, own]) for block, own in zip(blocks, complete, strict=True)]
+    lost = samples - complete.sum(axis=1)
+    names = tuple(metric.name for metric in metrics.values())
     notes = tuple(
         f"{name}: {n} of {samples} samples gave no number and are left out"
         for name, n in zip(names, lost.tolist(), strict=True)

@@ -213,12 +213,12 @@ class _Answer(NamedTuple):
     @staticmethod
     def of(runs: Sequence[CaseRun], name: str, frequency: per_s) -> _Answer:
         """Of a signal."""
-        found: list[tuple[Array, Array, Array]] = []
+        sides: list[tuple[Array, Array, Array]] = []
         for run in runs:
             angle, own = (_peaks(run, one, frequency) for one in ("steer", name))
             gain = own.height / angle.height
-            found.append((own.time - angle.time, own.height, gain))
-        return _Answer(*(np.mean(parts, axis=0) for parts in zip(*found, strict=True)))
+            sides.append((own.time - angle.time, own.height, gain))
+        return _Answer(*(np.mean(parts, axis=0) for parts in zip(*sides, strict=True)))
 
 
 def _charts(run: CaseRun, linear: CaseRun, side: one) -> list[Chart]:

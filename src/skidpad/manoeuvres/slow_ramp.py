@@ -176,46 +176,46 @@ def _limit(car: Subject, run: CaseRun) -> _Limit:
 
 def _findings(car: Subject, runs: Sequence[CaseRun], v: m_s) -> Findings:
     each = [_limit(car, run) for run in runs]
-    found = _Limit(*(np.mean(parts, axis=0) for parts in zip(*each, strict=True)))
+    limit = _Limit(*(np.mean(parts, axis=0) for parts in zip(*each, strict=True)))
     bicycles = [theory.bicycle for theory in car.theories(v)]
     metrics = [
         Metric(
-            "max_lateral_acceleration", found.a_y, "m/s²",
+            "max_lateral_acceleration", limit.a_y, "m/s²",
             "Largest lateral acceleration in balance: the limit.",
         ),
         Metric(
-            "understeer_gradient", found.gradient, "rad·s²/m",
+            "understeer_gradient", limit.gradient, "rad·s²/m",
             "Angle of the front wheels beyond the kinematic one per lateral acceleration, at zero; "
             "positive: understeer.",
             [own.understeer_gradient for own in bicycles],
         ),
         Metric(
-            "angle_at_limit", found.angle, "rad",
+            "angle_at_limit", limit.angle, "rad",
             "Of the front wheels, where lateral acceleration is first 99 % of the largest.",
         ),
         Metric(
-            "sideslip_at_limit", found.sideslip, "rad",
+            "sideslip_at_limit", limit.sideslip, "rad",
             "There, of the centre of mass in a turn to the left; negative: the tail is outside.",
         ),
         Metric(
-            "understeer_at_limit", found.beyond - found.gradient * found.a_y, "rad",
+            "understeer_at_limit", limit.beyond - limit.gradient * limit.a_y, "rad",
             "Angle beyond the kinematic one there, less that of the gradient; positive: the front "
             "has slid further, negative: the rear.",
         ),
         Metric(
-            "rear_gives_way", found.rear, "",
+            "rear_gives_way", limit.rear, "",
             "1: beyond the limit it spins, or the rear has slid further; 0: it goes wide.",
         ),
     ]  # fmt: skip
-    return Findings(metrics, [_chart(car, runs[0], bicycles[0])], _notes(runs, found))
+    return Findings(metrics, [_chart(car, runs[0], bicycles[0])], _notes(runs, limit))
 
 
-def _notes(runs: Sequence[CaseRun], found: _Limit) -> list[str]:
+def _notes(runs: Sequence[CaseRun], limit: _Limit) -> list[str]:
     """What happens at the limit of the first variant."""
     notes = endings(runs)
-    if found.rear[0] in (0.0, 1.0):
-        notes.append(f"the {'rear' if found.rear[0] else 'front'} gives way at the limit")
-    if found.grows[0]:
+    if limit.rear[0] in (0.0, 1.0):
+        notes.append(f"the {'rear' if limit.rear[0] else 'front'} gives way at the limit")
+    if limit.grows[0]:
         last = np.abs(runs[0]["steer"][:, 0]).max()
         notes.append(f"lateral acceleration still grows at {last:.3g} rad, the largest angle")
     return notes

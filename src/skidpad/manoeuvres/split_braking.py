@@ -67,43 +67,43 @@ class SplitBraking:
         most = 0.5 * (1.0 + self.low) * tyres
         if self.deceleration:
             longest = LONGER * self.speed / self.deceleration
-            asked = yield from level_for(self.deceleration, partial(self._tried, longest))
+            demand = yield from level_for(self.deceleration, partial(self._tried, longest))
         else:
             guess = np.where(np.isfinite(tyres), most, 0.5 * (1.0 + self.low) * car.grip)
             search = hardest_stop(self.speed, guess, self._styles, _way_in_lane, GRID)
-            asked, reached = yield from search
-            longest = min(time_to_stop(self.speed, reached), LONGEST)
-        runs = yield self._styles(asked, longest)
+            demand, shortest = yield from search
+            longest = min(time_to_stop(self.speed, shortest), LONGEST)
+        runs = yield self._styles(demand, longest)
         ways = np.stack([stopping_distance(run) for run in runs])
-        left = np.stack([_aside(run) for run in runs])
+        deviations = np.stack([_aside(run) for run in runs])
         stayed = np.isfinite([_way_in_lane(run) for run in runs])
         best, column = np.argmin(np.where(stayed, ways, inf), axis=0), np.arange(car.variants)
-        kept = picked(runs, best)
-        found = stayed[best, column]
+        best_run = picked(runs, best)
+        in_lane = stayed[best, column]
 
-        def where_found(values: Array) -> Array:
-            return np.where(found, values, np.nan)
+        def masked(values: Array) -> Array:
+            return np.where(in_lane, values, np.nan)
 
         metrics = [
             Metric(
-                "stopping_distance", where_found(ways[best, column]), "m",
+                "stopping_distance", masked(ways[best, column]), "m",
                 f"Shortest way to rest on which it stays within {LANE:g} m of its lane; theory: "
                 "with all tyres at their longitudinal peak.",
                 self._theory(most),
             ),
             Metric(
-                "peak_yaw_rate", where_found(np.abs(kept.since(0.0)["omega"]).max(axis=0)), "rad/s",
+                "peak_yaw_rate", masked(np.abs(best_run.since(0.0)["omega"]).max(axis=0)), "rad/s",
                 "On that way.",
             ),
-            Metric("deviation", where_found(left[best, column]), "m", "Largest, on that way."),
+            Metric("deviation", masked(deviations[best, column]), "m", "Largest, on that way."),
             Metric(
-                "yaw_moment", where_found(brake_moment(car, kept)), "N·m",
+                "yaw_moment", masked(brake_moment(car, best_run)), "N·m",
                 "Difference of the brake forces of both sides times half the track, mean of the "
                 "second after the first half; positive turns to the left.",
             ),
         ]  # fmt: skip
-        curve = Curve(kept["x"][:, 0], kept["y"][:, 0], kept.label)
-        notes = [] if found[0] else [_why_not(runs)]
+        curve = Curve(best_run["x"][:, 0], best_run["y"][:, 0], best_run.label)
+        notes = [] if in_lane[0] else [_why_not(runs)]
         notes += missed(self.deceleration, runs)
         return Findings(metrics, [Chart("Path", "x in m", "y in m", [curve])], notes)
 

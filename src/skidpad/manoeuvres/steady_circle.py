@@ -50,10 +50,10 @@ def levels(car: Subject) -> Array:
 
 
 def _measured(car: Subject, drive: CaseRun) -> Findings:
-    return _found(car, measured_points(car, drive), float(drive["v_x"].mean()))
+    return _findings(car, measured_points(car, drive), float(drive["v_x"].mean()))
 
 
-def _found(car: Subject, at: SteadyPoints, v: m_s, runs: Sequence[CaseRun] = ()) -> Findings:
+def _findings(car: Subject, at: SteadyPoints, v: m_s, runs: Sequence[CaseRun] = ()) -> Findings:
     """With the linear theory at a speed, that at which the gradients were found."""
     bicycles = [theory.bicycle for theory in car.theories(v)]
     metrics, charts = steady_metrics(car, at, bicycles), [handling_chart(at, bicycles[0])]
@@ -89,11 +89,11 @@ class ConstantRadius:
         ]
         at = steady_points(car, runs)
         # Who is too fast for the circle turns in balance, too, but elsewhere.
-        asked = np.array([a for a, v in speeds.items() if v <= car.limits.v_max])[:, None]
+        a_circle = np.array([a for a, v in speeds.items() if v <= car.limits.v_max])[:, None]
         with np.errstate(invalid="ignore"):
-            on_circle = np.abs(at.a_y - asked) < ON_CIRCLE * np.abs(asked)
-        kept = SteadyPoints(*(np.where(on_circle, column, np.nan) for column in at))
-        return _found(car, kept, float(np.sqrt(0.5 * A_FIT * self.radius)), runs)
+            on_circle = np.abs(at.a_y - a_circle) < ON_CIRCLE * np.abs(a_circle)
+        points = SteadyPoints(*(np.where(on_circle, column, np.nan) for column in at))
+        return _findings(car, points, float(np.sqrt(0.5 * A_FIT * self.radius)), runs)
 
     def measure(self, car: Subject, drive: CaseRun) -> Findings:
         """From a log of steady turns, however they were driven."""
@@ -129,8 +129,10 @@ class ConstantSpeed:
             if abs(angle) <= car.limits.steer_max
         ]
         at = steady_points(car, runs)
-        found = _found(car, at, self.speed, runs)
-        return replace(found, metrics=[*found.metrics, sensitivity(at, car.theories(self.speed))])
+        findings = _findings(car, at, self.speed, runs)
+        return replace(
+            findings, metrics=[*findings.metrics, sensitivity(at, car.theories(self.speed))]
+        )
 
     def measure(self, car: Subject, drive: CaseRun) -> Findings:
         """From a log of steady turns, however they were driven."""
@@ -166,7 +168,7 @@ class ConstantSteer:
             if v <= car.limits.v_max
         ]
         v = float(np.sqrt(0.5 * A_FIT * radius))
-        return _found(car, steady_points(car, runs), v, runs)
+        return _findings(car, steady_points(car, runs), v, runs)
 
     def measure(self, car: Subject, drive: CaseRun) -> Findings:
         """From a log of steady turns, however they were driven."""

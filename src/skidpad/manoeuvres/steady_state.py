@@ -221,10 +221,10 @@ def unsteady(at: SteadyPoints, runs: Sequence[CaseRun]) -> list[str]:
     """Notes on turns of the first variant: how they ended, and where too few for gradients are left
     how many came through and are still not steady. Beyond the limit none is expected to be."""
     through = np.array([run.outcomes[0] == OK for run in runs])
-    found = np.isfinite(at.a_y[:, 0])
+    steady = np.isfinite(at.a_y[:, 0])
     notes = endings(runs)
-    if (np.abs(at.a_y[found, 0]) <= A_FIT).sum() < TURNS:
-        restless = int((through & ~found).sum())
+    if (np.abs(at.a_y[steady, 0]) <= A_FIT).sum() < TURNS:
+        restless = int((through & ~steady).sum())
         notes.append(f"{restless} of {counted(len(runs), 'turn')} never became steady")
     return notes
 
@@ -233,8 +233,8 @@ def handling_chart(at: SteadyPoints, bicycle: Bicycle) -> Chart:
     """The handling diagram: the angle beyond the kinematic one over lateral acceleration."""
     order = np.argsort(at.a_y[:, 0])
     a_y, angle = at.a_y[order, 0], (at.steer - at.kinematic)[order, 0]
-    found = np.isfinite(a_y)
-    curves = [Curve(a_y[found], angle[found], "steady turns")]
+    steady = np.isfinite(a_y)
+    curves = [Curve(a_y[steady], angle[steady], "steady turns")]
     ends = np.array([-2.0 * A_FIT, 2.0 * A_FIT])
     curves.append(Curve(ends, bicycle.understeer_gradient * ends, "linear theory", "theory"))
     labels = "lateral acceleration in m/s²", "angle beyond the kinematic one in rad"

@@ -266,11 +266,11 @@ class _Search:
         """Of variants (V, P), (M, V)."""
         p = self.low + z * (self.high - self.low)
         params = {name: p[:, k] for k, name in enumerate(self.names)}
-        found = metrics_of(self.manoeuvres, self.vehicle, params, self.kernels)
+        by_name = metrics_of(self.manoeuvres, self.vehicle, params, self.kernels)
         for name in self.targets:
-            if name not in found:
-                raise InvalidValue(record.unknown_name("skidpad", name, list(found), "metric"))
-        self.metrics = [found[name] for name in self.targets]
+            if name not in by_name:
+                raise InvalidValue(record.unknown_name("skidpad", name, list(by_name), "metric"))
+        self.metrics = [by_name[name] for name in self.targets]
         return np.stack([metric.value for metric in self.metrics])
 
     def reached(self, point: _Point, tolerance: float) -> bool:
@@ -289,9 +289,9 @@ class _Search:
             )
         )  # fmt: skip
         moved = tuple(self._moved(k, best.z[k]) for k in range(len(self.names)))
-        found = {one.name: one.after for one in moved}
+        params = {one.name: one.after for one in moved}
         notes = _why(targets, moved)
-        return Tuning(self.vehicle.with_params(found), targets, moved, iterations, notes)
+        return Tuning(self.vehicle.with_params(params), targets, moved, iterations, notes)
 
     def _moved(self, k: int, z: float) -> Moved:
         name, low, high = self.names[k], float(self.low[k]), float(self.high[k])

@@ -39,12 +39,12 @@ def metrics_of(
     """Metrics by names such as "step_steer.yaw_rate_overshoot", each (V,); raises for a manoeuvre
     that the vehicle cannot do."""
     car = Subject(vehicle, params)
-    found: dict[str, Metric] = {}
+    metrics: dict[str, Metric] = {}
     for result in perform(manoeuvres, [car], kernels):
         if result.findings is None:
             raise InvalidValue(f"{result.manoeuvre.name}: {result.unfit}")
         own = {
             f"{result.manoeuvre.name}.{metric.name}": metric for metric in result.findings.metrics
         }
-        found |= own
-    return found
+        metrics |= own
+    return metrics
