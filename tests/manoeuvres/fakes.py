@@ -26,6 +26,9 @@ from skidpad.manoeuvres.kernels import Kernels
 
 KERNELS = Kernels()
 """Of all tests, which then compile what they drive once."""
+COARSE = Kernels(dt=0.005, every=2)
+"""Where no value that is looked at depends on the step: with the samples of the usual ones, in a
+fifth of their time."""
 
 
 @dataclass(frozen=True)

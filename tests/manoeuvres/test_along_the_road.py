@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from manoeuvres.fakes import KERNELS
+from manoeuvres.fakes import COARSE, KERNELS
 from skidpad.manoeuvres import (
     Acceleration,
     CoastDown,
@@ -27,7 +27,7 @@ from skidpad.manoeuvres.case_run import from_columns
 def results() -> dict[str, Result]:
     """Two masses of a car."""
     car = Subject(sp.vehicles.single_track(), {"m": np.array([1000.0, 1500.0])})
-    found = perform([StraightBraking(), CoastDown(), TurningCircle()], [car], KERNELS)
+    found = perform([StraightBraking(), CoastDown(), TurningCircle()], [car], COARSE)
     return {result.manoeuvre.name: result for result in found}
 
 
@@ -105,7 +105,7 @@ def test_a_launch_never_loses_speed(name: str) -> None:
 def test_of_too_much_drive_the_tyres_take_what_they_hold() -> None:
     """Time to a speed is at least that of an even acceleration with all of the grip."""
     car = Subject(sp.vehicles.two_track("sports"))
-    (result,) = perform([Acceleration()], [car], KERNELS)
+    (result,) = perform([Acceleration()], [car], COARSE)
     assert result.findings is not None
     assert result["time_to_100_km_h"] > 100.0 / 3.6 / car.grip
     assert result["time_to_100_km_h"] < 1.5 * 100.0 / 3.6 / car.grip

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from manoeuvres.fakes import KERNELS
+from manoeuvres.fakes import COARSE
 from skidpad.manoeuvres import (
     Autocross,
     FormulaAcceleration,
@@ -89,7 +89,7 @@ def test_theory_of_an_acceleration_knows_power_and_speed_of_the_motors() -> None
     assert event.limited(1e6, 300.0, 1e3)[1] == pytest.approx((900.0 * 75.3) ** (1 / 3), rel=1e-3)
     assert event.limited(5.0, 1e6, 20.0)[1] == 20.0
     car = Subject(sp.vehicles.formula_student())
-    (result,) = perform([event], [car], KERNELS)
+    (result,) = perform([event], [car], COARSE)
     assert result.findings is not None
     end, time_driven = result.findings["end_speed"], result.findings["time"]
     assert end.value[0] <= end.theory[0] <= car.limits.v_max
@@ -102,7 +102,7 @@ def test_grip_across_the_road_does_not_matter_for_an_acceleration() -> None:
         Subject(sp.vehicles.two_track(**{"tyres.tyre.lateral.mu": mu}), name=f"{mu}")
         for mu in (0.5, 1.0)
     ]
-    low, usual = perform([FormulaAcceleration()], cars, KERNELS)
+    low, usual = perform([FormulaAcceleration()], cars, COARSE)
     assert low["time"][0] == pytest.approx(usual["time"][0], rel=1e-6)
     assert low.findings is not None
     assert low.findings["time"].theory[0] < low["time"][0]
@@ -160,7 +160,7 @@ def test_a_vehicle_that_does_not_fit_says_why(vehicle: sp.Vehicle, why: str) -> 
 def test_a_vehicle_without_slip_is_driven_as_geometry_tells() -> None:
     """One that only its limits keep from turning faster has no understeer for a driver to know."""
     car = Subject(sp.vehicles.get("double_integrator")())
-    result, other = perform([Slalom(), ObstacleAvoidance()], [car], KERNELS)
+    result, other = perform([Slalom(), ObstacleAvoidance()], [car], COARSE)
     assert known_understeer(car, 15.0) == 0.0
     assert known_understeer(Subject(sp.vehicles.single_track()), 15.0) != 0.0
     for found in (result, other):
@@ -182,7 +182,7 @@ def two_grips() -> Subject:
 @cache
 def skidpad() -> Result:
     """Of both."""
-    (found,) = perform([FormulaSkidpad()], [two_grips()], KERNELS)
+    (found,) = perform([FormulaSkidpad()], [two_grips()], COARSE)
     return found
 
 
@@ -202,7 +202,7 @@ def test_a_lap_takes_what_grip_and_radius_say() -> None:
 def test_laps_and_slaloms_are_slower_with_less_grip() -> None:
     """By its root at most where the drive is not asked for much; sectors make up the lap."""
     autocross, slalom, straight = perform(
-        [Autocross(), Slalom(), FormulaAcceleration()], [two_grips()], KERNELS
+        [Autocross(), Slalom(), FormulaAcceleration()], [two_grips()], COARSE
     )
     times = autocross["lap_time"]
     np.testing.assert_allclose(sum(autocross[f"sector_{k}"] for k in (1, 2, 3)), times)

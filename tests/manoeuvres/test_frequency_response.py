@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.manoeuvres import Kernels, RandomSteer, Result, SineSweep, Subject, perform
+from manoeuvres.fakes import COARSE
+from skidpad.manoeuvres import RandomSteer, Result, SineSweep, Subject, perform
 from skidpad.manoeuvres.case_run import from_columns
 from skidpad.manoeuvres.frequency_response import BAND, QUIET, random_steer
 from skidpad.manoeuvres.spectra import bandwidth_of, estimated_response
@@ -20,7 +21,7 @@ CAR = Subject(sp.vehicles.single_track())
 def results() -> dict[str, Result]:
     """With angles that keep the tyres in their linear range."""
     manoeuvres = RandomSteer(a_y=0.3), SineSweep(a_y=0.3)
-    return {r.manoeuvre.name: r for r in perform(manoeuvres, [CAR], Kernels())}
+    return {r.manoeuvre.name: r for r in perform(manoeuvres, [CAR], COARSE)}
 
 
 @pytest.mark.parametrize("name", ["random_steer", "sine_sweep"])

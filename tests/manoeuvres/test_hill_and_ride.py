@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from manoeuvres.fakes import KERNELS
+from manoeuvres.fakes import COARSE
 from skidpad.manoeuvres import (
     Bump,
     Case,
@@ -30,7 +30,7 @@ CAR = Subject(sp.vehicles.full_car())
 @cache
 def results() -> dict[str, Result]:
     """All four of them."""
-    found = perform([HillHold(), HillStart(), RoughRoad(), Bump()], [CAR], KERNELS)
+    found = perform([HillHold(), HillStart(), RoughRoad(), Bump()], [CAR], COARSE)
     return {result.manoeuvre.name: result for result in found}
 
 
@@ -42,7 +42,7 @@ def test_on_every_hill_the_tyres_hold_the_weight() -> None:
         for k in tried
     ]
     p = CAR.vehicle.params
-    for gradient, run in zip(tried, KERNELS.drive([(CAR, case) for case in cases]), strict=True):
+    for gradient, run in zip(tried, COARSE.drive([(CAR, case) for case in cases]), strict=True):
         rear = run["F_x_rl"][-1, 0] + run["F_x_rr"][-1, 0]
         assert rear == pytest.approx(p.m * p.g * np.sin(np.arctan(gradient)), rel=0.01)
         assert np.abs(run["v_x"][-1, 0]) < 1e-3

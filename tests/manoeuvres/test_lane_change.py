@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import skidpad as sp
+from manoeuvres.fakes import COARSE
 from skidpad.manoeuvres import (
     DoubleLaneChange,
-    Kernels,
     ObstacleAvoidance,
     Result,
     Subject,
@@ -90,7 +90,7 @@ def result() -> Result:
     share = np.array([1.0, 0.5])
     grip = {f"tyres.tyre.lateral.{n}": share * getattr(lateral, n) for n in ("mu", "mu_fall")}
     car = Subject(sp.vehicles.single_track(), grip)
-    (found,) = perform([ObstacleAvoidance()], [car], Kernels())
+    (found,) = perform([ObstacleAvoidance()], [car], COARSE)
     return found
 
 
@@ -108,12 +108,11 @@ CARS = {
 }
 COURSES = (DoubleLaneChange(), ObstacleAvoidance())
 each_car = pytest.mark.parametrize("car", CARS)
-KERNELS = Kernels()
 
 
 @cache
 def both(car: str) -> tuple[Result, ...]:
-    return tuple(perform(COURSES, [Subject(CARS[car]())], KERNELS))
+    return tuple(perform(COURSES, [Subject(CARS[car]())], COARSE))
 
 
 def fastest(result: Result) -> CaseRun:
@@ -184,7 +183,7 @@ def test_peaks_of_a_drive_end_with_the_course(car: str) -> None:
 def test_a_car_slower_than_the_lowest_speed_drives_as_fast_as_it_can() -> None:
     car = Subject(sp.vehicles.formula_student())
     assert car.limits.v_max < 40.0
-    (found,) = perform([DoubleLaneChange(speeds=(40.0, 50.0))], [car], KERNELS)
+    (found,) = perform([DoubleLaneChange(speeds=(40.0, 50.0))], [car], COARSE)
     (usual, _) = both("formula_student")
     assert found["entry_speed"] == pytest.approx(usual["entry_speed"])
 
@@ -193,7 +192,7 @@ def test_a_car_that_rolls_to_a_stop_at_the_lowest_speed_has_its_speed() -> None:
     """As on sand: at 25 km/h 0.08 g stop it within 31 m of the 59 m that it has to roll."""
     rolling = {"tyres.tyre.carcass.rolling": 0.08}
     car = Subject(sp.vehicles.two_track().with_params(rolling))
-    (found,) = perform([ObstacleAvoidance()], [car], KERNELS)
+    (found,) = perform([ObstacleAvoidance()], [car], COARSE)
     assert found.runs[0]["x"].max() < 61.0
-    (usual,) = perform([ObstacleAvoidance()], [Subject(sp.vehicles.two_track())], KERNELS)
+    (usual,) = perform([ObstacleAvoidance()], [Subject(sp.vehicles.two_track())], COARSE)
     assert found["entry_speed"] > 0.95 * usual["entry_speed"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from manoeuvres.fakes import KERNELS
+from manoeuvres.fakes import COARSE
 from skidpad.errors import InvalidValue
 from skidpad.identify.log import Log, Series
 from skidpad.manoeuvres import Subject, chosen, drive_of_log, perform
@@ -110,7 +110,7 @@ DROPPED = ((), ("v_y", "sideslip"), ("v_y", "sideslip", "yaw", "x", "y"), ("omeg
 @pytest.mark.parametrize("name", TESTS)
 def test_what_vehicles_do_is_no_contradiction(name: str) -> None:
     """At the limit, spinning, catching a spin, with a part of the columns: none is refused."""
-    (result,) = perform([chosen([name])[0]], [CAR], KERNELS)
+    (result,) = perform([chosen([name])[0]], [CAR], COARSE)
     assert result.runs
     for run, dropped in product(result.runs, DROPPED):
         series = {

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
+from manoeuvres.fakes import COARSE, KERNELS
 from skidpad.errors import InvalidValue
 from skidpad.manoeuvres import (
     BrakingInTurn,
@@ -18,7 +19,6 @@ from skidpad.manoeuvres import (
     ConstantRadius,
     ConstantSpeed,
     ConstantSteer,
-    Kernels,
     Manoeuvre,
     Result,
     SineWithDwell,
@@ -35,7 +35,6 @@ from skidpad.manoeuvres.case_run import from_columns
 from skidpad.manoeuvres.catalogue import STANDARD, names
 from skidpad.vehicles import wheeled
 
-KERNELS = Kernels()
 REFUSED = {
     "double_lane_change",
     "obstacle_avoidance",
@@ -78,7 +77,7 @@ def fitting(name: str) -> tuple[Manoeuvre, Subject]:
 @cache
 def driven(name: str) -> Result:
     test, car = fitting(name)
-    return perform([test], [car], KERNELS)[0]
+    return perform([test], [car], COARSE)[0]
 
 
 def log_of(run: CaseRun, late: float = 7.3, turned: float = 0.7) -> CaseRun:
@@ -101,7 +100,7 @@ def some(result: Result) -> list[CaseRun]:
 def as_the_log(result: Result, drive: CaseRun) -> Result:
     """The manoeuvre of a result, driven as the log was."""
     test = adapted(result.manoeuvre, drive)
-    return result if test is result.manoeuvre else perform([test], [result.car], KERNELS)[0]
+    return result if test is result.manoeuvre else perform([test], [result.car], COARSE)[0]
 
 
 @pytest.mark.parametrize("name", [name for name in names() if name in REFUSED])
@@ -109,7 +108,7 @@ def test_a_log_of_one_drive_of_many_is_refused(name: str) -> None:
     """Those of its first cases are enough to see that."""
     test, car = fitting(name)
     cases = list(next(test.perform(car)))
-    for run in KERNELS.drive([(car, case) for case in {0: cases[0], 1: cases[-1]}.values()]):
+    for run in COARSE.drive([(car, case) for case in {0: cases[0], 1: cases[-1]}.values()]):
         with pytest.raises(InvalidValue, match=r"one log does not tell|gradients need"):
             measured(test, car, log_of(run))
 
@@ -163,7 +162,7 @@ def test_a_log_of_even_braking_is_found_to_be_that(a: float) -> None:
     assert isinstance(test, StraightBraking)
     assert (test.speed, test.deceleration) == pytest.approx((20.0, a), rel=5e-3)
     car = cars()[0]
-    (own,) = perform([test], [car], KERNELS)
+    (own,) = perform([test], [car], COARSE)
     found = measured(own.manoeuvre, car, drive, own.runs)
     assert found["mean_deceleration"].value == pytest.approx(a, rel=1e-3)
     assert own["mean_deceleration"] == pytest.approx(a, rel=0.02)
@@ -210,7 +209,7 @@ def test_what_a_log_does_not_tell_is_said(
 
 
 def test_a_log_of_another_speed_is_not_compared_with_the_usual_test() -> None:
-    (slow,) = perform([StepSteer(speed=15.0)], [cars()[0]], KERNELS)
+    (slow,) = perform([StepSteer(speed=15.0)], [cars()[0]], COARSE)
     drive = log_of(slow.runs[-1])
     reference = measured_reference(drive, [driven("step_steer")])
     assert "driven with speed 14.9" in reference.missing["step_steer"]

@@ -7,11 +7,11 @@ from functools import cache
 import numpy as np
 
 import skidpad as sp
+from manoeuvres.fakes import COARSE
 from skidpad.manoeuvres import (
     BrakingInTurn,
     ConstantRadius,
     DoubleLaneChange,
-    Kernels,
     ObstacleAvoidance,
     Result,
     SineWithDwell,
@@ -40,7 +40,7 @@ TIPS = 9.81 * sp.vehicles.two_track().params.track_f / (2.0 * HEIGHT)
 
 @cache
 def results() -> dict[str, Result]:
-    found = perform(TESTS, [TALL], Kernels())
+    found = perform(TESTS, [TALL], COARSE)
     return {result.manoeuvre.name: result for result in found}
 
 
@@ -76,7 +76,7 @@ def test_a_course_on_two_wheels_is_not_passed() -> None:
     little more, which lift a wheel and do not turn it over."""
     car = Subject(sp.vehicles.two_track(), name="usual")
     courses = (DoubleLaneChange(), ObstacleAvoidance(), Slalom())
-    for usual in perform(courses, [car], Kernels()):
+    for usual in perform(courses, [car], COARSE):
         tall = results()[usual.manoeuvre.name]
         assert tall["entry_speed"] < 0.95 * usual["entry_speed"]
         assert tall["peak_lateral_acceleration"] < 1.1 * TIPS

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from manoeuvres.fakes import KERNELS
+from manoeuvres.fakes import COARSE
 from skidpad.arrays import Array
 from skidpad.errors import InvalidValue
 from skidpad.manoeuvres import (
@@ -65,7 +65,7 @@ def test_a_parameter_at_its_bound_is_moved_to_one_side() -> None:
 def test_understeer_moves_with_the_centre_of_mass_as_theory_says() -> None:
     """dK / dl_f of the car as driven and of its linear theory."""
     car = sp.vehicles.single_track(C_drag=0.0)
-    table = sensitivity(ConstantSpeed(), car, ["l_f"], kernels=KERNELS)
+    table = sensitivity(ConstantSpeed(), car, ["l_f"], kernels=COARSE)
     far = 0.01 * car.params.l_f
 
     def gradients(l_f: float) -> Array:

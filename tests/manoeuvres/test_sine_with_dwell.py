@@ -7,7 +7,8 @@ from functools import cache
 import numpy as np
 
 import skidpad as sp
-from skidpad.manoeuvres import Kernels, Result, SineWithDwell, Subject, perform
+from manoeuvres.fakes import COARSE
+from skidpad.manoeuvres import Result, SineWithDwell, Subject, perform
 from skidpad.manoeuvres.case_run import from_columns
 from skidpad.manoeuvres.sine_with_dwell import END, moved_aside, sine_with_dwell, yaw_left
 
@@ -38,7 +39,7 @@ def test_shares_and_ways_are_those_of_a_known_motion() -> None:
 def results() -> Result:
     """A car as it is and one with its mass behind."""
     car = Subject(sp.vehicles.single_track(), {"l_f": np.array([0.9, 1.45])})
-    (result,) = perform([SineWithDwell()], [car], Kernels())
+    (result,) = perform([SineWithDwell()], [car], COARSE)
     return result
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from manoeuvres.fakes import KERNELS
+from manoeuvres.fakes import COARSE
 from skidpad.errors import InvalidValue
 from skidpad.manoeuvres import (
     CaseRun,
@@ -30,7 +30,7 @@ def results() -> Result:
     """A car as it is, and with its mass further back; without drag there is little thrust."""
     vehicle = sp.vehicles.single_track(C_drag=0.0)
     car = Subject(vehicle, {"l_f": vehicle.params.l_f + np.array([0.0, 0.3, 0.6])})
-    (result,) = perform([SlowRamp()], [car], KERNELS)
+    (result,) = perform([SlowRamp()], [car], COARSE)
     return result
 
 
@@ -51,7 +51,7 @@ def by_hand(car: sp.Vehicle, driven: str, angles: np.ndarray) -> float:
 def test_the_limit_is_the_peak_of_a_ramp_by_hand() -> None:
     """Of a car with the engine behind, far beyond where tyres are linear."""
     car = sp.vehicles.two_track("sports")
-    (result,) = perform([SlowRamp()], [Subject(car)], KERNELS)
+    (result,) = perform([SlowRamp()], [Subject(car)], COARSE)
     peak = by_hand(car, "r", np.arange(0.0, 0.22, 0.002))
     assert result["max_lateral_acceleration"] == pytest.approx(peak, rel=0.005)
 
@@ -60,7 +60,7 @@ def test_grip_moves_the_limit_as_by_hand() -> None:
     """By one per cent of lateral grip each, smoothly: it is no step of a grid."""
     car = sp.vehicles.two_track()
     mu = car.params.tyres.tyre.lateral.mu * np.array([0.99, 1.0, 1.01])
-    (result,) = perform([SlowRamp()], [Subject(car, {"tyres.tyre.lateral.mu": mu})], KERNELS)
+    (result,) = perform([SlowRamp()], [Subject(car, {"tyres.tyre.lateral.mu": mu})], COARSE)
     limit = result["max_lateral_acceleration"]
     angles = np.arange(0.0, 0.15, 0.0025)
     hand = [by_hand(car.with_params({"tyres.tyre.lateral.mu": k}), "f", angles) for k in mu]
@@ -88,7 +88,7 @@ def test_the_gradient_is_that_of_linear_theory() -> None:
 )
 def test_which_end_gives_way_is_told(car: sp.Vehicle, rear: float) -> None:
     """A car that spins at the limit has a limit all the same, that of the turns before."""
-    (result,) = perform([SlowRamp()], [Subject(car)], KERNELS)
+    (result,) = perform([SlowRamp()], [Subject(car)], COARSE)
     assert result["rear_gives_way"] == rear
     assert (result.runs[-1].outcomes == ("spun",)) == bool(rear)
     assert 0.7 * result.car.grip < result["max_lateral_acceleration"] < result.car.grip
@@ -99,7 +99,7 @@ def test_which_end_gives_way_is_told(car: sp.Vehicle, rear: float) -> None:
 
 def test_a_limit_beyond_the_largest_angle_is_said_to_be_there() -> None:
     """At walking pace the steering ends before the tyres do: neither end gives way."""
-    (result,) = perform([SlowRamp(speed=4.0)], [Subject(sp.vehicles.single_track())], KERNELS)
+    (result,) = perform([SlowRamp(speed=4.0)], [Subject(sp.vehicles.single_track())], COARSE)
     assert result.findings is not None
     assert np.isnan(result["rear_gives_way"])
     assert any("still grows" in note for note in result.findings.notes)
@@ -109,7 +109,7 @@ def test_a_limit_beyond_the_largest_angle_is_said_to_be_there() -> None:
 def test_the_limit_is_above_steady_turns() -> None:
     """Also of a car of which the first, faster ramp leaves balance long before the limit."""
     car = Subject(sp.vehicles.two_track("small_scale"))
-    ramp, turns = perform([SlowRamp(), ConstantSpeed()], [car], KERNELS)
+    ramp, turns = perform([SlowRamp(), ConstantSpeed()], [car], COARSE)
     assert turns["largest_steady_lateral_acceleration"] < ramp["max_lateral_acceleration"]
     assert ramp["max_lateral_acceleration"] < car.grip
     assert np.isfinite(ramp["rear_gives_way"])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from manoeuvres.fakes import KERNELS
+from manoeuvres.fakes import COARSE, KERNELS
 from skidpad.manoeuvres import (
     Case,
     ConstantRadius,
@@ -32,8 +32,8 @@ def car() -> Subject:
 @cache
 def results() -> dict[str, Result]:
     """What each manoeuvre finds."""
-    manoeuvres = (ConstantRadius(), ConstantSpeed(), ConstantSteer(), SMALL)
-    found = perform(manoeuvres, [car()], KERNELS)
+    manoeuvres = ConstantRadius(), ConstantSpeed(), ConstantSteer()
+    found = [*perform(manoeuvres, [car()], COARSE), *perform([SMALL], [car()], KERNELS)]
     return {result.manoeuvre.name: result for result in found}
 
 
@@ -93,7 +93,7 @@ def test_the_angle_of_a_step_is_the_one_that_was_asked_for() -> None:
     """4 m/s² in the steady turn, where tyres are no longer linear, of cars that differ."""
     variants = {"m": np.array([900.0, 1100.0, 1300.0]), "l_f": np.array([1.0, 1.2, 1.1])}
     steep = Subject(sp.vehicles.single_track(C_drag=0.0), variants)
-    (result,) = perform([StepSteer()], [steep], KERNELS)
+    (result,) = perform([StepSteer()], [steep], COARSE)
     np.testing.assert_allclose(result["steady_lateral_acceleration"], 4.0, rtol=2e-3)
 
 
@@ -134,7 +134,7 @@ def test_sensitivity_is_that_of_linear_theory() -> None:
 def test_a_car_without_a_steady_turn_has_no_values_and_a_note() -> None:
     """A tall body that rocks for ever: nothing is found, and zero would be a number."""
     rocks = Subject(sp.vehicles.full_car(z_cg=1.0))
-    (result,) = perform([ConstantRadius()], [rocks], KERNELS)
+    (result,) = perform([ConstantRadius()], [rocks], COARSE)
     assert result.findings is not None
     assert np.isnan(result["largest_steady_lateral_acceleration"]).all()
     notes = "; ".join(result.findings.notes)

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.manoeuvres import Kernels, LinearCar, StepSteer, Subject, perform
+from manoeuvres.fakes import KERNELS
+from skidpad.manoeuvres import LinearCar, StepSteer, Subject, perform
 from skidpad.manoeuvres.case_run import from_columns
 from skidpad.manoeuvres.step_response import step_response
 from skidpad.manoeuvres.theory import Bicycle
 
-KERNELS = Kernels()
 SMALL = StepSteer(a_y=0.3)
 NOBODY = Bicycle(*[float("nan")] * 6)
 CARS = (

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 import skidpad as sp
-from manoeuvres.fakes import KERNELS
+from manoeuvres.fakes import COARSE
 from skidpad.errors import InvalidValue
 from skidpad.manoeuvres import StepSteer, Subject, Tuning, perform, tune
 from skidpad.manoeuvres.variants import metrics_of
@@ -24,14 +24,14 @@ RISE, SLIP = "step_steer.yaw_rate_rise_time", "step_steer.tb_factor"
 
 def metrics(car: sp.Vehicle) -> dict[str, float]:
     """What the step steer gives."""
-    (result,) = perform([STEP], [Subject(car)], KERNELS)
+    (result,) = perform([STEP], [Subject(car)], COARSE)
     assert result.findings is not None
     return {f"step_steer.{one.name}": float(one.value[0]) for one in result.findings.metrics}
 
 
 def tuned(targets: dict[str, float], free: Any) -> Tuning:
     """The car tuned by a short step steer."""
-    return tune(CAR, targets, free, manoeuvres=[STEP], kernels=KERNELS)
+    return tune(CAR, targets, free, manoeuvres=[STEP], kernels=COARSE)
 
 
 def test_parameters_are_found_again_from_what_they_give() -> None:
@@ -67,7 +67,7 @@ def test_an_iteration_drives_its_steps_alone(monkeypatch: pytest.MonkeyPatch) ->
         {name: truth[name] for name in (RISE, SLIP)},
         ["l_f", "I_z"],
         manoeuvres=[STEP],
-        kernels=KERNELS,
+        kernels=COARSE,
         watch=lambda done, missed: seen.append((done, missed)),
     )
     assert result.reached
@@ -128,4 +128,4 @@ def test_what_is_reached_already_stays(tmp_path: Path) -> None:
 def test_bad_wishes_are_refused(targets: dict[str, float], free: list[str], said: str) -> None:
     """Before anything is driven, or as soon as it is known."""
     with pytest.raises(InvalidValue, match=said):
-        tune(CAR, targets, free, kernels=KERNELS)
+        tune(CAR, targets, free, kernels=COARSE)
