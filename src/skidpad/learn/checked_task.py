@@ -61,7 +61,7 @@ def check_programs(programs: TaskPrograms) -> None:
 
 
 def _check(program: str, ports: Sequence[Port], sizes: Sizes) -> None:
-    given = {port.name: len(port.fields) for port in ports}
-    fits = list(given) == list(sizes) and all(given[name] in sizes[name] for name in given)
+    widths = {port.name: len(port.fields) for port in ports}
+    fits = list(widths) == list(sizes) and all(widths[name] in sizes[name] for name in widths)
     if not fits:
-        raise InvalidValue(f"{program} has the ports {given}; expected {sizes}")
+        raise InvalidValue(f"{program} has the ports {widths}; expected {sizes}")

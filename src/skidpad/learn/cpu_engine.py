@@ -145,22 +145,22 @@ class CpuEngine:
     def set_actions(self, actions: Any) -> None:
         """See `TaskEngine`."""
         try:
-            given = np.asarray(actions)
-            if given.dtype.kind not in "fiub":
-                given = given.astype(float, casting="safe")
+            array = np.asarray(actions)
+            if array.dtype.kind not in "fiub":
+                array = array.astype(float, casting="safe")
         except (TypeError, ValueError, RuntimeError) as error:  # the last: PyTorch's, of gradients
             raise InvalidValue(f"actions must be an array of real numbers: {error}") from error
-        if given.shape != self.a.shape[1:]:
-            raise InvalidValue(f"actions have shape {given.shape}; expected {self.a.shape[1:]}")
-        if not np.isfinite(given).all():
-            row, field = np.argwhere(~np.isfinite(given))[0].tolist()
+        if array.shape != self.a.shape[1:]:
+            raise InvalidValue(f"actions have shape {array.shape}; expected {self.a.shape[1:]}")
+        if not np.isfinite(array).all():
+            row, field = np.argwhere(~np.isfinite(array))[0].tolist()
             name = record.names(self.task.Action)[field]
             raise InvalidValue(
                 f"the action {name} of environment {row // self.task.agents} is "
-                f"{given[row, field]}; it must be a number from {self._low[field]:g} to "
+                f"{array[row, field]}; it must be a number from {self._low[field]:g} to "
                 f"{self._high[field]:g}"
             )
-        np.minimum(np.maximum(given, self._low), self._high, out=self.a[0])
+        np.minimum(np.maximum(array, self._low), self._high, out=self.a[0])
 
     def advance(self) -> AnyArray | None:
         """See `TaskEngine`."""

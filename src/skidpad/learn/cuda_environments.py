@@ -130,11 +130,11 @@ class CudaEnvironments(Environments):
         if not self._begun:
             raise InvalidValue("reset the environments before the first step")
         self._tell()
-        given = actions.detach() if getattr(actions, "requires_grad", False) else actions
-        there = isinstance(given, self.engine.xp.ndarray) or gpu.is_on_device(given)
-        library = _library_of(given) if there else self._library
+        array = actions.detach() if getattr(actions, "requires_grad", False) else actions
+        there = isinstance(array, self.engine.xp.ndarray) or gpu.is_on_device(array)
+        library = _library_of(array) if there else self._library
         with self._stream(library):
-            self.engine.step(self._taken(given))
+            self.engine.step(self._taken(array))
             self._watch.look()
             return self._converted(library)
 

@@ -111,7 +111,7 @@ class Environments:
         self.steps = np.zeros(rows, np.int64)
         """Control periods of the present episodes, (B,)."""
         self._over = np.zeros(rows, np.bool_)
-        self._given: dict[int, Array] = {}
+        self._overrides: dict[int, Array] = {}
         self.failed = np.zeros(rows, np.bool_)
         """Whose state was no longer finite in the last period, (B,), where such episodes end."""
         self._begun = self._closed = False
@@ -162,12 +162,12 @@ class Environments:
                 `randomised` or as `draw.NAME`; they stay until others are given.
         """
         self._must_be_open()
-        taken, chosen = self._taken_over(given), self._chosen(mask)
+        overrides, chosen = self._merged_overrides(given), self._chosen(mask)
         if not self._begun and mask is not None:
             raise InvalidValue("reset all environments before some of them")
         if seed is not None or not self._begun:
             self._seed(seeding.fresh() >> 1 if seed is None else seed, chosen)
-        self._given = taken
+        self._overrides = overrides
         # A task that starts in contact has no state to go on from: then all begin again.
         self._begun = False
         if chosen.any():
@@ -242,25 +242,25 @@ class Environments:
         self.steps[rows] = 0
         self._over[rows] = False
         drawn = shares("learn.start", self._seeds[rows], self._episodes[rows], self._draw_words)
-        for place, values in self._given.items():
+        for place, values in self._overrides.items():
             drawn[:, place] = values[rows]
         engine.start(rows, drawn, self._agent[rows])
         contact = engine.look(rows, self._noise(rows))
         self._check_start(rows, contact)
 
-    def _taken_over(self, given: Mapping[str, Any] | None) -> dict[int, AnyArray]:
+    def _merged_overrides(self, numbers: Mapping[str, Any] | None) -> dict[int, AnyArray]:
         """What is given from now on, by place among the draws, (B,) each."""
         names, task = self.programs.draws, self.task
-        taken, allowed = dict(self._given), task.given
-        for name, values in (given or {}).items():
+        overrides, allowed = dict(self._overrides), task.given
+        for name, values in (numbers or {}).items():
             if name not in allowed:
                 raise InvalidValue(record.unknown_name("given", name, allowed))
             each = np.broadcast_to(np.asarray(values, dtype=float), (self.worlds,))
-            taken[names.index(name)] = np.repeat(each, task.agents)
-        missing = [name for name in allowed if names.index(name) not in taken]
+            overrides[names.index(name)] = np.repeat(each, task.agents)
+        missing = [name for name in allowed if names.index(name) not in overrides]
         if missing:
             raise InvalidValue(f"{missing[0]} is Given: reset(given={{{missing[0]!r}: ...}})")
-        return taken
+        return overrides
 
     def _noise(self, rows: Any) -> Array:
         if not self._noise_words.size:

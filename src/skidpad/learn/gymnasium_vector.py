@@ -136,15 +136,15 @@ class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
         """Reset with a seed for each, where None goes on."""
         if len(seeds) != self.num_envs:
             raise InvalidValue(f"{len(seeds)} seeds are given for {self.num_envs} environments")
-        given = np.array([one is not None for one in seeds])
+        has_seed = np.array([one is not None for one in seeds])
         chosen = np.ones(self.num_envs, np.bool_) if mask is None else mask
-        if given[chosen].all() or not self._begun:
+        if has_seed[chosen].all() or not self._begun:
             each = [seeding.fresh() >> 1 if one is None else one for one in seeds]
             return self.environments.reset(each, mask)
         each = [seeding.checked(one or 0) for one in seeds]
-        observation = self.environments.reset(mask=chosen & ~given)
-        if (chosen & given).any():
-            observation = self.environments.reset(each, chosen & given)
+        observation = self.environments.reset(mask=chosen & ~has_seed)
+        if (chosen & has_seed).any():
+            observation = self.environments.reset(each, chosen & has_seed)
         return observation
 
     def step(self, actions: Any) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray, dict[str, Any]]:
@@ -208,11 +208,11 @@ class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
         self.environments.close()
 
     def _mask(self, options: dict[str, Any] | None) -> AnyArray | None:
-        given = options or {}
-        for name in given:
+        entries = options or {}
+        for name in entries:
             if name != "reset_mask":
                 raise InvalidValue(f"reset has no option {name}; allowed is reset_mask")
-        mask = given.get("reset_mask")
+        mask = entries.get("reset_mask")
         if mask is None:
             return None
         truths = isinstance(mask, np.ndarray) and mask.dtype == np.bool_

@@ -135,8 +135,8 @@ class FunctionalEnvironments:
     def _step(self, state: Held, action: Any) -> Any:
         with self._lock:
             self._put(state)
-            given = np.asarray(action) if self._host else action
-            stepped = self.environments.step(given)
+            array = np.asarray(action) if self._host else action
+            stepped = self.environments.step(array)
             return self._kept(), *(self._own(part) for part in stepped[:4])
 
     def _own(self, array: Any) -> Any:
@@ -156,10 +156,10 @@ class FunctionalEnvironments:
 
     def _put(self, state: Held) -> None:
         for name, array in self.environments.held().items():
-            given = np.asarray(state[name]) if self._host else self._there(state[name])
+            source = np.asarray(state[name]) if self._host else self._there(state[name])
             if array.dtype == np.uint64:
-                given = given.copy().view(np.uint64).reshape(-1)
-            array[...] = given
+                source = source.copy().view(np.uint64).reshape(-1)
+            array[...] = source
 
     def _there(self, array: Any) -> Any:
         engine: Any = self.environments.engine

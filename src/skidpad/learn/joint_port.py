@@ -22,9 +22,9 @@ class Joint(NamedTuple):
 
     def records(self, values: Sequence[Any]) -> list[Any]:
         """The records of the values of all leaves."""
-        found: list[Any] = []
+        records: list[Any] = []
         for kind in self.kinds:
             size = record.size(kind)
             own, values = values[:size], values[size:]
-            found.append(course_of(own) if kind is Course else record.unflatten(kind, own))
-        return found
+            records.append(course_of(own) if kind is Course else record.unflatten(kind, own))
+        return records

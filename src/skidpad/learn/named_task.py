@@ -41,8 +41,8 @@ def task_of(
         if name not in allowed:
             known = [*allowed, *beside]
             raise InvalidValue(record.unknown_name(f"task {task!r}", name, known, "option"))
-    given = tuple((name, type(value), value) for name, value in options.items())
-    return _made(task, given) if _is_hashable(given) else make(**options)
+    key = tuple((name, type(value), value) for name, value in options.items())
+    return _made(task, key) if _is_hashable(key) else make(**options)
 
 
 @lru_cache(maxsize=8)

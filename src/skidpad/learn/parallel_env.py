@@ -131,8 +131,8 @@ class SkidpadParallelEnv(ParallelEnv[str, AnyArray, AnyArray]):
         if self._over:
             raise InvalidValue("the episode has ended; reset the environment first")
         if set(actions) != set(names):
-            given = ", ".join(map(str, actions)) or "none"
-            raise InvalidValue(f"actions are given for {given}; needed are {', '.join(names)}")
+            agents = ", ".join(map(str, actions)) or "none"
+            raise InvalidValue(f"actions are given for {agents}; needed are {', '.join(names)}")
         shape = self._actions.shape[1:]
         for k, name in enumerate(names):
             action = np.asarray(actions[name])

@@ -52,10 +52,10 @@ class SkidpadVecEnv(VecEnv):
     def reset(self) -> AnyArray:
         """Begin anew, with the seeds that were set; returns the observations (num_envs, n)."""
         seeds: list[int | None] = self._seeds
-        given = None if all(one is None for one in seeds) else seeds
+        seed = None if all(one is None for one in seeds) else seeds
         if any(self._options):
             raise InvalidValue("set_options: the environments have none")
-        observation, _ = self.vector.reset(seed=given)
+        observation, _ = self.vector.reset(seed=seed)
         self._reset_seeds()
         return observation
 

@@ -87,27 +87,27 @@ class Scans:
         def part(begin: int, end: int) -> None:
             room = np.empty((min(most, end - begin), self._lidar.rays), kind)
             for first in range(begin, end, most):
-                some = slice(first, min(first + most, end))
-                into = some if rows is None else rows[some]
-                found = scene.scan(
-                    places[some], self._fan, room[: some.stop - first], max_range=limit,
-                    missed=limit, movers=None if movers is None else movers[some], threads=1,
+                chunk = slice(first, min(first + most, end))
+                into = chunk if rows is None else rows[chunk]
+                ranges = scene.scan(
+                    places[chunk], self._fan, room[: chunk.stop - first], max_range=limit,
+                    missed=limit, movers=None if movers is None else movers[chunk], threads=1,
                 )  # fmt: skip
-                self._shake(found, into)
+                self._shake(ranges, into)
                 if self.ranges is not None:
-                    self.ranges[into] = found
-                self._seen[into] = np.multiply(found, share, out=found)
+                    self.ranges[into] = ranges
+                self._seen[into] = np.multiply(ranges, share, out=ranges)
 
         worth = len(places) * self._lidar.rays // WORTH_A_THREAD
         spread(part, len(places), worth=worth, threads=self._threads)
 
-    def _shake(self, found: AnyArray, rows: Any) -> None:
+    def _shake(self, ranges: AnyArray, rows: Any) -> None:
         if not self._lidar.noise or self._streams is None:
             return
         seeds, periods, own = self._streams
-        longest = float(found.dtype.type(self._lidar.range))
+        longest = float(ranges.dtype.type(self._lidar.range))
         of_rows = seeds[rows] + own[rows], periods[rows]
-        shaken(CHANNEL, found, *of_rows, self._lidar.noise, longest)
+        shaken(CHANNEL, ranges, *of_rows, self._lidar.noise, longest)
 
     def _movers(self, others: AnyArray) -> Array | None:
         """Edges of the other vehicles for each row, (n, m, 4)."""

@@ -182,11 +182,11 @@ class Task(Constant):
 
     def asks(self, function: str, allowed: tuple[str, ...] | None = None) -> tuple[str, ...]:
         """Names of the arguments that one of its functions has to be given; () if there is none."""
-        given = getattr(self, function)
-        if given is None:
+        callback = getattr(self, function)
+        if callback is None:
             return ()
         allowed, what = allowed or ASKED[function], f"{self._label}: {function}"
-        names = arguments(what, given, allowed)
+        names = arguments(what, callback, allowed)
         for name in names:
             if name not in allowed:
                 raise InvalidValue(record.unknown_name(what, name, allowed, noun="argument"))
@@ -253,14 +253,14 @@ class Task(Constant):
         model = self.vehicle.model
         kinds = {"params": model.Params, "disturbance": model.Disturbance, "task": self.Params}
         names = ["delay", *(f"{g}.{n}" for g, kind in kinds.items() for n in record.names(kind))]
-        seen = record.names(self.Observation)
+        fields = record.names(self.Observation)
         for name in self.bounds:
-            if name not in seen:
-                raise InvalidValue(record.unknown_name(f"{self._label}: bounds", name, seen))
-        asked = any("e" in self.asks(function, ASKED[function]) for function in ASKED)
+            if name not in fields:
+                raise InvalidValue(record.unknown_name(f"{self._label}: bounds", name, fields))
+        noise_is_read = any("e" in self.asks(function, ASKED[function]) for function in ASKED)
         for name in self.noise:
-            if name not in seen and not asked:
-                raise InvalidValue(record.unknown_name(f"{self._label}: noise", name, seen))
+            if name not in fields and not noise_is_read:
+                raise InvalidValue(record.unknown_name(f"{self._label}: noise", name, fields))
         for name, factor in self.randomised.items():
             if name not in names:
                 raise InvalidValue(record.unknown_name(f"{self._label}: randomised", name, names))
@@ -274,10 +274,10 @@ class Task(Constant):
             if name == "delay":
                 self._check_delay(factor)
                 continue
-            group, _, leaf = name.partition(".")
-            found = next(one for one in record.fields(kinds[group]) if one.name == leaf)
+            group, _, path = name.partition(".")
+            leaf = next(one for one in record.fields(kinds[group]) if one.name == path)
             for end in (factor.low, factor.high):
-                must_be(f"{self._label}: randomised {name}", end, found.allowed or Allowed())
+                must_be(f"{self._label}: randomised {name}", end, leaf.allowed or Allowed())
 
     def _check_delay(self, factor: Factor) -> None:
         whole_ends = factor.low % 1.0 == 0.0 == factor.high % 1.0

@@ -207,14 +207,14 @@ def _observation(ahead: tuple[m, ...]) -> type:
 
 
 def _references(
-    given: Reference | Sequence[Reference] | None, vehicle: Vehicle
+    reference: Reference | Sequence[Reference] | None, vehicle: Vehicle
 ) -> tuple[Reference, ...]:
-    if given is None:
+    if reference is None:
         from ...plane.maps.track_of_seed import random_track
 
         v_max = min(COMFORT.v_max, SHARE * vehicle.limits.v_max)
         return tuple(comfortable(random_track(seed).centre, v_max) for seed in range(4))
-    several = (given,) if isinstance(given, Reference) else tuple(given)
+    several = (reference,) if isinstance(reference, Reference) else tuple(reference)
     if not several:
         raise InvalidValue("reference must be a Reference or several, got none")
     return tuple(reference_of(each) for each in several)
