@@ -122,21 +122,21 @@ class NetworkLaw(Constant):
         kind = inspect.Parameter.KEYWORD_ONLY
         return inspect.Signature([inspect.Parameter(n, kind) for n in ARGUMENTS if n in asked])
 
-    def __call__(self, **given: Any) -> Any:
-        own, hidden, weights = dict(given), (), None
+    def __call__(self, **inputs: Any) -> Any:
+        own, hidden, weights = dict(inputs), (), None
         if self.network.hidden:
-            *remembered, hidden = given["m"]
+            *remembered, hidden = inputs["m"]
             own["m"] = self.OwnMemory(*remembered)
         if self.trainable:
-            *settings, layers = given["p"]
+            *settings, layers = inputs["p"]
             own["p"], weights = self.OwnParams(*settings), record.flatten(layers)
-        seen = self._called("observe", own)
-        if not isinstance(seen, tuple | list) or len(seen) != self.network.inputs:
+        observation = self._called("observe", own)
+        if not isinstance(observation, tuple | list) or len(observation) != self.network.inputs:
             raise InvalidValue(
                 f"observe of policy {self.name!r} must give the {self.network.inputs} values that "
-                f"the network takes, as a tuple; it gave {seen!r:.120}"
+                f"the network takes, as a tuple; it gave {observation!r:.120}"
             )
-        outputs, following = self.network.step(seen, tuple(hidden), weights)
+        outputs, following = self.network.step(observation, tuple(hidden), weights)
         return self._with_memory(self._called("act", {**own, "outputs": outputs}), following)
 
     def _with_memory(self, answer: Any, hidden: tuple[Any, ...]) -> Any:

@@ -38,7 +38,7 @@ class _Chain:
 
     onnx: Any
     graph: Any
-    found: list[Layer] = field(default_factory=list[Layer])
+    stack: list[Layer] = field(default_factory=list[Layer])
     constants: dict[str, Array] = field(default_factory=dict[str, Array])
 
     def layers(self) -> tuple[Layer, ...]:
@@ -53,9 +53,9 @@ class _Chain:
             with named(_label(node)):
                 self._take(node, now)
             now = self._following(node, end)
-        if not self.found:
+        if not self.stack:
             raise InvalidValue("there is no layer between input and output")
-        return tuple(self.found)
+        return tuple(self.stack)
 
     def _first_input(self) -> str:
         names = [i.name for i in self.graph.input if i.name not in self.constants]
@@ -101,15 +101,15 @@ class _Chain:
         makers[kind](node, attributes, now)
 
     def _activate(self, activation: str) -> None:
-        last = self.found[-1] if self.found else None
+        last = self.stack[-1] if self.stack else None
         if isinstance(last, Dense) and last.activation == "identity":
-            self.found[-1] = replace(last, activation=activation)
+            self.stack[-1] = replace(last, activation=activation)
             return
         if last is None:
             raise InvalidValue("there is no layer before it")
         # An activation by itself, as behind a GRU: a layer that passes its values on.
         one = np.eye(last.outputs)
-        self.found.append(Dense(one, np.zeros(last.outputs), activation))
+        self.stack.append(Dense(one, np.zeros(last.outputs), activation))
 
     def _gemm(self, node: Any, attributes: Mapping[str, Any], now: str) -> None:
         for name, usual in (("alpha", 1.0), ("beta", 1.0), ("transA", 0)):
@@ -121,15 +121,15 @@ class _Chain:
         bias = self._constant(node, 2).ravel() if len(node.input) > 2 else None
         if bias is not None and bias.size == 1:
             bias = np.repeat(bias, len(weight))
-        self.found.append(dense_of("it", weight, bias, "identity"))
+        self.stack.append(dense_of("it", weight, bias, "identity"))
 
     def _product(self, node: Any, attributes: Mapping[str, Any], now: str) -> None:
         if node.input[0] != now:
             raise InvalidValue("its first input must be what the node before it gives")
-        self.found.append(dense_of("it", self._constant(node, 1).T, None, "identity"))
+        self.stack.append(dense_of("it", self._constant(node, 1).T, None, "identity"))
 
     def _sum(self, node: Any, attributes: Mapping[str, Any], now: str) -> None:
-        last = self.found[-1] if self.found else None
+        last = self.stack[-1] if self.stack else None
         if not isinstance(last, Dense) or last.activation != "identity":
             raise InvalidValue("it may only follow a MatMul, as its bias")
         added = self._constant(node, 1 if node.input[0] == now else 0).ravel()
@@ -137,7 +137,7 @@ class _Chain:
             bias = last.bias + added
         except ValueError as error:
             raise InvalidValue(f"it adds {added.size} values to {last.outputs}") from error
-        self.found[-1] = replace(last, bias=bias)
+        self.stack[-1] = replace(last, bias=bias)
 
     def _gru(self, node: Any, attributes: Mapping[str, Any], now: str) -> None:
         _check(attributes, "direction", "forward")
@@ -152,13 +152,13 @@ class _Chain:
             raise InvalidValue("clip and activations other than Sigmoid and Tanh are not known")
         weight_ih, weight_hh = (_reset_first(self._constant(node, k)[0]) for k in (1, 2))
         rows = len(weight_hh)
-        given = len(node.input) > 3 and node.input[3]
-        biases = self._constant(node, 3)[0] if given else np.zeros(2 * rows)
+        has_bias = len(node.input) > 3 and node.input[3]
+        biases = self._constant(node, 3)[0] if has_bias else np.zeros(2 * rows)
         start = self.constants.get(node.input[5]) if len(node.input) > 5 else None
         if start is not None and np.any(start):
             raise InvalidValue("its hidden state does not start at 0")
         halves = map(_reset_first, (biases[:rows], biases[rows:]))
-        self.found.append(Gru(weight_ih, weight_hh, *halves))
+        self.stack.append(Gru(weight_ih, weight_hh, *halves))
 
     def _constant(self, node: Any, place: int) -> Array:
         name = node.input[place] if place < len(node.input) else ""

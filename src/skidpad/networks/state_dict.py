@@ -49,13 +49,13 @@ def _chosen(mapping: Mapping[str, Any], parts: Sequence[str]) -> dict[str, Any]:
         return dict(mapping)
     chosen: dict[str, Any] = {}
     for part in parts:
-        found = {n: a for n, a in mapping.items() if n == part or n.startswith(f"{part}.")}
-        if not found:
+        matches = {n: a for n, a in mapping.items() if n == part or n.startswith(f"{part}.")}
+        if not matches:
             raise InvalidValue(
                 f"parts: no name of the state dict begins with {part!r}; "
                 f"it has {listed([*mapping])}"
             )
-        chosen |= found
+        chosen |= matches
     return chosen
 
 
