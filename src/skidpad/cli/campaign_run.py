@@ -66,8 +66,8 @@ def _engine(plan: Campaign, request: Request) -> Engine:
     if request.engine not in ENGINES:
         raise InvalidValue(f"--engine {request.engine} must be one of {', '.join(ENGINES)}")
     if request.engine != "ray":
-        for option, given in (("--address", request.address), ("--shared", request.shared)):
-            if given:
+        for option, setting in (("--address", request.address), ("--shared", request.shared)):
+            if setting:
                 raise InvalidValue(f"{option} goes with --engine ray")
     if request.engine == "cuda" and request.workers is not None:
         raise InvalidValue("--workers goes with --engine local or ray")

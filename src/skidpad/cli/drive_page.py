@@ -56,8 +56,8 @@ class DriveRequest(NamedTuple):
 
     def must_be_empty(self) -> None:
         """Raise where an option is given that a recording cannot take."""
-        given = {"params": self.params, "set": self.settings, **self.how, "track": self.track}
-        refuse({**given, "vehicle": self.vehicle, **self.reading}, "--drive")
+        options = {"params": self.params, "set": self.settings, **self.how, "track": self.track}
+        refuse({**options, "vehicle": self.vehicle, **self.reading}, "--drive")
 
 
 def write_page(request: DriveRequest, out: Path) -> None:

@@ -171,14 +171,14 @@ class Levels:
     __repr__ = brief_repr
 
     def __post_init__(self) -> None:
-        given: Any = self.values
-        if isinstance(given, (str, bytes)) or not len(given):
-            raise InvalidValue(f"levels = {given!r} must be a list of numbers")
-        plain = isinstance(given, np.ndarray) and given.dtype == np.float64 and given.ndim == 1
-        if plain and np.isfinite(given).all():  # a table may have a million rows
-            numbers = tuple(given.tolist())
+        values: Any = self.values
+        if isinstance(values, (str, bytes)) or not len(values):
+            raise InvalidValue(f"levels = {values!r} must be a list of numbers")
+        plain = isinstance(values, np.ndarray) and values.dtype == np.float64 and values.ndim == 1
+        if plain and np.isfinite(values).all():  # a table may have a million rows
+            numbers = tuple(values.tolist())
         else:
-            numbers = tuple(finite(f"levels[{k}]", one) for k, one in enumerate(given))
+            numbers = tuple(finite(f"levels[{k}]", one) for k, one in enumerate(values))
         object.__setattr__(self, "values", numbers)
 
     @property
@@ -275,10 +275,10 @@ def level_counts(factors: Mapping[str, Factor]) -> tuple[int, ...]:
     )
 
 
-def _of_mapping(given: Mapping[str, Any]) -> Factor:
-    if len(given) != 1:
-        raise InvalidValue(f"it has {len(given)} entries, not 1")
-    (kind, settings), *_ = given.items()
+def _of_mapping(form: Mapping[str, Any]) -> Factor:
+    if len(form) != 1:
+        raise InvalidValue(f"it has {len(form)} entries, not 1")
+    (kind, settings), *_ = form.items()
     if kind not in _FORMS:
         raise InvalidValue(f"{kind!r} is unknown")
     return _FORMS[kind](settings)

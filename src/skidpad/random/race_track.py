@@ -53,9 +53,9 @@ def _kept_centre(seed: int, length: m, width: m, radius: m, spacing: m) -> Array
     entry = f"{disk.key('race track', package_digest(), repr((seed, *sizes)))}.track"
     body = disk.load(entry)
     if body is None:
-        found = _centre(seed, *sizes)
-        disk.store(entry, found.tobytes())
-        return found
+        centre = _centre(seed, *sizes)
+        disk.store(entry, centre.tobytes())
+        return centre
     return np.frombuffer(body).reshape(-1, 2)
 
 

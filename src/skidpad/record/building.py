@@ -63,7 +63,7 @@ def _start(kind: type, source: Any, base: Any) -> Sequence[Any]:
         flat = None
     if flat is not None and isinstance(source, (list, tuple)):
         pairs = zip(source, flat, strict=True)
-        flat = [given if isinstance(given, ArrayNumber) else number for given, number in pairs]
+        flat = [entry if isinstance(entry, ArrayNumber) else number for entry, number in pairs]
     if flat is None or len(flat) != size(kind):
         raise InvalidValue(
             f"{_label(kind)} takes {size(kind)} numbers ({', '.join(names(kind))}), "
@@ -91,28 +91,28 @@ def _assign(kind: type, slots: dict[str, Any], entries: Mapping[str, Any]) -> No
             raise InvalidValue(unknown_name(_label(kind), name, tuple(slots)))
 
 
-def _check_interpolation(kind: type, name: str, given: type) -> None:
+def _check_interpolation(kind: type, name: str, actual: type) -> None:
     """Raise for a grid of another kind than the record has: the numbers alone do not tell."""
     declared = _class_at(kind, name)
     if declared is None:
         return
-    if interpolation(declared) != interpolation(given):
+    if interpolation(declared) != interpolation(actual):
         raise InvalidValue(
             f"{_label(kind)}.{name} is {interpolation(declared)}, a {declared.__name__}; got a "
-            f"{given.__name__}, which is {interpolation(given)}"
+            f"{actual.__name__}, which is {interpolation(actual)}"
         )
-    for field, inner in zip(given._fields, inner_kinds(given) or (), strict=False):
+    for field, inner in zip(actual._fields, inner_kinds(actual) or (), strict=False):
         if inner is not None:
             _check_interpolation(kind, f"{name}.{field}", inner)
 
 
 def _class_at(kind: type, name: str) -> type | None:
     """The class of the record of a dotted name; None where there is none."""
-    found: type | None = kind
+    inner: type | None = kind
     for field in name.split("."):
-        if found is not None:
-            found = dict(zip(found._fields, inner_kinds(found) or (), strict=False)).get(field)
-    return found
+        if inner is not None:
+            inner = dict(zip(inner._fields, inner_kinds(inner) or (), strict=False)).get(field)
+    return inner
 
 
 MOST_NAMES = 12

@@ -164,10 +164,10 @@ def _classes(module: str) -> dict[str, ast.ClassDef]:
         tree = ast.parse(inspect.getsource(sys.modules[module]))
     except (KeyError, OSError, TypeError, SyntaxError):
         return {}
-    found = [node for node in tree.body if isinstance(node, ast.ClassDef)]
-    named = {node.name: node for node in found}
+    nodes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    named = {node.name: node for node in nodes}
     # Which of two with the same name is the one is for `inspect` to say.
-    return named if len(named) == len(found) else {}
+    return named if len(named) == len(nodes) else {}
 
 
 @cache
