@@ -31,8 +31,9 @@ struct Index { unsigned int x; };
 extern "C" { Index blockIdx, threadIdx, blockDim; }
 """
 # No contraction and no reassociation: what is left is the arithmetic that the text asks for. No
-# optimisation either, which takes longer than these few threads run.
-FLAGS = ("-std=c++17", "-ffp-contract=off", "-fno-fast-math", "-fPIC", "-shared")
+# optimisation either, which takes longer than these few threads run, and no later C++: there the
+# header of mathematics brings half the library along, which takes longer than the text.
+FLAGS = ("-std=gnu++14", "-ffp-contract=off", "-fno-fast-math", "-fPIC", "-shared")
 BLOCK = 16
 """Threads of a block: few, so that a small batch takes several blocks, the last one not full."""
 
@@ -40,13 +41,19 @@ Launch = Callable[[int, Sequence[np.ndarray], Sequence[Any]], None]
 """`launch(count, arrays, tail)`: all threads of a grid, views of `arrays` and then `tail`."""
 
 
-def kernel(source: str, name: str, folder: Path) -> Launch:
-    """The kernel `name` of CUDA text, to be run on the processor."""
+def _library(source: str, folder: Path) -> ctypes.CDLL:
+    """Built once in a folder: several tests of a file may run the same text."""
     stem = folder / hashlib.sha256(source.encode()).hexdigest()[:16]
     file, library = stem.with_suffix(".cpp"), stem.with_suffix(".so")
-    file.write_text(SHIM + source, "utf-8")
-    _run("g++", *FLAGS, str(file), "-o", str(library))
-    loaded = ctypes.CDLL(str(library))
+    if not library.exists():
+        file.write_text(SHIM + source, "utf-8")
+        _run("g++", *FLAGS, str(file), "-o", str(library))
+    return ctypes.CDLL(str(library))
+
+
+def kernel(source: str, name: str, folder: Path) -> Launch:
+    """The kernel `name` of CUDA text, to be run on the processor."""
+    loaded = _library(source, folder)
     function = getattr(loaded, name)
     function.restype = None
 

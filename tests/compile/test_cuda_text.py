@@ -67,6 +67,12 @@ def smallest_first(cases: list[Any]) -> list[Any]:
     return [cases[0], *(pytest.param(*case, marks=pytest.mark.slow) for case in cases[1:])]
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where texts are built, which several tests run: nothing stays in a library of them."""
+    return tmp_path_factory.mktemp("texts")
+
+
 @cache
 def plant(name: str, integrator: str) -> Plant:
     vehicle = called_car() if name == CALLED else sp.vehicles.get(name)()
@@ -170,9 +176,9 @@ def empty(samples: int, given: RolloutArrays, layout: str) -> np.ndarray:
     ids=lambda v: v if isinstance(v, str) else f"{v[0]}-{v[1]}",
 )
 def test_rollouts_have_the_bits_of_llvm(
-    case: tuple[str, str, float, int], precision: str, tmp_path: Path
+    case: tuple[str, str, float, int], precision: str, folder: Path
 ) -> None:
-    both = Rolled(case, precision, tmp_path)
+    both = Rolled(case, precision, folder)
     streamed = driving(both.plant, precision)
     samples, health = both.agree(streamed, every=3)
     assert np.isfinite(samples).all()
@@ -185,17 +191,17 @@ def test_rollouts_have_the_bits_of_llvm(
 @pytest.mark.parametrize("precision", ONE_OR_BOTH)
 @pytest.mark.parametrize("case", SMALL_OR_HELD, ids=lambda c: f"{c[0]}-{c[1]}")
 def test_steps_of_different_lengths(
-    case: tuple[str, str, float, int], precision: str, tmp_path: Path
+    case: tuple[str, str, float, int], precision: str, folder: Path
 ) -> None:
     lengths = case[2] * np.random.default_rng(6).uniform(0.5, 1.0, STEPS)
-    both = Rolled(case, precision, tmp_path, lengths)
+    both = Rolled(case, precision, folder, lengths)
     given = driving(both.plant, precision)
     samples, _ = both.agree(given, every=3)
     pieces = empty(STEPS // 3 + 1, given, "aos")
     pieces[0] = given.x[0]
     both.by_text(given, pieces, 3, pieces=(4, 5))
     assert canonical(pieces) == canonical(samples)
-    equal = Rolled(case, precision, tmp_path)
+    equal = Rolled(case, precision, folder)
     assert canonical(equal.agree(given, every=3)[0]) != canonical(samples)
     both.lengths = np.full(STEPS, case[2])
     assert canonical(both.agree(given, every=3)[0]) == canonical(equal.agree(given, every=3)[0])
@@ -207,9 +213,9 @@ PIECES = [(1,), (5, 6, 7), (3, 6, 9), (11,), tuple(range(1, STEPS))]
 
 @pytest.mark.parametrize("case", SMALL_OR_HELD, ids=lambda c: f"{c[0]}-{c[1]}")
 def test_a_rollout_in_pieces_has_the_bits_of_one_launch(
-    case: tuple[str, str, float, int], tmp_path: Path
+    case: tuple[str, str, float, int], folder: Path
 ) -> None:
-    both = Rolled(case, "float64", tmp_path)
+    both = Rolled(case, "float64", folder)
     given = driving(both.plant, "float64")
     given.u[5, 2, 0] = np.nan
     for every in (1, 3, STEPS):
@@ -228,9 +234,9 @@ def rolled(both: Rolled, arrays: Any, every: int, cuts: tuple[int, ...]) -> tupl
 
 
 def test_a_bad_input_and_a_lost_vehicle_are_reported_for_that_vehicle_alone(
-    tmp_path: Path,
+    folder: Path,
 ) -> None:
-    both = Rolled(CASES[0], "float64", tmp_path)
+    both = Rolled(CASES[0], "float64", folder)
     given = driving(both.plant, "float64")
     given.u[5, 2, 0] = np.nan
     given.x[0, 7, 3] = 1e308
@@ -239,8 +245,8 @@ def test_a_bad_input_and_a_lost_vehicle_are_reported_for_that_vehicle_alone(
     assert np.flatnonzero(np.isnan(diverged)).tolist() == [2, 7]
 
 
-def test_an_implicit_step_above_the_tolerance_leaves_nan(tmp_path: Path) -> None:
-    both = Rolled(CASES[3], "float64", tmp_path)
+def test_an_implicit_step_above_the_tolerance_leaves_nan(folder: Path) -> None:
+    both = Rolled(CASES[3], "float64", folder)
     given = driving(both.plant, "float64")
     _, health = both.agree(given, every=STEPS)
     residuals = np.sort(health[2])
@@ -256,7 +262,7 @@ def test_an_implicit_step_above_the_tolerance_leaves_nan(tmp_path: Path) -> None
     "name", ["kinematic_bicycle", pytest.param("four_wheel", marks=pytest.mark.slow)]
 )
 def test_programs_applied_once_have_the_bits_of_llvm(
-    name: str, precision: str, tmp_path: Path
+    name: str, precision: str, folder: Path
 ) -> None:
     made = plant(name, "rk4")
     given = driving(made, precision)
@@ -267,7 +273,7 @@ def test_programs_applied_once_have_the_bits_of_llvm(
         wanted = CpuMap(program, precision, 1).run(list(ports), COUNT)
         source = cuda.emit_apply(lower(program, precision), precision)
         got = [np.full_like(array, np.nan) for array in wanted]
-        cuda_harness.kernel(source, "apply", tmp_path)(COUNT, (*ports, *got), [COUNT])
+        cuda_harness.kernel(source, "apply", folder)(COUNT, (*ports, *got), [COUNT])
         assert [canonical(a) for a in got] == [canonical(a) for a in wanted]
         assert all(np.isfinite(a).all() for a in got)
 
@@ -275,12 +281,12 @@ def test_programs_applied_once_have_the_bits_of_llvm(
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize(("name", "integrator", "dt"), smallest_first(BACKWARD))
 def test_adjoint_sweeps_have_the_bits_of_llvm(
-    name: str, integrator: str, dt: float, precision: str, tmp_path: Path
+    name: str, integrator: str, dt: float, precision: str, folder: Path
 ) -> None:
     made = plant(name, integrator)
     program = adjoint_of(made, cost(name), True)
     source = cuda.emit_adjoint(lower(program, precision), precision)
-    launch = cuda_harness.kernel(source, "adjoint", tmp_path)
+    launch = cuda_harness.kernel(source, "adjoint", folder)
     streamed = driving(made, precision)
     random = np.random.default_rng(8)
     nx = streamed.x.shape[2]
@@ -299,14 +305,14 @@ def test_adjoint_sweeps_have_the_bits_of_llvm(
             assert np.abs(got.u).max() > 0.0
 
 
-def test_fast_text_computes_the_same_function(tmp_path: Path) -> None:
+def test_fast_text_computes_the_same_function(folder: Path) -> None:
     """With another library's sines, so not the same bits; the equations are the same."""
-    both = Rolled(CASES[1], "float32", tmp_path)
+    both = Rolled(CASES[1], "float32", folder)
     source = cuda.emit(lower(both.plant.step, "float32", NATIVE, careful=False), "float32")
     assert "sinf(" in source
     given = driving(both.plant, "float32")
     exact, _ = both.agree(given, every=STEPS)
-    both.launch = cuda_harness.kernel(source, "rollout", tmp_path)
+    both.launch = cuda_harness.kernel(source, "rollout", folder)
     fast = empty(2, given, "aos")
     both.by_text(given, fast, STEPS)
     scale = np.abs(exact[-1]).max(axis=0)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from compile.c_harness import Evaluator, evaluators, program_of
+from skidpad.compile import c
 from skidpad.compile.builder import Builder
 from skidpad.compile.elementary import DOMAINS, LONE, RULES, coefficients
 
@@ -100,8 +101,11 @@ def functions(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str],
         for k, n in enumerate(POWERS):
             programs[f"pow{k}"] = program_of(RULES["pow"], precision, 1, n)
         folder = tmp_path_factory.mktemp(precision)
-        # Named so that no function hides one of the C library.
-        built = evaluators({f"f_{name}": p for name, p in programs.items()}, folder)
+        with pytest.MonkeyPatch.context() as patch:
+            # Optimisation changes no bit, as `test_parity` shows, and takes longer than the points.
+            patch.setattr(c, "FLAGS", tuple(f for f in c.FLAGS if not f.startswith("-O")))
+            # Named so that no function hides one of the C library.
+            built = evaluators({f"f_{name}": p for name, p in programs.items()}, folder)
         found |= {(name.removeprefix("f_"), precision): f for name, f in built.items()}
     return found
 
@@ -178,17 +182,19 @@ def check(error: np.ndarray, *operands: np.ndarray) -> None:
     assert np.mean(error <= 1.0) > 0.8
 
 
+@pytest.mark.parametrize("count", [300, pytest.param(1500, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("name", UNARY)
-def test_accuracy(name: str, precision: str, functions: dict[Any, Evaluator]) -> None:
-    x = points(name, precision, 1500)
+def test_accuracy(name: str, precision: str, count: int, functions: dict[Any, Evaluator]) -> None:
+    x = points(name, precision, count)
     check(ulps(functions[name, precision](x), *exact(UNARY[name], x)), x)
 
 
+@pytest.mark.parametrize("count", [30_000, pytest.param(200_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", DENSE)
-def test_dense_in_single_precision(name: str, functions: dict[Any, Evaluator]) -> None:
+def test_dense_in_single_precision(name: str, count: int, functions: dict[Any, Evaluator]) -> None:
     """Against NumPy in float64, whose error does not count here, on many more points."""
-    x = points(name, "float32", 200_000)
+    x = points(name, "float32", count)
     with np.errstate(over="ignore", divide="ignore"):
         true = DENSE[name](x.astype(np.float64))
     check(ulps(functions[name, "float32"](x), true), x)

@@ -1,70 +1,40 @@
-"""The WebAssembly emitter: every operation means what `program` says, in both modules."""
+"""The WebAssembly emitter: operations, functions and shared arrays of Programs, in both modules.
+
+In one file, since a browser takes longer to start than all of this takes in it.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import pytest
 
+from compile import test_array_reads as reads
+from compile import test_called as kernels
+from compile import test_functions as functions
 from compile.c_harness import program_of
-from compile.test_c import as_number, specials
+from compile.lanes_harness import PRECISIONS, canonical, traced
+from compile.numpy_model import evaluate, fma
+from compile.wasm_cases import cases, corners, random_triples
 from compile.wasm_harness import KINDS, Engine
 from skidpad import Program
 from skidpad.compile.builder import Builder
+from skidpad.compile.held_calls import with_held_parts
+from skidpad.compile.lower import lower
 from skidpad.compile.operations import LOWERED_OPS, Instruction, Port
+from skidpad.compile.schedule import scheduled
 from skidpad.compile.wasm.binary import op
 from skidpad.compile.wasm.dialects import Dialect, vector_dialect
 from skidpad.compile.wasm.module import assembled
 from skidpad.errors import InvalidValue, UnknownOperation
 from skidpad.export.webassembly import modules_of
+from skidpad.shared_arrays import LONGEST_FLOAT32
 from viewer.conftest import browser as browser
-
-PRECISIONS = ("float64", "float32")
-Rule = Callable[..., int]
-
-
-def plain(name: str, imm: Any = None) -> Rule:
-    def rule(b: Builder, *operands: int) -> int:
-        value = b.emit(name, *operands, imm=imm)
-        return as_number(b, value) if b.is_bool(value) else value
-
-    return rule
-
-
-def logical(name: str) -> Rule:
-    """A function of truth values as one of numbers, which are true above zero."""
-
-    def rule(b: Builder, *operands: int) -> int:
-        return as_number(b, b.emit(name, *[b.lt(b.const(0.0), x) for x in operands]))
-
-    return rule
-
-
-def chosen(b: Builder, x: int, y: int) -> int:
-    return b.select(b.lt(x, y), b.const(-0.0), y)
-
-
-def sign_bit(precision: str) -> int:
-    return 63 if precision == "float64" else 31
-
-
-ONE = ("neg", "abs", "sqrt", "rint", "floor")
-TWO = ("add", "sub", "mul", "div", "copysign", "lt", "le", "eq", "ne")
-NUMPY: dict[str, Any] = {
-    **{"neg": np.negative, "abs": np.abs, "sqrt": np.sqrt, "rint": np.rint, "floor": np.floor},
-    **{"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide},
-    **{"copysign": np.copysign, "lt": np.less, "le": np.less_equal, "eq": np.equal},
-    "ne": np.not_equal,
-}
-LOGIC = {
-    "and": lambda x, y: (x > 0) & (y > 0),
-    "or": lambda x, y: (x > 0) | (y > 0),
-    "xor": lambda x, y: (x > 0) ^ (y > 0),
-}
 
 
 @pytest.fixture(scope="module", params=PRECISIONS)
@@ -84,49 +54,6 @@ def engine(browser: Any) -> Iterator[Engine]:
     found = Engine(browser)
     yield found
     found.page.close()
-
-
-def cases(precision: str) -> dict[str, tuple[Program, list[np.ndarray], np.ndarray]]:
-    """Programs with what they are given and what they should give, by NumPy."""
-    values = specials(precision)
-    pairs = np.array([(x, y) for x in values for y in values], precision)
-    x, y = pairs.T
-    found: dict[str, tuple[Program, list[np.ndarray], np.ndarray]] = {}
-    with np.errstate(all="ignore"):
-        for name in ONE:
-            found[name] = program_of(plain(name), precision, 1), [values], NUMPY[name](values)
-        for name in TWO:
-            found[name] = program_of(plain(name), precision, 2), [x, y], NUMPY[name](x, y)
-        for name, rule in LOGIC.items():
-            found[name] = program_of(logical(name), precision, 2), [x, y], rule(x, y)
-    found["not"] = program_of(logical("not"), precision, 1), [values], ~(values > 0)
-    found["select"] = program_of(chosen, precision, 2), [x, y], np.where(x < y, -0.0, y)
-    return found | bit_cases(precision)
-
-
-def bit_cases(precision: str) -> dict[str, tuple[Program, list[np.ndarray], np.ndarray]]:
-    limits = np.finfo(precision)
-    whole = np.arange(limits.minexp, limits.maxexp).astype(precision)
-    x = np.array([1.0, 1.75, -3.0, 1e-30, 12345.678, float(limits.max)], precision)
-    fraction, exponent = np.frexp(x)
-    small = np.arange(-5.0, 6.0).astype(precision)
-    signs = specials(precision)
-
-    def odd(b: Builder, value: int) -> int:
-        return as_number(b, b.testbit(b.add(value, b.magic()), 0))
-
-    rules: dict[str, tuple[Rule, np.ndarray, np.ndarray]] = {
-        "pow2": (plain("pow2"), whole, np.ldexp(np.ones(1, precision), whole.astype(int))),
-        "mantissa": (plain("mantissa"), x, 2 * np.abs(fraction)),
-        "exponent": (plain("exponent"), x, exponent - 1),
-        "testbit": (odd, small, small % 2),
-        "sign": (plain("testbit", sign_bit(precision)), signs[:10], np.signbit(signs[:10])),
-        "minus": (plain("testbit", sign_bit(precision)), signs[11:21], np.signbit(signs[11:21])),
-    }
-    return {
-        name: (program_of(rule, precision, 1), [given], wanted)
-        for name, (rule, given, wanted) in rules.items()
-    }
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -262,3 +189,91 @@ def test_names_that_are_not_there(engine: Engine) -> None:
     for asked in ("loaded.view('x')", "loaded.call('g')"):
         with pytest.raises(Exception, match="there is no"):
             engine.page.evaluate(asked)
+
+
+def test_fma_rounds_once(engine: Engine, precision: str) -> None:
+    triples = np.concatenate([corners(precision), random_triples(precision, 800)])
+    with np.errstate(all="ignore"):
+        wanted = np.array([fma(a, b, c, precision) for a, b, c in triples.tolist()], precision)
+        twice = triples[:, 0] * triples[:, 1] + triples[:, 2]
+    assert np.count_nonzero(twice != wanted) > 1500, "cases that tell"
+    program = program_of(lambda b, x, y, z: b.fma(x, y, z), precision, 3)
+    modules = modules_of({"f": program})
+    for kind in KINDS:
+        engine.load(modules, kind)
+        (got,) = engine.apply("f", program, triples)
+        wrong = np.flatnonzero(~_alike(got[:, 0], wanted))
+        assert not len(wrong), (
+            kind,
+            len(wrong),
+            [(triples[k].tolist(), got[k, 0], wanted[k]) for k in wrong[:5]],
+        )
+
+
+def _alike(got: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    same = (got == wanted) & (np.signbit(got) == np.signbit(wanted))
+    return same | (np.isnan(got) & np.isnan(wanted))
+
+
+def test_functions_that_call_and_iterate(engine: Engine, precision: str) -> None:
+    program = lower(traced(functions.mixed, 2, port="x"), precision)
+    given = functions.columns(precision)
+    expected = canonical(np.stack(evaluate(program, *given), axis=1))
+    for kind in KINDS:
+        for written in (program, scheduled(with_held_parts(program))):
+            engine.load(modules_of({"f": written}), kind)
+            (got,) = engine.apply("f", written, np.stack(given, axis=1))
+            assert canonical(got) == expected, kind
+
+
+def test_kernels_with_held_arguments(engine: Engine, precision: str) -> None:
+    program = lower(kernels.traced(kernels.by_call), precision)
+    x, p = kernels.columns(precision)
+    expected = canonical(np.stack(evaluate(program, *x, more=p), axis=1))
+    for kind in KINDS:
+        engine.load(modules_of({"f": scheduled(with_held_parts(program))}), kind)
+        (got,) = engine.apply("f", program, np.stack(x, axis=1), np.stack(p, axis=1))
+        assert canonical(got) == expected, kind
+
+
+def test_times_are_kept_where_nothing_can_be_skipped(engine: Engine) -> None:
+    x = ca.SX.sym("x", 2)
+    growth = functions.called("growth", x, [x[0] * x[1] + 1.0])
+    program = lower(traced(lambda a, b: growth.call([ca.vertcat(a, b)])[0], 2, port="x"), "float64")
+    code = tuple(i._replace(imm=(0, 3)) if i.op == "call" else i for i in program.code)
+    program = replace(program, code=code)
+    for kind in KINDS:
+        engine.load(modules_of({"f": program}), kind)
+        (got,) = engine.apply("f", program, np.array([[2.0, 3.0], [-1.0, 0.5]]))
+        assert got[:, 0].tolist() == [
+            ((2.0 * 3.0 + 1.0) * 3.0 + 1.0) * 3.0 + 1.0,
+            ((-0.5 + 1.0) * 0.5 + 1.0) * 0.5 + 1.0,
+        ]
+
+
+@pytest.mark.parametrize("how", reads.FUNCTIONS)
+def test_arrays_are_read_by_their_place(engine: Engine, precision: str, how: str) -> None:
+    """The numbers 1 and 2 instead of those of the process."""
+    number, index = reads.columns(precision)
+    expected = canonical(np.stack(reads.expected(number, index), axis=1))
+    places = number.copy()
+    for place, shared in enumerate((reads.MANY, reads.FEW), 1):
+        places[number == np.dtype(precision).type(shared)] = place
+    program = reads.program(how, precision)
+    modules = modules_of({"f": program}, [reads.MANY.values, reads.FEW.values])
+    for kind in KINDS:
+        engine.load(modules, kind)
+        (got,) = engine.apply("f", program, np.stack([places, index], axis=1))
+        assert canonical(got) == expected, kind
+
+
+def test_without_arrays_every_number_reads_nan(engine: Engine) -> None:
+    program = reads.program("copied", "float64")
+    engine.load(modules_of({"f": program}))
+    (got,) = engine.apply("f", program, np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 5.0]]))
+    assert np.isnan(got).all()
+    with pytest.raises(InvalidValue, match="at least 1 number"):
+        modules_of({"f": program}, [np.zeros(0)])
+    long = np.broadcast_to(0.0, LONGEST_FLOAT32 + 1)
+    with pytest.raises(InvalidValue, match="array 2 has 16777217 numbers"):
+        modules_of({"f": reads.program("copied", "float32")}, [np.ones(3), long])
