@@ -189,7 +189,7 @@ def substituted(value: Any, shares: Mapping[str, Path], path: Path) -> Any:
         value
         if not isinstance(value, str)
         else _SUBSTITUTION.sub(
-            lambda found: _meaning(found["kind"], found["of"], shares, path), value
+            lambda match: _meaning(match["kind"], match["of"], shares, path), value
         )
     )
 

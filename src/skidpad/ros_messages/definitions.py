@@ -10,12 +10,12 @@ from . import program_messages, standard_messages
 
 def _messages(packages: dict[str, str]) -> dict[str, str]:
     """Fields by full name, one a line, from the lines of packages."""
-    found: dict[str, str] = {}
+    messages: dict[str, str] = {}
     for package, text in packages.items():
         for line in text.strip().replace("\n    ", " ").splitlines():
             name, _, fields = line.partition(":")
-            found[f"{package}/msg/{name}"] = "\n".join(fields.split(","))
-    return found
+            messages[f"{package}/msg/{name}"] = "\n".join(fields.split(","))
+    return messages
 
 
 MESSAGES: dict[str, str] = _messages(standard_messages.PACKAGES | program_messages.PACKAGES)

@@ -70,14 +70,14 @@ class Structure:
     @cached_property
     def referenced(self) -> tuple[Structure, ...]:
         """Every other structure within it, sorted by name."""
-        found: dict[str, Structure] = {}
+        by_name: dict[str, Structure] = {}
         waiting = [field.nested for field in self.fields]
         while waiting:
             nested = waiting.pop()
-            if nested is not None and nested.name not in found:
-                found[nested.name] = nested
+            if nested is not None and nested.name not in by_name:
+                by_name[nested.name] = nested
                 waiting += [field.nested for field in nested.fields]
-        return tuple(found[name] for name in sorted(found))
+        return tuple(by_name[name] for name in sorted(by_name))
 
 
 def dds_name(name: str) -> str:

@@ -76,23 +76,23 @@ class Definitions:
         return MessageType(name, fields or (Field(DUMMY, "uint8"),))
 
     def _field(self, owner: str, line: str, within: tuple[str, ...]) -> Field:
-        found = _LINE.fullmatch(line)
-        if found is None:
+        match = _LINE.fullmatch(line)
+        if match is None:
             raise InvalidValue(f"message type {owner}: {shortened(line)!r} is no field")
-        base, nested = found["base"], None
+        base, nested = match["base"], None
         if base == "wstring":
             raise InvalidValue(f"message type {owner}: {line!r}: wstring is not supported")
         if base not in PRIMITIVES and base != "string":
             base = full_name(base if "/" in base else f"{owner.split('/')[0]}/{base}", "msg")
             nested = self.find(base, within)
-        shape, size = Shape.ONE, int(found["size"] or 0)
-        if found["size"] is not None:
-            fixed = Shape.ARRAY if found["size"] else Shape.SEQUENCE
-            shape = Shape.BOUNDED if found["most"] else fixed
+        shape, size = Shape.ONE, int(match["size"] or 0)
+        if match["size"] is not None:
+            fixed = Shape.ARRAY if match["size"] else Shape.SEQUENCE
+            shape = Shape.BOUNDED if match["most"] else fixed
             if shape is not Shape.SEQUENCE and not 0 < size <= _LONGEST_ARRAY:
                 raise InvalidValue(f"message type {owner}: size in {line!r} is out of range")
-        default = _number(found["default"]) if shape is Shape.ONE and base in PRIMITIVES else 0.0
-        return Field(found["name"], base, shape, size, int(found["text"] or 0), default, nested)
+        default = _number(match["default"]) if shape is Shape.ONE and base in PRIMITIVES else 0.0
+        return Field(match["name"], base, shape, size, int(match["text"] or 0), default, nested)
 
 
 def _number(text: str | None) -> float:

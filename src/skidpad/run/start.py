@@ -53,10 +53,10 @@ def consistent(
     if model.settle is None:
         return start
     names = {*named, *(source if isinstance(source, Mapping) else ())}
-    given = {name: getattr(start, name) for name in model.fills if name in names}
-    if given and (source is None or isinstance(source, Mapping)):
-        start = start._replace(**dict.fromkeys(given, 0.0))
-    return model.settle(start, params)._replace(**given)
+    explicit = {name: getattr(start, name) for name in model.fills if name in names}
+    if explicit and (source is None or isinstance(source, Mapping)):
+        start = start._replace(**dict.fromkeys(explicit, 0.0))
+    return model.settle(start, params)._replace(**explicit)
 
 
 def settled(plant: Plant, start: Any, params: AnyArray, layout: str = "aos") -> Any:

@@ -134,10 +134,10 @@ def _quantiles(ordered: Array, levels: Array) -> Array:
     """Quantiles of values in order; between two that are infinite there is nothing to interpolate,
     and the nearer one it is."""
     with np.errstate(invalid="ignore"):
-        found = np.quantile(ordered, levels)
+        quantiles = np.quantile(ordered, levels)
     nearest = np.rint(levels * (len(ordered) - 1)).astype(int)
     unknown = np.isnan(ordered[-1])  # NaN is the last in order
-    return found if unknown else np.where(np.isnan(found), ordered[nearest], found)
+    return quantiles if unknown else np.where(np.isnan(quantiles), ordered[nearest], quantiles)
 
 
 def _truths(name: str, event: Quantity, x: Any, runs: int) -> NDArray[np.bool_]:

@@ -106,8 +106,8 @@ def problems(path: str | os.PathLike[str], **options: Any) -> list[WorldError]:
 
 def examined(path: str | os.PathLike[str], **options: Any) -> tuple[list[WorldError], Scene | None]:
     """Everything that is wrong with a world file, and the scene if nothing is."""
-    found = reviewed(path, **options)
-    return list(found.errors), found.scene
+    review = reviewed(path, **options)
+    return list(review.errors), review.scene
 
 
 class Review(NamedTuple):

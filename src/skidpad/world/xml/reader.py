@@ -89,9 +89,9 @@ class Reader:
             raise
         # Numbers that a file may hold and that something made of them cannot be.
         except Exception as error:
-            found = node.error(f"cannot be used: {type(error).__name__}: {error}")
-            found.__cause__ = error
-            self._context.report(found)
+            failure = node.error(f"cannot be used: {type(error).__name__}: {error}")
+            failure.__cause__ = error
+            self._context.report(failure)
 
     def scene(self, file: str) -> Scene:
         """The parts put together."""
