@@ -136,7 +136,8 @@ class Environments:
 
     def held(self) -> dict[str, AnyArray]:
         """Everything that the next step depends on, by name: the arrays themselves, (B, ...), until
-        the next call. What is written to them is what the next step begins with."""
+        the next call. What is written to them is what the next step begins with. Numbers that
+        `reset` was given are settings and not among them."""
         return {
             **held_by(self.engine, self.task), "seeds": self._seeds, "episodes": self._episodes,
             "periods": self._periods, "steps": self.steps, "over": self._over,
