@@ -23,11 +23,11 @@ _MOST_LEVELS = 40
 def found_html(study: Study) -> str:
     """As cards and a sentence; nothing of designs that only choose runs."""
     outcome, design = study.outcome, study.plan["design"]
-    told = _TOLD.get(design.get("kind", ""))
-    if told is not None:
+    section = _SECTIONS.get(design.get("kind", ""))
+    if section is not None:
         if not outcome:
             return '<p class="source">What the design finds is known when the campaign ends.</p>'
-        return told(study, design, outcome)
+        return section(study, design, outcome)
     facts = {k: v for k, v in outcome.items() if isinstance(v, (bool, int, float, str))}
     return _cards(_plain(facts)) if facts and design.get("kind") != "saltelli" else ""
 
@@ -127,7 +127,7 @@ def _refined(study: Study, design: Mapping[str, Any], outcome: Mapping[str, Any]
     return f"{about}{_cards(facts, notes)}"
 
 
-_TOLD = {"subset_simulation": _rare, "converging": _converged, "refinement": _refined}
+_SECTIONS = {"subset_simulation": _rare, "converging": _converged, "refinement": _refined}
 
 
 def sensitivity_html(study: Study, names: Sequence[str], level: float) -> str:
@@ -135,19 +135,21 @@ def sensitivity_html(study: Study, names: Sequence[str], level: float) -> str:
     if study.plan["design"].get("kind") != "saltelli":
         return ""
     figures: list[str] = []
-    told: list[str] = []
+    remarks: list[str] = []
     for name in names:
         try:
-            found = study.sensitivity(name, level)
+            sobol = study.sensitivity(name, level)
         except SkidpadError as error:
-            told.append(f"<li>{escape(str(error))}</li>")
+            remarks.append(f"<li>{escape(str(error))}</li>")
             continue
         figures.append(f"<figure><figcaption>{escape(labelled(study, name))}</figcaption>"
-                       f"{_index_bars(found)}</figure>")  # fmt: skip
-        if found.left_out:
-            told.append(f"<li>{escape(name)}: {found.left_out} of {found.left_out + found.samples} "
-                        "samples are left out, since a run of them has no number</li>")  # fmt: skip
-    notes = f'<ul class="notes">{"".join(told)}</ul>' if told else ""
+                       f"{_index_bars(sobol)}</figure>")  # fmt: skip
+        if sobol.left_out:
+            remarks.append(
+                f"<li>{escape(name)}: {sobol.left_out} of {sobol.left_out + sobol.samples} "
+                "samples are left out, since a run of them has no number</li>"
+            )
+    notes = f'<ul class="notes">{"".join(remarks)}</ul>' if remarks else ""
     legend = (
         '<p class="source">Share of the variance that a factor explains: '
         '<i class="swatch b0"></i>alone, <i class="swatch b1"></i>with all that it does together '
@@ -156,19 +158,19 @@ def sensitivity_html(study: Study, names: Sequence[str], level: float) -> str:
     return f'{legend}{notes}<div class="charts">{"".join(figures)}</div>'
 
 
-def _index_bars(found: SobolIndices) -> str:
-    order = np.argsort(-found.total, kind="stable")
+def _index_bars(sobol: SobolIndices) -> str:
+    order = np.argsort(-sobol.total, kind="stable")
     groups = [
         BarGroup(
-            found.factors[k],
+            sobol.factors[k],
             (
-                (float(found.first[k]), float(found.first_low[k]), float(found.first_high[k])),
-                (float(found.total[k]), float(found.total_low[k]), float(found.total_high[k])),
+                (float(sobol.first[k]), float(sobol.first_low[k]), float(sobol.first_high[k])),
+                (float(sobol.total[k]), float(sobol.total_low[k]), float(sobol.total_high[k])),
             ),
         )
         for k in order.tolist()
     ]
-    low, high = float(found.first_low.min()), float(found.total_high.max())
+    low, high = float(sobol.first_low.min()), float(sobol.total_high.max())
     # Of a column with runs far out hardly anything is known: intervals leave the picture.
     low, high = min(-0.05, max(low, -0.5)), max(1.05, min(high, 1.5))
     return bars_svg(groups, "share of the variance", low, high)

@@ -28,7 +28,7 @@ def study_html(study: Study) -> str:
     reason = reason_against(study.plan, listed=True)
     return page(
         heading(study.plan["name"], f"{counted(totals.runs, 'run')}, {state}"),
-        _found(study),
+        _outcome(study),
         _numbers(study, totals.extents),
         _truths(study),
         remark(f"No probabilities: {reason}") if reason else "",
@@ -37,7 +37,7 @@ def study_html(study: Study) -> str:
     )
 
 
-def _found(study: Study) -> str:
+def _outcome(study: Study) -> str:
     facts = {k: v for k, v in study.outcome.items() if isinstance(v, (bool, int, float))}
     shown = [
         (n.replace("_", " "), short(v) if isinstance(v, float) else str(v))
@@ -59,9 +59,9 @@ def _numbers(study: Study, extents: Mapping[str, Extent]) -> str:
 
 def _truths(study: Study) -> str:
     names = [name for name in study.names("truth") if name != FAILED][:_MOST]
-    found = probabilities(study, names, _LEVEL) if names else {}
+    estimates = probabilities(study, names, _LEVEL) if names else {}
     if reason_against(study.plan):
-        shares = [(n, f"{p.value:.4g}", f"{p.happened} of {p.runs}") for n, p in found.items()]
+        shares = [(n, f"{p.value:.4g}", f"{p.happened} of {p.runs}") for n, p in estimates.items()]
         return table(("event", "share", "runs"), shares, [1, 2]) if shares else ""
     rows = [
         (
@@ -70,7 +70,7 @@ def _truths(study: Study) -> str:
             f"{one.low:.4g} to {one.high:.4g}" if isfinite(one.low) else "–",
             f"{one.happened} of {one.runs}",
         )
-        for name, one in found.items()
+        for name, one in estimates.items()
     ]
     head = ("event", "probability", f"{_LEVEL:.0%} confidence", "runs")
     return table(head, rows, [1, 3]) if rows else ""

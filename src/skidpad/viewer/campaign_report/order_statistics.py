@@ -27,18 +27,18 @@ def order_statistics(batches: Callable[[], Iterable[Array]], ranks: Sequence[int
     if not ranks:
         return np.empty(0)
     places = sorted(set(ranks))
-    found: list[int] = [0] * len(places)
+    prefixes: list[int] = [0] * len(places)
     rest = list(places)
     for shift in range(64 - _BITS, -1, -_BITS):
-        wanted = sorted(set(found))
-        counts = _counted(batches(), np.array(wanted, np.uint64), shift)
-        for k, prefix in enumerate(found):
-            row = counts[wanted.index(prefix)].cumsum()
+        distinct = sorted(set(prefixes))
+        counts = _counted(batches(), np.array(distinct, np.uint64), shift)
+        for k, prefix in enumerate(prefixes):
+            row = counts[distinct.index(prefix)].cumsum()
             # Of numbers that became fewer meanwhile, the last.
             digit = min(int(np.searchsorted(row, rest[k], side="right")), (1 << _BITS) - 1)
             rest[k] -= int(row[digit - 1]) if digit else 0
-            found[k] = (prefix << _BITS) | digit
-    values = _numbers(np.array(found, np.uint64))
+            prefixes[k] = (prefix << _BITS) | digit
+    values = _numbers(np.array(prefixes, np.uint64))
     return values[np.searchsorted(places, ranks)]
 
 

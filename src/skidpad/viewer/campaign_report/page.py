@@ -177,13 +177,13 @@ def _caution(study: Study, more: str, columns: Collection[str]) -> str:
 
 
 def _probabilities(study: Study, truths: Sequence[str], level: float) -> str:
-    found = probabilities(study, truths, level) if truths else {}
-    if not found:
+    estimates = probabilities(study, truths, level) if truths else {}
+    if not estimates:
         return ""
     caution = _caution(
-        study, "Intervals by Clopper and Pearson: they hold the truth at least so often.", found
+        study, "Intervals by Clopper and Pearson: they hold the truth at least so often.", estimates
     )
-    return caution + probability_table(study, found, level)
+    return caution + probability_table(study, estimates, level)
 
 
 def _distributions(study: Study, spreads: Sequence[Spread], level: float) -> str:
@@ -238,9 +238,8 @@ def _over_factors(
     if not bins or not views:
         return {}
     drawn = not reason_against(study.plan)
-    found = responses_of(study, views, bins, level)
     by_column: dict[str, list[Response]] = {}
-    for one in found:
+    for one in responses_of(study, views, bins, level):
         by_column.setdefault(one.column, []).append(one)
     points = sampled_runs(study, [*bins, *views], totals.runs, MOST_POINTS)
     responses = "".join(

@@ -128,9 +128,9 @@ def responses_of(
         for (column, factor), one in counts.items():
             one.add(rows[factor], np.asarray(rows[column], float))
     sure = {name: None if reason_for_no_interval(study.plan, name) else level for name in views}
-    found = [one.response(*names, sure[names[0]]) for names, one in counts.items()]
+    responses = [one.response(*names, sure[names[0]]) for names, one in counts.items()]
     order = list(views)
-    return sorted(found, key=lambda one: (order.index(one.column), -one.strength))
+    return sorted(responses, key=lambda one: (order.index(one.column), -one.strength))
 
 
 @dataclass(frozen=True)

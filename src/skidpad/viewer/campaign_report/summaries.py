@@ -193,8 +193,9 @@ def probabilities(study: Study, names: Sequence[str], level: float) -> Mapping[s
             happened[name] += int(rows[name][drawn].sum())
     if not runs or reason_against(study.plan, listed=True):
         return {}
-    found = {name: proportion(count, runs, level) for name, count in happened.items()}
+    estimates = {name: proportion(count, runs, level) for name, count in happened.items()}
     reasons = {name: reason_for_no_interval(study.plan, name) for name in names}
     return {
-        name: share_of(one, reasons[name]) if reasons[name] else one for name, one in found.items()
+        name: share_of(one, reasons[name]) if reasons[name] else one
+        for name, one in estimates.items()
     }

@@ -109,10 +109,10 @@ def _with_interval(number: Interval) -> str:
     return f"{number_text(number.value)}<small>{low} to {high}</small>"
 
 
-def probability_table(study: Study, found: Mapping[str, Probability], level: float) -> str:
+def probability_table(study: Study, estimates: Mapping[str, Probability], level: float) -> str:
     """Of what is true or false of a run, with intervals where some hold."""
     meanings = {one.name: one.meaning for one in study.columns}
-    intervals = any(np.isfinite(one.low) for one in found.values())
+    intervals = any(np.isfinite(one.low) for one in estimates.values())
     drawn = not reason_against(study.plan)
     head = ["", "probability" if drawn else "share", f"{percent(level)} confidence", "runs"]
     rows = [
@@ -122,7 +122,7 @@ def probability_table(study: Study, found: Mapping[str, Probability], level: flo
             f"{number_text(one.low)} to {number_text(one.high)}" if np.isfinite(one.low) else "–",
             f"{one.happened} of {one.runs}",
         ]
-        for name, one in found.items()
+        for name, one in estimates.items()
     ]
     if not intervals:
         del head[2]

@@ -153,7 +153,7 @@ def world_place(
     world = World(scene)
     handle = world.vehicles[chosen]
     built = {name: vehicle.built for name, vehicle in world.vehicles.items()}
-    found = (one for one in solids(scene, built) if one.name != chosen and not one.climbed)
+    obstacles = (one for one in solids(scene, built) if one.name != chosen and not one.climbed)
     continuous = handle.vehicle.model.continuous
     return Place(
         title or Path(scene.file).name.split(".")[0] or "world",
@@ -164,7 +164,7 @@ def world_place(
         standing=[*_standing_vehicles(world, chosen), *_standing_things(world)],
         solids=[
             Solid(one.name, tuple((float(x), float(y)) for x, y in piece.tolist()))
-            for one in found
+            for one in obstacles
             for piece in one.pieces
         ],
         notes=_not_there(world, chosen),

@@ -61,9 +61,9 @@ def pictures_of(evaluation: Evaluation, results: Sequence[Result]) -> list[Pictu
     ]
     reference = evaluation.reference
     if reference is not None and results:
-        found = reference.of(results[0].car.name, results[0].manoeuvre.name)
-        if found is not None:
-            layers.append((reference.name, found.charts))
+        findings = reference.of(results[0].car.name, results[0].manoeuvre.name)
+        if findings is not None:
+            layers.append((reference.name, findings.charts))
     return laid_over(layers)
 
 
