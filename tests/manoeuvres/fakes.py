@@ -29,6 +29,8 @@ KERNELS = Kernels()
 COARSE = Kernels(dt=0.005, every=2)
 """Where no value that is looked at depends on the step: with the samples of the usual ones, in a
 fifth of their time."""
+STOPS = Kernels(dt=0.01, every=1)
+"""Likewise for drives to rest, by steps that are stable whatever their length."""
 
 
 @dataclass(frozen=True)

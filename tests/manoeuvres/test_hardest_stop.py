@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from manoeuvres.fakes import COARSE
+from manoeuvres.fakes import STOPS
 from skidpad.manoeuvres import Case, Result, StraightBraking, Subject, perform, sensitivity
 from skidpad.manoeuvres.braking import before, braking
 from skidpad.manoeuvres.hardest_stop import hardest_stop, tyre_deceleration
@@ -30,7 +30,7 @@ def driven() -> list[Result]:
     grips = {ALONG: np.array([1.0, 0.5, 1.0]), ACROSS: np.array([1.0, 1.0, 0.5])}
     cars = [Subject(car, grips), Subject(car, {"brake_front": SHARES})]
     cars += [Subject(sp.vehicles.two_track(brake_max=brake_max)) for brake_max in WEAK]
-    return perform([StraightBraking()], cars, COARSE)
+    return perform([StraightBraking()], cars, STOPS)
 
 
 def grips() -> Result:
@@ -77,7 +77,7 @@ def test_a_stop_hardly_harder_than_the_hardest_locks_a_wheel() -> None:
         )
         for share in (0.995, 1.005)
     ]  # fmt: skip
-    softer, harder = COARSE.drive([(Subject(car), case) for case in cases])
+    softer, harder = STOPS.drive([(Subject(car), case) for case in cases])
     assert stopping_distance(softer)[0] == pytest.approx(way, rel=0.01)
     slowest = [np.min(run.since(0.3, 2.5)["spin_rl"]) for run in (softer, harder)]
     assert slowest[0] > 20.0
@@ -127,9 +127,9 @@ def test_each_variant_is_asked_for_its_own_deceleration() -> None:
             a=lambda t: a * braking(t), a_gain=gain,
         )  # fmt: skip
 
-    (both,) = COARSE.drive([(Subject(car, params), case(1.0, np.array([3.0, 5.0])))])
+    (both,) = STOPS.drive([(Subject(car, params), case(1.0, np.array([3.0, 5.0])))])
     for k, a in enumerate((3.0, 5.0)):
-        (alone,) = COARSE.drive([(Subject(car, params), case(a, 1.0))])
+        (alone,) = STOPS.drive([(Subject(car, params), case(a, 1.0))])
         np.testing.assert_array_equal(both["v_x"][:, k], alone["v_x"][:, k])
 
 

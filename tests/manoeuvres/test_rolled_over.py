@@ -12,6 +12,7 @@ from skidpad.manoeuvres import (
     BrakingInTurn,
     ConstantRadius,
     DoubleLaneChange,
+    Manoeuvre,
     ObstacleAvoidance,
     Result,
     SineWithDwell,
@@ -24,30 +25,23 @@ from skidpad.manoeuvres import (
 
 HEIGHT = 1.6
 TALL = Subject(sp.vehicles.two_track().with_params({"z_cg": HEIGHT}), name="tall")
-TESTS = (
-    ConstantRadius(),
-    SlowRamp(),
-    StepSteer(a_y=6.0),
-    SineWithDwell(),
-    BrakingInTurn(a_y=6.0),
-    DoubleLaneChange(),
-    ObstacleAvoidance(),
-    Slalom(),
-)
+TURNS = ConstantRadius(), SlowRamp()
+TESTS = StepSteer(a_y=6.0), SineWithDwell(), BrakingInTurn(a_y=6.0)
+COURSES = DoubleLaneChange(), ObstacleAvoidance(), Slalom()
 TIPS = 9.81 * sp.vehicles.two_track().params.track_f / (2.0 * HEIGHT)
 """Lateral acceleration at which it tips over: that of a box, g track / (2 height)."""
 
 
 @cache
-def results() -> dict[str, Result]:
-    found = perform(TESTS, [TALL], COARSE)
+def results(tests: tuple[Manoeuvre, ...]) -> dict[str, Result]:
+    found = perform(tests, [TALL], COARSE)
     return {result.manoeuvre.name: result for result in found}
 
 
 def test_a_tall_car_turns_no_faster_than_it_tips() -> None:
-    most = results()["constant_radius"]["largest_steady_lateral_acceleration"]
+    most = results(TURNS)["constant_radius"]["largest_steady_lateral_acceleration"]
     assert 0.7 * TIPS < most < 1.05 * TIPS < TALL.grip
-    ramp = results()["slow_ramp"]
+    ramp = results(TURNS)["slow_ramp"]
     assert 0.7 * TIPS < ramp["max_lateral_acceleration"] < 1.05 * TIPS
     assert np.isnan(ramp["rear_gives_way"])  # neither end does
     assert ramp.findings is not None
@@ -55,7 +49,7 @@ def test_a_tall_car_turns_no_faster_than_it_tips() -> None:
 
 
 def test_what_rolled_over_has_not_passed() -> None:
-    dwell = results()["sine_with_dwell"]
+    dwell = results(TESTS)["sine_with_dwell"]
     assert dwell["largest_factor_passed"] < 3.0
     assert dwell.findings is not None
     (note,) = dwell.findings.notes
@@ -65,7 +59,7 @@ def test_what_rolled_over_has_not_passed() -> None:
 
 def test_numbers_of_a_car_on_its_side_are_none() -> None:
     for name in ("step_steer", "braking_in_turn"):
-        findings = results()[name].findings
+        findings = results(TESTS)[name].findings
         assert findings is not None
         assert all(np.isnan(metric.value).all() for metric in findings.metrics), name
         assert any("rolled over" in note for note in findings.notes), name
@@ -75,8 +69,7 @@ def test_a_course_on_two_wheels_is_not_passed() -> None:
     """Slower than a car that does not tip, and with no more than what it tips at: for moments a
     little more, which lift a wheel and do not turn it over."""
     car = Subject(sp.vehicles.two_track(), name="usual")
-    courses = (DoubleLaneChange(), ObstacleAvoidance(), Slalom())
-    for usual in perform(courses, [car], COARSE):
-        tall = results()[usual.manoeuvre.name]
+    for usual in perform(COURSES, [car], COARSE):
+        tall = results(COURSES)[usual.manoeuvre.name]
         assert tall["entry_speed"] < 0.95 * usual["entry_speed"]
         assert tall["peak_lateral_acceleration"] < 1.1 * TIPS

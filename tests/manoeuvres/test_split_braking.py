@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 import skidpad as sp
-from manoeuvres.fakes import COARSE
+from manoeuvres.fakes import STOPS
 from skidpad.manoeuvres import Case, CaseRun, Result, SplitBraking, Subject, perform
 from skidpad.manoeuvres.braking import braking
 from skidpad.manoeuvres.split_braking import LANE, brake_moment
@@ -24,7 +24,7 @@ def let_go() -> CaseRun:
         label="wheel held", duration=6.0, v=15.0, speed=15.0, a=lambda t: 5.0 * braking(t),
         hold=lambda t: (t < 0.0).astype(float), disturbance=ice, rests=True,
     )  # fmt: skip
-    (run,) = COARSE.drive([(CAR, case)])
+    (run,) = STOPS.drive([(CAR, case)])
     return run
 
 
@@ -68,7 +68,7 @@ def results() -> list[Result]:
     brakes. Each has the bits that it has alone."""
     changed: list[dict[str, float]] = [{"tyres.tyre.lateral.mu": 0.5}, {"brake_max": 10.0}]
     cars = [CAR, *(Subject(sp.vehicles.two_track(**params)) for params in changed)]
-    return perform([SplitBraking()], cars, COARSE)
+    return perform([SplitBraking()], cars, STOPS)
 
 
 def test_some_driver_keeps_the_lane_and_brakes_harder_than_ice_alone_would_allow() -> None:
