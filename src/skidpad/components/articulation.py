@@ -90,10 +90,10 @@ def chain_motion(units: Sequence[Unit], joints: Sequence[Joint]) -> ChainMotion:
     torque: Nm | None = None
     for k in reversed(range(len(units))):
         ahead = joints[k - 1].torque if k else None
-        found = _felt_at_joint(units[k], felt, _less(ahead, torque))
-        own.append(found)
+        at_joint = _felt_at_joint(units[k], felt, _less(ahead, torque))
+        own.append(at_joint)
         torque = ahead
-        felt = _seen_from_ahead(found[0], joints[k - 1]) if k else None
+        felt = _seen_from_ahead(at_joint[0], joints[k - 1]) if k else None
     own.reverse()
     a = _free(own[0][0])
     return _outward(units, joints, own, a)

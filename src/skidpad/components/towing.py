@@ -93,7 +93,7 @@ class TrailerGround(NamedTuple):
 
 def trailer_motions(x: Any, p: Any) -> list[TrailerMotion]:
     """Place and motion of each trailer of a car."""
-    found: list[TrailerMotion] = []
+    motions: list[TrailerMotion] = []
     origin = 0.0 * p.l_r
     place, v, omega = Place(origin, origin, 1.0, 0.0, 0.0), Velocity(x.v_x, x.v_y), x.omega
     way: m = p.l_r
@@ -106,9 +106,9 @@ def trailer_motions(x: Any, p: Any) -> list[TrailerMotion]:
         hitch = Place(*at, *heading, place.angle + angle)
         v = Velocity(*turned_back(c, s, v.x, v.y - way * omega))
         omega = omega + rate
-        found.append(TrailerMotion(hitch, c, s, omega, v))
+        motions.append(TrailerMotion(hitch, c, s, omega, v))
         place, way = hitch, trailer.l_axle
-    return found
+    return motions
 
 
 def world_place(place: Place, x: Any, road: Any) -> tuple[m, m, rad]:
@@ -133,18 +133,18 @@ def _seen_from_above(ahead: Any, aside: Any, x: Any, road: Any) -> tuple[Any, An
 
 def trailer_ground(x: Any, moving: Sequence[TrailerMotion], p: Any) -> list[TrailerGround]:
     """The road under the axle of each trailer. It bends under the car alone."""
-    road, found = p.road, list[TrailerGround]()
+    road, grounds = p.road, list[TrailerGround]()
     flat, gripping = isinstance(road.surface, FlatRoad), isinstance(road.grip, FullGrip)
     for trailer, at in zip(p.trailers, moving, strict=True):
         axle = at.behind(trailer.l_axle)
         grips = None if gripping else _grips(axle, 0.5 * trailer.track, x, road)
         if flat:
-            found.append(TrailerGround(None, p.g, grips))
+            grounds.append(TrailerGround(None, p.g, grips))
             continue
         down = wheel_contact(road, *world_place(axle, x, road)).down
         pull = Acceleration(p.g * down.x, p.g * down.y)
-        found.append(TrailerGround(pull, -p.g * down.z, grips))
-    return found
+        grounds.append(TrailerGround(pull, -p.g * down.z, grips))
+    return grounds
 
 
 def _grips(axle: Place, half: m, x: Any, road: Any) -> tuple[one, one]:
@@ -157,7 +157,7 @@ def _grips(axle: Place, half: m, x: Any, road: Any) -> tuple[one, one]:
 
 def hitch_loads(x: Any, ground: Sequence[TrailerGround], p: Any) -> list[N]:
     """Load of each trailer on its hitch, positive downwards."""
-    found: list[N] = []
+    loads: list[N] = []
     behind: tuple[m, N] | None = None
     for k, (trailer, under) in reversed([*enumerate(zip(p.trailers, ground, strict=True), 1)]):
         by_axle = 1.0 / trailer.l_axle
@@ -165,25 +165,25 @@ def hitch_loads(x: Any, ground: Sequence[TrailerGround], p: Any) -> list[N]:
         if behind is not None:
             # What hangs behind the axle lifts the hitch.
             own = own - (behind[0] * by_axle) * behind[1]
-        found.append(own + getattr(x, f"load_hitch_{k}"))
+        loads.append(own + getattr(x, f"load_hitch_{k}"))
         behind = trailer.behind, own
-    return found[::-1]
+    return loads[::-1]
 
 
 def axle_loads(
     x: Any, hitches: Sequence[N], ground: Sequence[TrailerGround], p: Any
 ) -> list[tuple[N, N]]:
     """Load of a left and of a right wheel of each trailer, never negative."""
-    found: list[tuple[N, N]] = []
+    loads: list[tuple[N, N]] = []
     for k, (trailer, under) in enumerate(zip(p.trailers, ground, strict=True)):
         carried = trailer.m * under.press - hitches[k]
         carried = carried + hitches[k + 1] if k + 1 < len(hitches) else carried
         mean, shift = 0.5 * ramp(carried, p.F_lift), getattr(x, f"load_shift_{k + 1}")
         beyond = ramp(shift - mean, p.F_lift) - ramp(-shift - mean, p.F_lift)
-        kept = clip(shift - beyond, -mean, mean)
+        transfer = clip(shift - beyond, -mean, mean)
         by_wheels = 1.0 / trailer.wheels
-        found.append(((mean - kept) * by_wheels, (mean + kept) * by_wheels))
-    return found
+        loads.append(((mean - transfer) * by_wheels, (mean + transfer) * by_wheels))
+    return loads
 
 
 def load_targets(
@@ -191,7 +191,7 @@ def load_targets(
 ) -> list[tuple[N, N]]:
     """What the forces of tyres and hitches, in the axes of each trailer, add to the load on its
     hitch, and what they move from its left wheels to the right ones."""
-    found: list[tuple[N, N]] = []
+    targets: list[tuple[N, N]] = []
     behind: tuple[m, N, m, Force] | None = None
     for k, trailer in reversed([*enumerate(p.trailers)]):
         by_axle, lever = 1.0 / trailer.l_axle, trailer.z_cg - trailer.z_hitch
@@ -202,11 +202,11 @@ def load_targets(
             way, load, z_next, pulled = behind
             pitch = pitch + (trailer.z_cg - z_next) * pulled.x - way * load
             roll = roll - (trailer.z_cg - z_next) * pulled.y
-        found.append((pitch * by_axle, roll * (1.0 / trailer.track)))
+        targets.append((pitch * by_axle, roll * (1.0 / trailer.track)))
         at = moving[k]
-        seen = Force(*turned(at.c, at.s, hitch.x, hitch.y))
-        behind = trailer.behind, found[-1][0], trailer.z_hitch, seen
-    return found[::-1]
+        pull = Force(*turned(at.c, at.s, hitch.x, hitch.y))
+        behind = trailer.behind, targets[-1][0], trailer.z_hitch, pull
+    return targets[::-1]
 
 
 def joint_moment(angle: rad, rate: rad_s, trailer: Any) -> Nm:

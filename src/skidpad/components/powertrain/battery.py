@@ -135,11 +135,11 @@ class Battery(NamedTuple):
         """What currents, powers and the state of charge allow."""
         p, ocv = self.pack, self.voltage(x)
         I_max = minimum(p.I_max, SHORT * ocv * (1.0 / p.R))
-        drawn = minimum(p.P_max, (ocv - p.R * I_max) * I_max)
-        given = minimum(p.P_charge, (ocv + p.R * p.I_charge) * p.I_charge)
+        discharge = minimum(p.P_max, (ocv - p.R * I_max) * I_max)
+        charge = minimum(p.P_charge, (ocv + p.R * p.I_charge) * p.I_charge)
         left = smooth_step(x.soc, 0.0, p.soc_low)
         room = smooth_step(1.0 - x.soc, 0.0, p.soc_low)
-        return PowerLimits(left * drawn, room * given)
+        return PowerLimits(left * discharge, room * charge)
 
     def current(self, x: Charge, P: W) -> A:
         """Current at a power drawn, which is within the limits; negative while it is charged."""

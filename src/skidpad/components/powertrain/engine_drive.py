@@ -139,9 +139,9 @@ class EngineDrive(NamedTuple):
         gears = self.shift.settled(spin, self.ratios)
         _, gear = self.shift.asked(1.0, spin, self.ratios)
         started = maximum(spin * gear_ratio(gear, self.ratios), self.engine.crank.spin_idle)
-        given = x.spin_engine != 0.0
+        turning = x.spin_engine != 0.0
         fresh = {"spin_engine": started, **gears._asdict()}
-        return x._replace(**{n: where(given, getattr(x, n), v) for n, v in fresh.items()})
+        return x._replace(**{n: where(turning, getattr(x, n), v) for n, v in fresh.items()})
 
     def pedals(self, x: Any, T: Nm, direction: one, spins: Wheels) -> EngineInputs:
         """Throttle and gear for a torque on all wheels together."""

@@ -120,7 +120,7 @@ def evaluate(tyre: Tyre, at: Contact) -> Everything:
     f = _steady(tyre, at)
     forces, turning = _moments(tyre, at, f)
     standing = radii(tyre, f.i, at.omega, f.F_x, f.F_y)
-    patch = contact_patch(tyre, f.i.F_given, f.i.dpi)
+    patch = contact_patch(tyre, f.i.F_unlimited, f.i.dpi)
     lag = relaxed(tyre, f.i, f.x.K, f.y.K)
     return Everything(
         forces=forces,
@@ -206,4 +206,4 @@ class MagicFormulaTyre:
     def effective_radius(self, at: Contact) -> m:
         """Rolling radius, which unlike the loaded one does not depend on the forces."""
         i = inputs(self, at)
-        return effective_radius(self, i.F_given, at.omega, i.dpi)
+        return effective_radius(self, i.F_unlimited, at.omega, i.dpi)

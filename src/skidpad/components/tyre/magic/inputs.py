@@ -20,8 +20,8 @@ class Inputs(NamedTuple):
 
     slip: Slip
     mu: one
-    F_given: Any
-    """Load as given, at least 0."""
+    F_unlimited: Any
+    """Load before limits, at least 0."""
     n: one
     """Load over nominal load times LFZO."""
     dfz: one
@@ -47,8 +47,8 @@ class Inputs(NamedTuple):
 
 def inputs(tyre: Tyre, at: Contact) -> Inputs:
     """A contact after limits, with everything that several equations need."""
-    given = maximum(at.F_z, 0.0)
-    raw = Slip(given, given, at.kappa, at.alpha, at.gamma, at.phi_t, 1.0, 1.0)
+    load = maximum(at.F_z, 0.0)
+    raw = Slip(load, load, at.kappa, at.alpha, at.gamma, at.phi_t, 1.0, 1.0)
     s = tyre.limits.limited(raw, at.v_x, tyre.model, tyre.ranges)
     n = s.F_z * (1.0 / (tyre.scaling.LFZO * tyre.vertical.FNOMIN))
     a, g, side = _angles(tyre.angles, s)
@@ -57,7 +57,7 @@ def inputs(tyre: Tyre, at: Contact) -> Inputs:
     return Inputs(
         slip=s,
         mu=at.mu,
-        F_given=given,
+        F_unlimited=load,
         n=n,
         dfz=n - 1.0,
         dpi=pressure_change(tyre, at.p),

@@ -51,8 +51,8 @@ def rolling_resistance(tyre: Tyre, k: Sections, i: Inputs, F_x: N, kappa: one, v
     Load and longitudinal slip are those given, without limits.
     """
     y, nominal = k.rolling, tyre.vertical.FNOMIN
-    fade = _fade(tyre, i.F_given)
-    n = i.F_given * fade * (1.0 / nominal)
+    fade = _fade(tyre, i.F_unlimited)
+    n = i.F_unlimited * fade * (1.0 / nominal)
     v = v_x * (1.0 / tyre.model.LONGVL)
     v2 = v * v
     sense = tyre.limits.rolling(v_x + kappa * absolute(v_x), v_x, tyre.model)

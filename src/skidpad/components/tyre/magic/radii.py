@@ -91,7 +91,7 @@ def radii(tyre: Tyre, i: Inputs, omega: rad_s, F_x: N, F_y: N) -> Standing:
     free = free_radius(tyre, omega)
     C_z = vertical_stiffness(tyre, i.dpi)
     d: Deflected = loaded_radius(tyre, free, i.slip.F_least, omega, C_z, i.slip.gamma, F_x, F_y)
-    effective = effective_radius(tyre, i.F_given, omega, i.dpi)
+    effective = effective_radius(tyre, i.F_unlimited, omega, i.dpi)
     return Standing(Radii(free, d.radius, effective, d.stiffness), d.deflection)
 
 
