@@ -34,7 +34,7 @@ int64_t {name}_drive(const {T}* start, const {T}* inputs, {T}* states, int64_t s
     {name}_init(&car);
     if (start && {name}_reset(&car, (const {name}_state*)start, 0.0) != {name}_OK) return -1;
     for (k = 0; k < steps; ++k) {{
-        if ({name}_step(&car{given}) != {name}_OK) return k;
+        if ({name}_step(&car{argument}) != {name}_OK) return k;
 {copied}
         states += {nx};
     }}
@@ -55,9 +55,9 @@ def built_drive(
     kind = {"float64": "double", "float32": "float"}[exported.precision]
     nx, nu = record.size(model.State), record.size(model.Input)
     loop = Path(folder) / f"{name}_drive.c"
-    given = f", (const {name}_input*)(inputs + {nu} * k)" if nu else ""
+    argument = f", (const {name}_input*)(inputs + {nu} * k)" if nu else ""
     copied = "\n".join(f"        states[{n}] = (({kind}*)&car.state)[{n}];" for n in range(nx))
-    text = _LOOP.format(name=name, T=kind, given=given, copied=copied, nx=nx)
+    text = _LOOP.format(name=name, T=kind, argument=argument, copied=copied, nx=nx)
     loop.write_text(text, "utf-8")
     path = build_library([source, loop], loop.with_suffix(".so"), None, compiler, flags=flags)
     function = ctypes.CDLL(str(path))[f"{name}_drive"]

@@ -182,11 +182,11 @@ def signatures(naming: Naming) -> dict[str, str]:
             f"void {name}_outputs_of(const {name}* car, {name}_outputs* outputs)"
         )
     if exported.derivative is not None:
-        given = naming.arguments(
+        arguments = naming.arguments(
             *(("state", "state"), ("input", "input")),
             *(("disturbance", "disturbance"), ("params", "params")),
         )
-        declared["derivative"] = f"void {name}_derivative({given}, {name}_state* rates)"
+        declared["derivative"] = f"void {name}_derivative({arguments}, {name}_state* rates)"
     return declared
 
 

@@ -34,7 +34,7 @@ int main(void) {{
     printf("{titles}\\n");
     print_row(&car);
     for (k = 1; k <= {steps}; ++k) {{
-        code = {name}_step(&car{given});
+        code = {name}_step(&car{argument});
         if (code != {name}_OK) {{
             fprintf(stderr, "step %d returned %d\\n", k, code);
             return code;
@@ -71,7 +71,7 @@ def example_main(naming: Naming) -> str:
         titles=",".join(titles),
         steps=_STEPS,
         every=_EVERY,
-        given=", &command" if naming.has("input") else "",
+        argument=", &command" if naming.has("input") else "",
     )
 
 

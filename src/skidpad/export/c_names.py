@@ -84,10 +84,10 @@ class Naming:
         """Whether there is such a struct."""
         return bool(self.fields[struct])
 
-    def arguments(self, *asked: tuple[str, str]) -> str:
+    def arguments(self, *pointers: tuple[str, str]) -> str:
         """Declarations of pointers to constant structs, (struct, name) each, that there are."""
         return ", ".join(
-            f"const {self.name}_{struct}* {name}" for struct, name in asked if self.has(struct)
+            f"const {self.name}_{struct}* {name}" for struct, name in pointers if self.has(struct)
         )
 
     def number(self, value: float) -> str:
@@ -98,8 +98,8 @@ class Naming:
     def arrays(self) -> tuple[ArrayNumber, ...]:
         """Shared arrays of the parameters; the one with the number n in C is the n-th."""
         leaves = record.flatten(self.exported.vehicle.params)
-        found = {float(leaf): leaf for leaf in leaves if isinstance(leaf, ArrayNumber)}
-        return tuple(found.values())
+        by_number = {float(leaf): leaf for leaf in leaves if isinstance(leaf, ArrayNumber)}
+        return tuple(by_number.values())
 
     def values(self, numbers: Sequence[Any]) -> list[str]:
         """Numbers of a record as they are written, those of shared arrays by their place here."""

@@ -62,7 +62,7 @@ double {name}_time(const {name}* car) {{
 }}
 
 int {name}_step({name}* car{command}) {{
-    const int code = {name}_advance(car{given}, {dt}, car->age + 1);
+    const int code = {name}_advance(car{argument}, {dt}, car->age + 1);
     if (code != {name}_OK) return code;
     car->age += 1;
     car->steps += 1;
@@ -73,7 +73,7 @@ int {name}_step_of({name}* car{command}, double dt) {{
     const double time = {name}_time(car) + dt, age = car->age + {counts};
     int code;
     if (!(dt <= {largest} && ({T})dt >= {least})) return {name}_BAD_INPUT;
-    code = {name}_advance(car{given}, {shorter}, age);
+    code = {name}_advance(car{argument}, {shorter}, age);
     if (code != {name}_OK) return code;
     car->time = time;
     car->age = age;
@@ -215,7 +215,7 @@ def _steps(naming: Naming, queues: Queues) -> str:
         name=naming.name,
         T=kind.name,
         command=f", {command}" if command else "",
-        given=", command" if command else "",
+        argument=", command" if command else "",
         dt=naming.number(exported.dt / exported.substeps),
         counts="1" if counted else f"dt / {naming.name}_DT",
         largest=float(limits.max).hex(),
@@ -229,8 +229,8 @@ def _starts(naming: Naming, queues: Queues) -> list[str]:
     size = {struct: len(fields) for struct, fields in naming.fields.items()}
 
     def copied(member: str, source: str, struct: str) -> str:
-        given = f"(const volatile {kind.name}*){source}"
-        return f"    {name}_copy(({kind.name}*)&car->{member}, {given}, {size[struct]});"
+        pointer = f"(const volatile {kind.name}*){source}"
+        return f"    {name}_copy(({kind.name}*)&car->{member}, {pointer}, {size[struct]});"
 
     def cleared() -> list[str]:
         target = f"(volatile {kind.name}*)&car->input"

@@ -114,9 +114,9 @@ def source(naming: Naming, queues: Queues) -> str:
 def _programs(naming: Naming) -> dict[str, Program]:
     """The Programs by the name of their functions in C."""
     exported, name = naming.exported, naming.name
-    found = {"substep": exported.step, "settling": exported.settle, "rates": exported.derivative}
-    found["observed"] = exported.outputs if naming.has("outputs") else None
-    return {f"{name}_{key}": program for key, program in found.items() if program is not None}
+    programs = {"substep": exported.step, "settling": exported.settle, "rates": exported.derivative}
+    programs["observed"] = exported.outputs if naming.has("outputs") else None
+    return {f"{name}_{key}": program for key, program in programs.items() if program is not None}
 
 
 def _is_large(programs: dict[str, Program]) -> bool:

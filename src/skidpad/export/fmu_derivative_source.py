@@ -84,19 +84,19 @@ class DerivativeSource:
         changes = ", ".join(f"const number* {change}" for change in _CHANGES)
         written = ", ".join(f"number* {change}" for change in _CHANGES)
         parameters = f"vehicle* car, {changes}, number* out"
-        given, moving = self._ports(part)
-        lines = self._function(f"{part}_tangent", parameters, [*given, *moving, "out"])
+        point, moving = self._ports(part)
+        lines = self._function(f"{part}_tangent", parameters, [*point, *moving, "out"])
         if self.adjoints:
             parameters = f"vehicle* car, const number* weights, {written}"
-            lines += self._function(f"{part}_adjoint", parameters, [*given, "weights", *moving])
+            lines += self._function(f"{part}_adjoint", parameters, [*point, "weights", *moving])
         return lines
 
     def _ports(self, part: str) -> tuple[list[str], list[str]]:
         """What a derivative is taken at, and what changes."""
         program = self.made.get(f"{part}_tangent")
         ports = [] if program is None else [port.name for port in program.inputs if port.fields]
-        given = [f"vehicle_{MEMBERS[port]}(car)" for port in ports if port in MEMBERS]
-        return given, [port for port in ports if port not in MEMBERS]
+        point = [f"vehicle_{MEMBERS[port]}(car)" for port in ports if port in MEMBERS]
+        return point, [port for port in ports if port not in MEMBERS]
 
     def _of_settle(self) -> list[str]:
         """The derivatives of a start that is made consistent."""

@@ -164,8 +164,8 @@ def _role(variables: Variables, variable: Variable) -> dict[str, str]:
     match variable.group:
         case "state":
             computed = variable.place in variables.programs.of_starts
-            given = "approx" if computed else "exact"
-            return {"causality": "output", "variability": "continuous", "initial": given}
+            initial = "approx" if computed else "exact"
+            return {"causality": "output", "variability": "continuous", "initial": initial}
         case "rate":
             return {"causality": "local", "variability": "continuous", "initial": "calculated"}
         case "output":
@@ -273,14 +273,14 @@ def initial_unknowns(variables: Variables) -> list[Unknown]:
 def _at_start(programs: Programs, places: Iterable[Place]) -> set[Place]:
     """The same in terms of what is given: states that are computed by what they are computed
     from. Before the first step, the state at its start is the state."""
-    given: set[Place] = set()
+    independent: set[Place] = set()
     for port, place in places:
         if port not in ("x", "start"):
-            given.add((port, place))
+            independent.add((port, place))
             continue
         source = programs.of_starts.get(place, frozenset({("x", place)}))
-        given |= {at for at in source if at[0] != "x" or at[1] not in programs.of_starts}
-    return given
+        independent |= {at for at in source if at[0] != "x" or at[1] not in programs.of_starts}
+    return independent
 
 
 def _only(ports: str, places: Iterable[Place]) -> list[Place]:

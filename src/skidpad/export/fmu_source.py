@@ -182,14 +182,14 @@ class _Model:
             value = f"(number*)&car->{member}" if self.naming.has(struct) else "((void)car, NULL)"
             lines += [f"static number* vehicle_{member}(vehicle* car) {{ return {value}; }}"]
         for array, struct in (("starts", "state"), ("inputs", "input")):
-            given = f"((const number*)&{name}_default_{struct})"
-            lines += [f"#define unit_{array} {given if self.naming.has(struct) else 'NULL'}"]
+            defaults = f"((const number*)&{name}_default_{struct})"
+            lines += [f"#define unit_{array} {defaults if self.naming.has(struct) else 'NULL'}"]
         return [*lines, ""]
 
     def _functions(self) -> list[str]:
         """What the vehicle does, whatever records it has."""
         name, has = self.exported.name, self.naming.has
-        given = f", (const {name}_input*)command" if has("input") else ""
+        argument = f", (const {name}_input*)command" if has("input") else ""
         unused = "" if has("input") else "    (void)command;\n"
         params = f", (const {name}_params*)params" if has("params") else ""
         settle = "    (void)state, (void)params;"
@@ -212,11 +212,11 @@ class _Model:
             "}",
             "static int vehicle_step(vehicle* car, const number* command)",
             "{",
-            f"{unused}    return {name}_step(car{given});",
+            f"{unused}    return {name}_step(car{argument});",
             "}",
             "static int vehicle_step_of(vehicle* car, const number* command, double length)",
             "{",
-            f"{unused}    return {name}_step_of(car{given}, length);",
+            f"{unused}    return {name}_step_of(car{argument}, length);",
             "}",
             "static void vehicle_settle(number* state, const number* params)",
             "{",

@@ -153,15 +153,15 @@ def shapes_of(leaves: Sequence[Field]) -> dict[int, tuple[str, tuple[int, ...]]]
     An array are neighbours that are numbered from 0 or 1 on, row by row, and that have meaning,
     unit and range in common: `row_0`, `row_1`, or `v_0_0`, `v_0_1`.
     """
-    found: dict[int, tuple[str, tuple[int, ...]]] = {}
+    arrays: dict[int, tuple[str, tuple[int, ...]]] = {}
     place = 0
     while place < len(leaves):
         stem, run = _run(leaves, place)
         shape = _shape([at for at in run if at is not None])
         if shape:
-            found[place] = (stem, shape)
+            arrays[place] = (stem, shape)
         place += prod(shape) if shape else 1
-    return found
+    return arrays
 
 
 def _run(leaves: Sequence[Field], place: int) -> tuple[str, list[tuple[int, ...] | None]]:

@@ -134,7 +134,7 @@ def command(target: str | None = None, compiler: str | None = None) -> list[str]
         one_of("target", target, tuple(TARGETS))
     own = target is None or target == host()
     if compiler is None:
-        compiler = _found() if own else "zig"
+        compiler = _installed_compiler() if own else "zig"
     if compiler == "zig":
         return [*_zig(), *_zig_target(target), *FLAGS, "-fno-sanitize=all", "-g0"]
     if not own:
@@ -170,7 +170,7 @@ def has_zig() -> bool:
     return True
 
 
-def _found() -> str:
+def _installed_compiler() -> str:
     """The compiler for this platform that is there."""
     if has_zig():
         return "zig"
