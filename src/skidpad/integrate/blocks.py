@@ -89,7 +89,7 @@ def components(pattern: np.ndarray[Any, np.dtype[np.bool_]]) -> list[tuple[int, 
     Among components that are free to swap, the one with the lowest state comes first, so that the
     order does not depend on the library that finds the components.
     """
-    rows, columns = (found.tolist() for found in np.nonzero(pattern))
+    rows, columns = (places.tolist() for places in np.nonzero(pattern))
     # CasADi is loaded already; scipy's graphs would take a quarter of a second to import.
     _, order, starts = ca.Sparsity.triplet(len(pattern), len(pattern), rows, columns).scc()
     members = [tuple(sorted(order[begin:end])) for begin, end in pairwise(starts)]

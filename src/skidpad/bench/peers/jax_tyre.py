@@ -39,10 +39,10 @@ def _main() -> None:
 
     columns = [jax.numpy.asarray(column) for column in work.columns]
     first = np.array(jax.block_until_ready(forces(*columns)), dtype=float)[:, :CHECKED]
-    found = {"times": _times(forces, columns, task["repeats"]), "forces": first.tolist()}
+    report = {"times": _times(forces, columns, task["repeats"]), "forces": first.tolist()}
     if task["device"] == "cpu":
-        found["calls"] = _times(forces, [4000.0, 0.02, 0.05, 0.01], CALLS)
-    json.dump(found, sys.stdout)
+        report["calls"] = _times(forces, [4000.0, 0.02, 0.05, 0.01], CALLS)
+    json.dump(report, sys.stdout)
 
 
 def _times(function: Any, arguments: list[Any], repeats: int) -> list[float]:
