@@ -103,12 +103,12 @@ def table_address(precision: str) -> int:
 
 def _checked(values: Any) -> Array:
     try:
-        given = np.asarray(values)
+        raw = np.asarray(values)
     except ValueError as error:  # rows of different lengths
         raise InvalidValue(f"a shared array takes numbers, got {values!r:.80}") from error
-    if given.dtype.kind not in "fiub":
+    if raw.dtype.kind not in "fiub":
         raise InvalidValue(f"a shared array takes numbers, got {values!r:.80}")
-    array = np.array(given, dtype=np.float64, order="C").ravel()
+    array = np.array(raw, dtype=np.float64, order="C").ravel()
     if array.size == 0:
         raise InvalidValue("a shared array needs at least 1 number, got none")
     return array
@@ -138,7 +138,7 @@ class _Arrays:
         self._dropped: deque[tuple[int, bytes]] = deque()
         """Numbers and digests of arrays that nobody holds any more, still in the tables."""
         self._known: dict[bytes, weakref.ref[ArrayNumber]] = {}
-        self._given = 0
+        self._last_number = 0
         # Pages that are never written to take no memory.
         self._tables = {"float64": np.zeros(MOST_ARRAYS, np.uint64)}
 
@@ -168,13 +168,13 @@ class _Arrays:
         return self._tables[precision]
 
     def _add(self, values: Array) -> ArrayNumber:
-        if self._given + 1 >= MOST_ARRAYS:
+        if self._last_number + 1 >= MOST_ARRAYS:
             raise InvalidValue(f"a process can share {MOST_ARRAYS - 1} arrays, one after another")
-        self._given += 1
+        self._last_number += 1
         blocks = self._complete(Blocks(_block(values, np.float64)))
-        number = ArrayNumber.of(self._given, _numbers(blocks.float64, np.float64))
-        self.blocks = {**self.blocks, self._given: blocks}
-        self._enter(self._given, blocks)
+        number = ArrayNumber.of(self._last_number, _numbers(blocks.float64, np.float64))
+        self.blocks = {**self.blocks, self._last_number: blocks}
+        self._enter(self._last_number, blocks)
         return number
 
     def _complete(self, blocks: Blocks) -> Blocks:

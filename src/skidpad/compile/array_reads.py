@@ -20,7 +20,7 @@ SETTER = "skidpad_set_arrays_"
 _TABLE, _NONE = "arrays", "no_array"
 
 
-class Found(NamedTuple):
+class LaneArrays(NamedTuple):
     """Where the arrays of some lanes are."""
 
     block: Any
@@ -29,7 +29,7 @@ class Found(NamedTuple):
     """Their last indices, as numbers."""
 
 
-def found(t: Target, b: ir.IRBuilder, number: Any) -> Found:
+def arrays_of(t: Target, b: ir.IRBuilder, number: Any) -> LaneArrays:
     """The array of each lane's number; reads of the same number share it."""
     table = b.load(_table(t), typ=I64)
     whole = b.fcmp_ordered("==", t.intrinsic(b, "floor", [number]), number)
@@ -44,10 +44,10 @@ def found(t: Target, b: ir.IRBuilder, number: Any) -> Found:
     nothing = t.splat(b, b.ptrtoint(t.module.globals[_NONE], I64))
     block = b.select(b.icmp_signed("==", entry, _words(t, 0)), nothing, entry)
     count = _load(t, b, block, I64)
-    return Found(block, b.sitofp(b.sub(count, _words(t, 1)), t.vector))
+    return LaneArrays(block, b.sitofp(b.sub(count, _words(t, 1)), t.vector))
 
 
-def element(t: Target, b: ir.IRBuilder, array: Found, index: Any) -> Any:
+def element(t: Target, b: ir.IRBuilder, array: LaneArrays, index: Any) -> Any:
     """The element at each lane's index, the nearest one where it is outside, NaN where it is."""
     zero = t.number(0.0)
     at = b.select(b.fcmp_ordered(">", index, zero), index, zero)

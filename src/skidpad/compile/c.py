@@ -148,19 +148,19 @@ def _function_lines(
     kind = TYPES[str(function.precision)]
     arrays, functions = "ah", program.functions
     apart = "" if _in_place(number, program) else " restrict"
-    given = [f"const {kind.name}*{apart} {name}" for name in arrays[: len(function.inputs)]]
-    arguments = ", ".join([given[0], f"{kind.name}*{apart} r", *given[1:]])
-    taken = statements(
+    parameters = [f"const {kind.name}*{apart} {name}" for name in arrays[: len(function.inputs)]]
+    arguments = ", ".join([parameters[0], f"{kind.name}*{apart} r", *parameters[1:]])
+    body = statements(
         function, kind, stem, functions, lambda port, k: f"{arrays[port]}[{k}]", table
     )
     read = {i.imm[0] for i in function.code if i.op == "input"}
-    ignored = [f"    (void){arrays[k]};" for k in range(len(given)) if k not in read]
+    ignored = [f"    (void){arrays[k]};" for k in range(len(parameters)) if k not in read]
     head = f"SKIDPAD_TARGET static void {stem}_{number}({arguments}) {{"
     if not apart:
-        stores = [f"    r[{n}] = {taken.text[k]};" for n, k in enumerate(function.results[0])]
-        return [head, *ignored, *taken.lines, *stores, "}", ""]
+        stores = [f"    r[{n}] = {body.text[k]};" for n, k in enumerate(function.results[0])]
+        return [head, *ignored, *body.lines, *stores, "}", ""]
     # Kept until the end, the many results of an elimination would crowd out the rest.
-    lines = taken.with_stores(function.results[0], lambda n: f"r[{n}]")
+    lines = body.with_stores(function.results[0], lambda n: f"r[{n}]")
     return [head, *ignored, *lines, "}", ""]
 
 

@@ -133,7 +133,7 @@ class Body:
         """Where values are to be stored as soon as they are known, by instruction."""
         self.memory: dict[int, InMemory] = {}
         """Where values lie that were found in memory, by instruction."""
-        self.arrays: dict[int, array_reads.Found] = {}
+        self.arrays: dict[int, array_reads.LaneArrays] = {}
         """Shared arrays that were found, by the instruction of their number."""
 
     def copy(self) -> Body:
@@ -182,7 +182,7 @@ class Body:
         """Find a shared array as soon as its number is known: a held one once per rollout."""
         if number in self.values and number not in self.arrays:
             value = self.loaded(builder, number)
-            self.arrays[number] = array_reads.found(self.target, builder, value)
+            self.arrays[number] = array_reads.arrays_of(self.target, builder, value)
 
     def _value(self, builder: ir.IRBuilder, i: Instruction) -> Any:
         """The value of an operation whose arguments are known."""

@@ -178,9 +178,9 @@ class _Packing:
 
         def flat(*ports: Sequence[Any]) -> Any:
             pairs = zip(kinds, ports, strict=False)
-            given = [p[0] if k is None else record.unflatten(k, p) for k, p in pairs]
+            arguments = [p[0] if k is None else record.unflatten(k, p) for k, p in pairs]
             with as_written(next((leaf for port in ports for leaf in port), None)):
-                result = function(*given)
+                result = function(*arguments)
             return (record.flatten(result) if isinstance(result, tuple) else (result,),)
 
         *inputs, output = (

@@ -184,8 +184,8 @@ def jump_if(depth: int, condition: bytes) -> bytes:
 
 def vector(items: Iterable[bytes]) -> bytes:
     """Things in a row, behind their number."""
-    found = list(items)
-    return unsigned(len(found)) + b"".join(found)
+    parts = list(items)
+    return unsigned(len(parts)) + b"".join(parts)
 
 
 def sized(content: bytes) -> bytes:

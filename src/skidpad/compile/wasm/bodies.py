@@ -124,16 +124,16 @@ class Body:
 
     def _inline(self, results: Collection[int]) -> set[int]:
         """Values whose code stands where they are used."""
-        found: set[int] = set()
+        inline: set[int] = set()
         depth = [0] * len(self.program.code)
         for k, i in enumerate(self.program.code):
-            depth[k] = 1 + max((depth[a] for a in i.args if a in found), default=0)
+            depth[k] = 1 + max((depth[a] for a in i.args if a in inline), default=0)
             # A result that is written over an input is computed before.
             free = k not in results and i.op != "call"
             once = self._left[k] == 1 and depth[k] < DEEPEST
             if i.op == "const" or (free and (i.op in IN_MEMORY or once)):
-                found.add(k)
-        return found
+                inline.add(k)
+        return inline
 
     def _statement(self, k: int, i: Instruction) -> bytes:
         """Compute a value and keep it."""

@@ -33,8 +33,8 @@ class Module(NamedTuple):
 
 def checked(programs: Mapping[str, Program]) -> str:
     """The precision that all of the Programs have; raises where they cannot be a module."""
-    found = {name: program.precision for name, program in programs.items()}
-    for name, precision in found.items():
+    precisions = {name: program.precision for name, program in programs.items()}
+    for name, precision in precisions.items():
         if precision not in FORMATS:
             raise InvalidValue(
                 f"program {name!r} has precision {precision!r}; WebAssembly needs a lowered "
@@ -42,9 +42,9 @@ def checked(programs: Mapping[str, Program]) -> str:
             )
         if name in RESERVED:
             raise InvalidValue(f"program {name!r}: the module has its own {name!r}")
-    if len(set(found.values())) != 1:
-        raise InvalidValue(f"programs of a module need one precision, got {found!r}")
-    return str(next(iter(found.values())))
+    if len(set(precisions.values())) != 1:
+        raise InvalidValue(f"programs of a module need one precision, got {precisions!r}")
+    return str(next(iter(precisions.values())))
 
 
 def assembled(programs: Mapping[str, Program], arrays: Sequence[Array], dialect: Dialect) -> Module:
@@ -77,7 +77,7 @@ class _Assembly:
             for part in (program, *program.functions):
                 words.note(part)
         self.memory.add_ports(self.programs)
-        self.memory.add_constants(words.found)
+        self.memory.add_constants(words.constants)
         writer = self._with_helpers()
         for name, program in self.programs.items():
             self._add_program(name, program, writer)
@@ -126,7 +126,7 @@ class _Assembly:
             (binary.MEMORY, vector([memory])),
             (binary.EXPORT, vector(self.exports)),
             (binary.CODE, vector(self.bodies)),
-            (binary.DATA, vector(_segment(*found) for found in self.memory.segments)),
+            (binary.DATA, vector(_segment(*segment) for segment in self.memory.segments)),
         )
         return binary.HEADER + b"".join(section(*part) for part in parts)
 
@@ -143,12 +143,12 @@ class _Words:
     """Finds the constants of Programs by writing their operations once."""
 
     def __init__(self, dialect: Dialect) -> None:
-        self.found: set[int] = set()
+        self.constants: set[int] = set()
         self.writer = Writer(dialect, Helpers(0, 0), self._note)
         self._seen: set[tuple[str, int | None]] = set()
 
     def _note(self, word: int) -> int:
-        self.found.add(word)
+        self.constants.add(word)
         return 0
 
     def note(self, program: Program) -> None:

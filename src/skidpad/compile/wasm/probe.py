@@ -28,10 +28,10 @@ def triples(size: int) -> list[tuple[float, float, float]]:
 
 def probe_numbers(size: int) -> list[float]:
     """The triples, each with its result behind it, as they lie in memory."""
-    found: list[float] = []
+    numbers: list[float] = []
     for a, b, c in triples(size):
-        found += [a, b, c, float(Fraction(a) * Fraction(b) + Fraction(c))]
-    return found
+        numbers += [a, b, c, float(Fraction(a) * Fraction(b) + Fraction(c))]
+    return numbers
 
 
 def fused_here(writer: Writer, numbers: int) -> bytes:
