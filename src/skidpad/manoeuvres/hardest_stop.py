@@ -55,7 +55,7 @@ def hardest_stop(
     grid: Grid = FINE,
 ) -> Generator[Sequence[Case], Sequence[CaseRun], tuple[Array, Array]]:
     """Decelerations to ask for (V,) with which variants stop on the shortest way from a speed, and
-    those ways: `asked, ways = yield from hardest_stop(...)`.
+    those ways: `demand, ways = yield from hardest_stop(...)`.
 
     `guess` (V,) is about what can be reached. `cases(a, duration)` are the drives that ask for
     decelerations (V,), by drivers of all styles, and `way(run)` the ways to rest, (V,), infinite
