@@ -1,41 +1,25 @@
-"""A browser for the tests of the page: Debian's or any other Chromium that is installed."""
+"""A browser for the tests of the page, and pages in it."""
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Generator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from chromium import CHROMIUM
 from skidpad.viewer.drive_page import write_drive_page
 from viewer.drives import CARS
 from viewer.films import two_cars
-from waiting import PATIENCE
-
-NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-ARGUMENTS = (
-    *("--no-sandbox", "--disable-gpu", "--disable-background-networking"),
-    *("--disable-component-update", "--disable-sync", "--no-first-run"),
-)
 
 
 @pytest.fixture(scope="module")
-def browser() -> Generator[Any]:
-    """One Chromium for all tests of a module."""
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason="the page is not tested: playwright is not installed"
-    )
-    named = os.environ.get("SKIDPAD_CHROMIUM")
-    path = named or next(filter(None, map(shutil.which, NAMES)), None)
-    if path is None:
-        pytest.skip("the page is not tested: there is no Chromium (set SKIDPAD_CHROMIUM)")
-    with playwright.sync_playwright() as running:
-        found = running.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+def browser(pytestconfig: pytest.Config) -> Generator[Any]:
+    """The Chromium of all tests."""
+    with CHROMIUM.lent(pytestconfig) as found:
         yield found
-        found.close()
 
 
 @pytest.fixture(scope="module")
@@ -49,34 +33,29 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def opened(browser: Any, page_file: Path) -> Generator[Callable[..., Any]]:
     """Opens the page of two cars, or another one, and fails at errors and at requests."""
-    contexts: list[Any] = []
     complaints: list[str] = []
 
+    def note_error(error: Any) -> None:
+        complaints.append(str(error))
+
     def note_request(request: Any) -> None:
-        if not request.url.startswith(("file:", "data:", "blob:")):
+        if not request.url.startswith(("file:", "data:", "blob:", "about:")):
             complaints.append(f"asked for {request.url}")
 
-    def open_page(path: Path | None = None, before: str = "", **options: Any) -> Any:
-        # A page for those who want less motion stands still until a test lets it play.
-        still = {"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce"}
-        options = {**still, **options}
-        context = browser.new_context(**options)
-        context.set_default_timeout(1000.0 * PATIENCE)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", note_request)
-        if before:
-            page.add_init_script(before)
-        page.goto((path or page_file).as_uri())
-        page.wait_for_function(
-            "window.skidpad || document.documentElement.hasAttribute('data-failed')"
-        )
-        return page
+    with ExitStack() as until:
 
-    yield open_page
-    for context in contexts:
-        context.close()
+        def open_page(path: Path | None = None, **options: Any) -> Any:
+            page = until.enter_context(CHROMIUM.empty_page(**options))
+            for event, note in (("pageerror", note_error), ("request", note_request)):
+                page.on(event, note)
+                until.callback(page.remove_listener, event, note)
+            page.goto((path or page_file).as_uri())
+            page.wait_for_function(
+                "window.skidpad || document.documentElement.hasAttribute('data-failed')"
+            )
+            return page
+
+        yield open_page
     assert not complaints
 
 

@@ -30,7 +30,7 @@ way back to now."""
 
 
 def test_nothing_covers_anything_on_phones(opened: Open, pages: Callable[[str], Path]) -> None:
-    page = opened(pages("explicit"), has_touch=True, is_mobile=True)
+    page = opened(pages("explicit"), touch=True)
     page.evaluate(
         """async () => {
         const { toast } = await import("skidpad/notice.js");

@@ -80,7 +80,7 @@ def test_a_damaged_page_says_so(opened: Open, pages: Callable[[str], Path], tmp_
 
 
 def test_a_finger_drives_on_a_phone(opened: Open, pages: Callable[[str], Path]) -> None:
-    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    phone = {"viewport": {"width": 390, "height": 844}, "touch": True}
     page = opened(pages("explicit"), **phone)
     box = page.locator(".stick").bounding_box()
     middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)

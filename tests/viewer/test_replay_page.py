@@ -288,7 +288,7 @@ def test_the_theme_follows_the_system_until_it_is_changed(
 
 
 def test_the_page_fits_a_phone(opened: Open) -> None:
-    page = opened(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    page = opened(viewport={"width": 390, "height": 844}, touch=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     for name in ("#front", "#play", "#figures", "#theme"):
         box = page.locator(name).bounding_box()

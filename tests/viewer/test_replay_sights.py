@@ -235,7 +235,7 @@ def test_each_of_several_lidars_has_the_colour_of_its_vehicle(opened: Open, tmp_
 
 def test_a_phone_on_its_side_shows_picture_and_numbers(opened: Open) -> None:
     size = {"width": 844, "height": 390}
-    page = opened(viewport=size, has_touch=True, is_mobile=True)
+    page = opened(viewport=size, touch=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
     assert page.evaluate("document.documentElement.scrollHeight") <= size["height"]
     stage, side, play = (page.locator(name).bounding_box() for name in ("#stage", "#side", "#play"))
