@@ -15,6 +15,7 @@ CHILD = f"""
     import os, signal, threading, time, traceback, warnings
     warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads
     from skidpad import workers
+    from skidpad.compile import loops
     rolled, scanned = check(), scan()
     simulator = sp.Simulator(sp.vehicles.four_wheel(), dt=0.001)
     simulator.reset(tuple(x0[0]))
@@ -29,7 +30,7 @@ CHILD = f"""
         # Compiled for the first time, by LLVM and by numba.
         other = sp.Fleet(sp.vehicles.kinematic_bicycle(), dt=0.01, threads=2)
         assert np.isfinite(other.rollout(np.zeros((40, 11)), np.zeros((40, 5)), steps=20)).all()
-        assert np.isfinite(scene.cast(0.0, 0.0, angles, max_range=1e9)).any()
+        assert loops.loop(lambda x: 2.0 * x)(3.0) == 6.0
 
     def fork():
         '''The exit status of a child that does all this; it is killed if it hangs.'''

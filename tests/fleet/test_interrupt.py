@@ -95,7 +95,12 @@ def test_a_fleet_is_as_before_after_interrupts(name: str) -> None:
     assert run(repeats, INTERRUPT, FLEET, WORK[name], AGAIN).startswith("fine")
 
 
-def test_an_impatient_user_does_no_harm() -> None:
+REPEATS = pytest.mark.parametrize("repeats", [3, pytest.param(10, marks=pytest.mark.slow)])
+"""How often, each time at another moment."""
+
+
+@REPEATS
+def test_an_impatient_user_does_no_harm(repeats: int) -> None:
     """Ctrl-C again and again, also while threads are waited for and errors are raised."""
     storm = """
         def send():
@@ -117,7 +122,7 @@ def test_an_impatient_user_does_no_harm() -> None:
 
         before = check()
         signal.signal(signal.SIGINT, answer)
-        for k in range(10):
+        for k in range(REPEATS):
             sender = threading.Thread(target=send)
             sender.start()
             try:
@@ -129,15 +134,17 @@ def test_an_impatient_user_does_no_harm() -> None:
             assert check() == before
         print("fine")
     """
-    assert run(INTERRUPT, FLEET, storm) == "fine"
+    assert run(f"REPEATS = {repeats}", INTERRUPT, FLEET, storm) == "fine"
 
 
-def test_scans_can_be_interrupted() -> None:
+@REPEATS
+def test_scans_can_be_interrupted(repeats: int) -> None:
     work = "check, work = scan, lambda: scene.scan(poses, angles, threads=2)"
-    assert run("REPEATS = 10", INTERRUPT, SCENE, work, AGAIN).startswith("fine")
+    assert run(f"REPEATS = {repeats}", INTERRUPT, SCENE, work, AGAIN).startswith("fine")
 
 
-def test_another_thread_goes_on_with_its_own_work() -> None:
+@REPEATS
+def test_another_thread_goes_on_with_its_own_work(repeats: int) -> None:
     """Ctrl-C is for the main thread; a rollout of another thread has the right bits."""
     beside = """
         before, wrong, ending = check(), [], threading.Event()
@@ -147,8 +154,9 @@ def test_another_thread_goes_on_with_its_own_work() -> None:
                     wrong.append(1)
         other = threading.Thread(target=beside)
         other.start()
-        for k in range(10):
-            interrupted(lambda: fleet.rollout(x0, u, steps=4_000_000, every=2_000_000), 0.008 * k)
+        for k in range(REPEATS):
+            delay = 0.08 * k / REPEATS
+            interrupted(lambda: fleet.rollout(x0, u, steps=4_000_000, every=2_000_000), delay)
             assert check() == before
         ending.set()
         other.join()
@@ -156,7 +164,7 @@ def test_another_thread_goes_on_with_its_own_work() -> None:
         assert not wrong
         print("fine")
     """
-    assert run(INTERRUPT, FLEET, beside) == "fine"
+    assert run(f"REPEATS = {repeats}", INTERRUPT, FLEET, beside) == "fine"
 
 
 COMPILE = {

@@ -117,7 +117,7 @@ def test_fifty_come_and_go_while_one_speaks() -> None:
 def test_processes_end_without_a_word_under_traffic(kind: str) -> None:
     with transport() as here:
         publisher = here.publisher("/ping", STRING, DEFAULT)
-        for _ in range(5):
+        for _ in range(2):
             with program("echo_node.py", kind) as process:
                 wait_for(lambda: publisher.readers, "the other process")
                 assert process.stdout is not None
