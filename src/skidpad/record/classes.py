@@ -94,11 +94,15 @@ def extended(kind: type[R]) -> type[R]:
     return wider
 
 
+def _check_record_type(kind: Any) -> None:
+    if not is_record_type(kind):
+        raise InvalidValue(f"{kind!r} is not a record: records are typing.NamedTuple classes")
+
+
 @cache
 def fields(kind: type) -> tuple[Field, ...]:
     """The scalar leaves of a record class, depth first, in order."""
-    if not is_record_type(kind):
-        raise InvalidValue(f"{kind!r} is not a record: records are typing.NamedTuple classes")
+    _check_record_type(kind)
     hints = get_type_hints(kind, include_extras=True)
     docs = field_docs(kind)
     defaults: dict[str, Any] = kind._field_defaults
@@ -173,12 +177,22 @@ def _classes(module: str) -> dict[str, ast.ClassDef]:
 @cache
 def names(kind: type) -> tuple[str, ...]:
     """Dotted names of the leaves."""
-    return tuple(leaf.name for leaf in fields(kind))
+    # Not from `fields`, which reads the documentation of all from source: whoever imports the
+    # vehicles needs the names of many.
+    _check_record_type(kind)
+    inner = inner_kinds(kind)
+    if inner is None:
+        return kind._fields
+    return tuple(
+        name
+        for field, part in zip(kind._fields, inner, strict=True)
+        for name in ((field,) if part is None else (f"{field}.{n}" for n in names(part)))
+    )
 
 
 def size(kind: type) -> int:
     """Number of scalar leaves."""
-    return len(fields(kind))
+    return len(names(kind))
 
 
 def flatten(record: Any) -> tuple[Any, ...]:
