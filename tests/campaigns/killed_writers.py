@@ -1,4 +1,4 @@
-"""Writes a campaign with processes that are killed at random moments: path, seed, number of kills.
+"""Writes a campaign with processes killed at random moments: path, seed, number of kills, of runs.
 
 Prints the digest, how many were killed and how many merged. Ends with an error if a part that a
 process had told of is not there afterwards, or one cannot be read.
@@ -21,7 +21,6 @@ from campaign_folders import NAMES, plan, rows
 from skidpad.campaigns import cover
 from skidpad.campaigns.folder import Folder
 
-RUNS = 400
 REPORT = struct.Struct("qq")
 
 warnings.simplefilter("error")
@@ -29,11 +28,11 @@ os.fsync = lambda fd: None  # only a loss of power needs it
 cover.LEVEL = 4
 
 
-def write(path: str, seed: int, pipe: int) -> None:
+def write(path: str, seed: int, runs: int, pipe: int) -> None:
     """What a process does that may be killed."""
     dice = random.Random(seed)
     folder = Folder.create(path, plan())
-    missing = folder.missing(0, RUNS)
+    missing = folder.missing(0, runs)
     dice.shuffle(missing)
     for begin, end in missing:
         while begin < end:
@@ -47,14 +46,14 @@ def write(path: str, seed: int, pipe: int) -> None:
     folder.close()
 
 
-def killed(path: str, seed: int, dice: random.Random) -> list[tuple[int, int]]:
+def killed(path: str, seed: int, runs: int, dice: random.Random) -> list[tuple[int, int]]:
     """Parts that a process told of before it was killed."""
     ends = os.pipe()
     child = os.fork()
     if not child:
         os.close(ends[0])
         try:
-            write(path, seed, ends[1])
+            write(path, seed, runs, ends[1])
             os._exit(0)
         finally:
             os._exit(3)
@@ -72,11 +71,11 @@ def killed(path: str, seed: int, dice: random.Random) -> list[tuple[int, int]]:
     return [*REPORT.iter_unpack(told)]
 
 
-def main(path: str, seed: int, kills: int) -> None:
+def main(path: str, seed: int, kills: int, runs: int) -> None:
     dice = random.Random(seed)
     finished: list[tuple[int, int]] = []
     for k in range(kills):
-        finished += killed(path, 1000 * seed + k, dice)
+        finished += killed(path, 1000 * seed + k, runs, dice)
         if not finished and not Path(path, "plan.json").exists():
             continue
         with Folder.open(path, write=True) as folder:
@@ -84,17 +83,17 @@ def main(path: str, seed: int, kills: int) -> None:
             lost = [part for part in finished if folder.missing(*part)]
             assert not lost, lost
             read = folder.read(("run", *NAMES))
-            whole = rows(0, RUNS)
+            whole = rows(0, runs)
             for name in NAMES:
                 assert read[name].tobytes() == whole[name][read["run"]].tobytes()
         left = [file for file in Path(path).rglob(".*") if file.suffix == ".tmp"]
         assert not left, left
     ends = os.pipe()
-    write(path, seed, ends[1])
+    write(path, seed, runs, ends[1])
     folder = Folder.open(path)
-    assert folder.missing(0, RUNS) == []
+    assert folder.missing(0, runs) == []
     print(folder.digest(), len(finished), len(os.listdir(Path(path, "runs"))))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    main(sys.argv[1], *map(int, sys.argv[2:]))

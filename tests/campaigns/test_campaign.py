@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -85,7 +86,7 @@ def test_a_worker_that_dies_is_replaced(tmp_path: Path) -> None:
     poison = tmp_path / "poison"
     poison.touch()
     campaign = bowl(dies_once=str(poison))
-    study = campaign.run(tmp_path / "folder", engine=Processes(2), progress=False)
+    study = campaign.run(tmp_path / "folder", engine=Processes(1), progress=False)
     assert not poison.exists()
     assert study.digest() == bowl().run(tmp_path / "other", progress=False).digest()
 
@@ -95,6 +96,8 @@ import sys
 from campaigns.test_campaign import bowl
 bowl(pause=0.02).run(sys.argv[1], chunk_seconds=1e-7, progress=False)
 """
+LOOK = 0.01
+"""Time in s between two looks at what a process does."""
 
 
 def test_kill_9_and_resume(tmp_path: Path) -> None:
@@ -108,6 +111,7 @@ def test_kill_9_and_resume(tmp_path: Path) -> None:
         if len(parts) >= 3:
             child.kill()
             break
+        time.sleep(LOOK)
     child.wait()
     done = Study.open(tmp_path / "killed").runs
     assert 0 < done < 700

@@ -28,6 +28,7 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str,
     return int(stop.value.code or 0), out, err
 
 
+RUN = ["run", "kinematic_bicycle", "--duration", "1", "--no-record", "--no-page", "--quiet"]
 COMMANDS = [command.callback.__name__ for command in app.registered_commands if command.callback]
 
 
@@ -139,8 +140,7 @@ def test_tables_break_no_word(
     stage = full_stage()
     with Recorder("a.mcap", stage) as recorder:
         recorder.add_rows(np.arange(5) / 10.0, some_rows(stage, 5))
-    run = ["run", "lap", "--duration", "1", "--no-record", "--no-page", "--quiet"]
-    for arguments in (["info", "a.mcap"], ["run"], ["models"], run):
+    for arguments in (["info", "a.mcap"], ["run"], ["models"], RUN):
         monkeypatch.setenv("COLUMNS", "200")
         _, whole, _ = said(capsys, *arguments)
         monkeypatch.setenv("COLUMNS", narrow)
@@ -155,8 +155,8 @@ def test_tables_break_no_word(
 def test_the_name_of_a_vehicle_stays_on_a_narrow_terminal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    _, out, _ = said(capsys, "run", "lap", "--duration", "1", "--no-record", "--no-page", "--quiet")
-    assert any(line.startswith("car ") for line in out.splitlines())
+    _, out, _ = said(capsys, *RUN)
+    assert any(line.startswith("kinematic_bicycle ") for line in out.splitlines())
 
 
 def test_one_of_something_is_one(capsys: pytest.CaptureFixture[str]) -> None:
