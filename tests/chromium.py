@@ -114,4 +114,26 @@ def new_page(browser: Any, **options: Any) -> Any:
     return context.new_page()
 
 
+@contextmanager
+def complaints(
+    page: Any, fine: tuple[str, ...] = ("file:", "data:", "about:")
+) -> Generator[list[str]]:
+    """Errors on a page, and what it asks for beyond addresses that are `fine`, as they come."""
+    found: list[str] = []
+
+    def note_error(error: Any) -> None:
+        found.append(str(error))
+
+    def note_request(request: Any) -> None:
+        if not request.url.startswith(fine):
+            found.append(f"asked for {request.url}")
+
+    notes = {"pageerror": note_error, "request": note_request}
+    for event, note in notes.items():
+        page.on(event, note)
+    yield found
+    for event, note in notes.items():
+        page.remove_listener(event, note)
+
+
 CHROMIUM = Chromium()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chromium import CHROMIUM
+from chromium import CHROMIUM, complaints
 from skidpad.viewer.drive_page import write_drive_page
 from viewer.drives import CARS
 from viewer.films import two_cars
@@ -33,22 +33,12 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def opened(browser: Any, page_file: Path) -> Generator[Callable[..., Any]]:
     """Opens the page of two cars, or another one, and fails at errors and at requests."""
-    complaints: list[str] = []
-
-    def note_error(error: Any) -> None:
-        complaints.append(str(error))
-
-    def note_request(request: Any) -> None:
-        if not request.url.startswith(("file:", "data:", "blob:", "about:")):
-            complaints.append(f"asked for {request.url}")
-
+    said: list[list[str]] = []
     with ExitStack() as until:
 
         def open_page(path: Path | None = None, **options: Any) -> Any:
             page = until.enter_context(CHROMIUM.empty_page(**options))
-            for event, note in (("pageerror", note_error), ("request", note_request)):
-                page.on(event, note)
-                until.callback(page.remove_listener, event, note)
+            said.append(until.enter_context(complaints(page, ("file:", "data:", "blob:"))))
             page.goto((path or page_file).as_uri())
             page.wait_for_function(
                 "window.skidpad || document.documentElement.hasAttribute('data-failed')"
@@ -56,7 +46,7 @@ def opened(browser: Any, page_file: Path) -> Generator[Callable[..., Any]]:
             return page
 
         yield open_page
-    assert not complaints
+    assert not any(said)
 
 
 @pytest.fixture(scope="session")

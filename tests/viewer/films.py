@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from skidpad.stage import Body, Channel, Disc, Grid, Line, Polygon, Scan, Stage, Wheel
 from skidpad.stage.film import Film, ScanAt
 
+SMALL = {"width": 800, "height": 500}
+"""A screen that is drawn in half of the time, for tests that wait until the view has moved."""
 RADIUS = 12.0
 RATE = 20.0
 DURATION = 8.0

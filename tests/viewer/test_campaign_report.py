@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import skidpad as sp
 from campaigns.small_experiments import Bowl
+from chromium import CHROMIUM, complaints
 from skidpad.arrays import AnyArray
 from skidpad.campaigns import (
     Campaign,
@@ -438,21 +439,16 @@ def test_the_page_shows_charts_and_plays_runs(browser: Any, tmp_path: Path) -> N
     study.report(tmp_path / "page.html")
     worst = study.worst("off", 2)[1].run
     for width, scheme in ((1400, "light"), (400, "dark")):
-        context = browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce"
-        )
-        page = context.new_page()
-        complaints: list[str] = []
-        page.on("pageerror", lambda error, to=complaints: to.append(str(error)))
-        page.on("request", lambda request, to=complaints: to.append(request.url))
-        page.goto((tmp_path / "page.html").as_uri())
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        assert page.locator("svg.chart").count() >= 2
-        page.locator(f"tr:has(th:text-is('{worst}')) a.play").first.click()
-        frame = page.frame_locator("#replay-frame")
-        frame.locator("#title", has_text=f"turns: run {worst}").wait_for()
-        assert [url for url in complaints if not url.startswith(("file:", "data:", "about:"))] == []
-        context.close()
+        screen = {"width": width, "height": 900}
+        shown = CHROMIUM.empty_page(viewport=screen, color_scheme=scheme)
+        with shown as page, complaints(page) as said:
+            page.goto((tmp_path / "page.html").as_uri())
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert page.locator("svg.chart").count() >= 2
+            page.locator(f"tr:has(th:text-is('{worst}')) a.play").first.click()
+            frame = page.frame_locator("#replay-frame")
+            frame.locator("#title", has_text=f"turns: run {worst}").wait_for()
+            assert said == []
 
 
 _WIDER = """() => [...document.querySelectorAll(".scroll")]

@@ -14,6 +14,7 @@ from skidpad import record
 from skidpad.controllers.abilities import abilities_of
 from skidpad.controllers.driving import Axes, Memory, wish_of_keys, wish_to_stop
 from viewer.drives import CARS, LARGEST
+from viewer.films import SMALL
 
 Open = Callable[..., Any]
 
@@ -23,10 +24,10 @@ def test_keys_drive_the_car_and_it_stops_when_they_are_let_go(
 ) -> None:
     path = pages("explicit")
     assert path.stat().st_size < LARGEST
-    page = opened(path)
+    page = opened(path, viewport=SMALL)
     assert page.locator(".click-first").count() == 0, "only a page in a frame asks for a click"
     page.keyboard.down("ArrowUp")
-    page.wait_for_function("skidpad.poseOf('single_track').x > 3")
+    page.wait_for_function("skidpad.poseOf('single_track').x > 1")
     page.keyboard.down("ArrowLeft")
     page.wait_for_function("skidpad.poseOf('single_track').yaw > 0.2")
     page.keyboard.up("ArrowLeft")

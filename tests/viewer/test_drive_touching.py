@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from chromium import CHROMIUM
 from skidpad.viewer.drive_page import Place, plane_place, write_drive_page
 from skidpad.viewer.drive_page.places import Solid
 from viewer.drives import CARS
+from viewer.films import SMALL
 
 Open = Callable[..., Any]
 
@@ -32,7 +34,7 @@ def walled_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_touch_brings_the_car_to_rest_where_it_was_free(opened: Open, walled_file: Path) -> None:
     place = walled()
-    page = opened(walled_file)
+    page = opened(walled_file, viewport=SMALL)
     page.keyboard.down("ArrowUp")
     page.wait_for_function("skidpad.world.touch.name === 'a wall'")
     page.keyboard.up("ArrowUp")
@@ -107,7 +109,7 @@ def test_a_touch_keeps_steering_and_what_is_held(opened: Open, walled_file: Path
     ],
 )
 def test_outlines_touch_where_they_cross_or_lie_in_each_other(
-    x: float, y: float, yaw: float, name: str, touching: Callable[..., Sequence[str]]
+    x: float, y: float, yaw: float, name: str, touching: Callable[..., str]
 ) -> None:
     assert touching(x, y, yaw) == name
 
@@ -116,10 +118,9 @@ def test_outlines_touch_where_they_cross_or_lie_in_each_other(
     ("x", "y", "occupied"), [(1.2, 1.2, True), (3.0, 1.2, False), (-50.0, 0.0, False)]
 )
 def test_a_body_on_an_occupied_cell_touches_it(
-    x: float, y: float, occupied: bool, opened: Open, pages: Callable[[str], Path]
+    x: float, y: float, occupied: bool, walled_page: Any
 ) -> None:
-    page = opened(pages("explicit"))
-    name = page.evaluate(
+    name = walled_page.evaluate(
         """async ([x, y]) => {
         const { Ring, Surroundings } = await import("skidpad/touching.js");
         const cells = new Uint8Array(16).fill(128);
@@ -134,12 +135,19 @@ def test_a_body_on_an_occupied_cell_touches_it(
 
 
 @pytest.fixture(scope="module")
-def touching(browser: Any, walled_file: Path) -> Any:
+def walled_page(browser: Any, walled_file: Path) -> Generator[Any]:
+    """The page of `walled`, for tests that leave it as it is."""
+    with CHROMIUM.empty_page() as page:
+        page.goto(walled_file.as_uri())
+        page.wait_for_function("window.skidpad?.world")
+        page.evaluate("skidpad.world.send({ type: 'pause' })")
+        yield page
+
+
+@pytest.fixture(scope="module")
+def touching(walled_page: Any) -> Callable[..., str]:
     """What a box of 2 m by 1 m at a pose touches in the surroundings of `walled`."""
-    page = browser.new_page()
-    page.goto(walled_file.as_uri())
-    page.wait_for_function("window.skidpad?.world")
-    yield lambda x, y, yaw: page.evaluate(
+    return lambda x, y, yaw: walled_page.evaluate(
         """([x, y, yaw]) => {
         const { surroundings, parts } = skidpad.world;
         const box = parts[0].ring.constructor.through([[-1, -0.5], [1, -0.5], [1, 0.5], [-1, 0.5]]);
@@ -147,4 +155,3 @@ def touching(browser: Any, walled_file: Path) -> Any:
         }""",
         [x, y, yaw],
     )
-    page.close()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from viewer.films import DURATION, RATE, pose_at, two_cars
+from viewer.films import DURATION, RATE, SMALL, pose_at, two_cars
 
 Open = Callable[..., Any]
 
@@ -206,7 +206,7 @@ def test_a_click_chooses_a_vehicle_and_following_centres_it(opened: Open) -> Non
 
 
 def test_heading_up_turns_the_world(opened: Open) -> None:
-    page = opened()
+    page = opened(viewport=SMALL)
     show(page, 3.0)
     page.keyboard.press("c")
     page.keyboard.press("c")

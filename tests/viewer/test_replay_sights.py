@@ -17,7 +17,7 @@ from skidpad.road import Patch
 from skidpad.stage import Body, Channel, Line, Polygon, Stage
 from skidpad.stage.film import Film, ScanAt
 from skidpad.stage.relief import relief_of
-from viewer.films import OUTLINE, two_cars
+from viewer.films import OUTLINE, SMALL, two_cars
 
 Open = Callable[..., Any]
 DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
@@ -54,7 +54,10 @@ def show(page: Any, time: float) -> None:
 def test_a_page_opens_playing(opened: Open) -> None:
     page = opened(reduced_motion="no-preference")
     page.wait_for_function("skidpad.time > 0 || skidpad.app.clock.time > 0")
-    assert opened().evaluate("skidpad.app.clock.playing") is False, "less motion is wanted there"
+    page.emulate_media(reduced_motion="reduce")
+    page.reload()
+    page.wait_for_function("window.skidpad")
+    assert page.evaluate("skidpad.app.clock.playing") is False, "less motion is wanted there"
 
 
 def test_the_whole_path_is_drawn_before_anything_has_moved(opened: Open, tmp_path: Path) -> None:
@@ -210,7 +213,7 @@ def test_small_signals_keep_their_scale(opened: Open, tmp_path: Path) -> None:
 
 
 def test_free_after_heading_up_is_upright(opened: Open) -> None:
-    page = opened()
+    page = opened(viewport=SMALL)
     show(page, 3.0)
     page.click("[data-camera=heading]")
     page.wait_for_function("Math.abs(Math.sin(skidpad.view.angle)) > 0.3 && skidpad.app.rested")

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chromium import CHROMIUM, complaints
 from manoeuvres.fakes import Drive, Told, car, metric
 from skidpad.manoeuvres import Chart, Curve, Evaluation, Limits, Manoeuvre, Reference, perform
 from skidpad.manoeuvres.evaluation import number_text
@@ -202,24 +203,19 @@ def test_the_page_shows_charts_and_plays_drives(browser, tmp_path) -> None:
     file = tmp_path / "report.html"
     write_report(evaluation("second"), file)
     for width, scheme in ((1400, "light"), (390, "dark")):
-        context = browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce"
-        )
-        page = context.new_page()
-        complaints: list[str] = []
-        page.on("pageerror", lambda error, to=complaints: to.append(str(error)))
-        page.on("request", lambda request, to=complaints: to.append(request.url))
-        page.goto(file.as_uri())
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        for table in page.locator(".scroll").all():
-            assert table.evaluate("node => node.scrollWidth <= node.clientWidth")
-        colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
-        assert (colour == "rgb(244, 246, 248)") == (scheme == "light")
-        assert page.locator("svg.chart").count() >= 2
-        page.locator("a.play").last.click()
-        page.locator("#replay-drive").select_option("1")
-        frame = page.frame_locator("#replay-frame")
-        frame.locator("#title", has_text="A drive: 10 m/s").wait_for()
-        assert frame.locator("#vehicle option").all_inner_texts() == ["single_track", "second"]
-        assert [url for url in complaints if not url.startswith(("file:", "data:", "about:"))] == []
-        context.close()
+        screen = {"width": width, "height": 900}
+        shown = CHROMIUM.empty_page(viewport=screen, color_scheme=scheme)
+        with shown as page, complaints(page) as said:
+            page.goto(file.as_uri())
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            for table in page.locator(".scroll").all():
+                assert table.evaluate("node => node.scrollWidth <= node.clientWidth")
+            colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
+            assert (colour == "rgb(244, 246, 248)") == (scheme == "light")
+            assert page.locator("svg.chart").count() >= 2
+            page.locator("a.play").last.click()
+            page.locator("#replay-drive").select_option("1")
+            frame = page.frame_locator("#replay-frame")
+            frame.locator("#title", has_text="A drive: 10 m/s").wait_for()
+            assert frame.locator("#vehicle option").all_inner_texts() == ["single_track", "second"]
+            assert said == []
