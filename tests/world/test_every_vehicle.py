@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,12 @@ def world_of(text: str) -> sp.World:
         return sp.World(world(GEO + text))
 
 
+@cache
+def alone(kind: str) -> Any:
+    """A vehicle of a world that nobody steps."""
+    return world_of(standing(kind)).vehicles["v"]
+
+
 def extent(vehicle: Any) -> tuple[float, float]:
     """How far its outline and wheels reach back and forward."""
     shape = vehicle.built.geometry
@@ -62,10 +69,10 @@ def extent(vehicle: Any) -> tuple[float, float]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_its_nose_stops_at_a_wall(kind: str) -> None:
     wall = "<walls><shape><pt>{0} -9</pt><pt>{0} 9</pt><pt>90 -9</pt><pt>90 9</pt></shape></walls>"
-    nose = extent(world_of(standing(kind)).vehicles["v"])[1]
+    nose = extent(alone(kind))[1]
     made = world_of(standing(kind, speed=6.0) + wall.format(nose + 1.0))
     vehicle, farthest = made.vehicles["v"], 0.0
-    for _ in range(300):
+    for _ in range(150):
         if kind in LED:
             vehicle.drive(sp.Wish(v=6.0))
         made.step()
@@ -80,8 +87,8 @@ def test_its_nose_stops_at_a_wall(kind: str) -> None:
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in LED])
 def test_it_hits_with_its_own_mass(kind: str) -> None:
     """A free block ahead: the momentum of both together stays, and they go on together."""
-    speed, mass = 3.0, world_of(standing(kind)).vehicles["v"].built.geometry.mass
-    nose = extent(world_of(standing(kind)).vehicles["v"])[1]
+    speed, mass = 3.0, alone(kind).built.geometry.mass
+    nose = extent(alone(kind))[1]
     block = (
         f"<block name='b'><mass>{mass}</mass><ground_friction>0</ground_friction>"
         f"<init_pose>{nose + 0.52} 0 0</init_pose>"
@@ -129,7 +136,7 @@ def test_its_sensors_show_that_it_stands(kind: str) -> None:
 
 def test_no_two_of_them_are_one_box() -> None:
     """Vehicles had one outline of 4.5 m and one mass for all of them."""
-    shapes = [world_of(standing(kind)).vehicles["v"].built for kind in OWN]
+    shapes = [alone(kind).built for kind in OWN]
     lengths = {round(extent_of(built), 3) for built in shapes}
     assert len(lengths) >= 5
     assert len({round(built.inertia.mass, 1) for built in shapes}) >= 6

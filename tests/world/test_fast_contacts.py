@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 import skidpad as sp
@@ -113,22 +114,16 @@ def test_who_is_pressed_against_a_wall_stays_before_it(
     world = scene(robot, wall, dt=0.005)
     a = world.vehicles["a"]
     a.command(v=v)
-    deepest, turned = 0.0, 0.0
+    shape, deepest, turned = a.built.geometry, 0.0, 0.0
+    outlines = [*shape.outlines, *(_corners(wheel) for wheel in shape.wheels)]
+    x, y = np.array([corner for outline in outlines for corner in outline]).T
     # Wheels that spin hardly hold a robot sideways: it slides along the wall before it lies there.
     for _ in range(int(3.0 / v / world.dt) + 700):
         world.step()
-        corners = [
-            (x, y)
-            for outline in (
-                *a.built.geometry.outlines,
-                *(_corners(w) for w in a.built.geometry.wheels),
-            )
-            for x, y in outline
-        ]
-        c, s = math.cos(a.truth.yaw), math.sin(a.truth.yaw)
-        nose = a.truth.x + max(c * x - s * y for x, y in corners)
+        truth = a.truth
+        nose = truth.x + (math.cos(truth.yaw) * x - math.sin(truth.yaw) * y).max()
         deepest = max(deepest, nose - 2.55)
-        turned = max(0.9 * turned, abs(a.truth.omega))
+        turned = max(0.9 * turned, abs(truth.omega))
     assert deepest < 0.005, deepest
     assert turned < 0.1, turned
 

@@ -117,7 +117,7 @@ def test_a_robot_that_drives_into_a_wall_ends_flush_with_it(
     wall = "<walls><shape><pt>1.5 -3</pt><pt>1.5 3</pt><pt>9 9</pt><pt>10 9</pt></shape></walls>"
     world = sp.World(loads(f"{robot}{wall}</mvsim_world>", compat=compat))
     world.vehicles["v"].command(v=0.5)
-    for _ in range(1600):
+    for _ in range(1000):
         world.step()
         t = world.vehicles["v"].truth
         c, s = math.cos(t.yaw), math.sin(t.yaw)
