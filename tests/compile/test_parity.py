@@ -240,7 +240,7 @@ if importlib.util.find_spec("jax") is not None:
     ("name", "directly"),
     [
         # JAX takes seconds for large models; `conformance` compares it with floats on each.
-        pytest.param(n, f, marks=[pytest.mark.slow] if f is by_jax and n not in SMALL else [])
+        pytest.param(n, f, marks=[pytest.mark.slow] if f is by_jax and n != SMALL[0] else [])
         for n, f in product(CONTINUOUS, DIRECT)
     ],
     ids=lambda value: getattr(value, "__name__", value),

@@ -129,7 +129,7 @@ def test_includes_of_a_world_do_not_double(tmp_path: Path) -> None:
 
 
 def test_includes_of_a_world_are_not_too_deep(tmp_path: Path) -> None:
-    for k in range(2000):
+    for k in range(60):
         (tmp_path / f"{k}.xml").write_text(f'<include file="{k + 1}.xml"/>')
     (tmp_path / "w.xml").write_text(
         '<mvsim_world version="1.0"><include file="0.xml"/></mvsim_world>'

@@ -132,7 +132,7 @@ def jax_gradient(name: str, at: Drive) -> tuple[Any, Any]:
     "name", [VEHICLES[0], *(pytest.param(n, marks=pytest.mark.slow) for n in VEHICLES[1:])]
 )
 def test_jax(name: str) -> None:
-    at = drive(name, 3, seed=8)
+    at = drive(name, 2, seed=8)
     value, gradient = fleet_of(name).gradient(**at.given, cost=COST, references=at.references)
     wanted_value, wanted = jax_gradient(name, at)
     np.testing.assert_allclose(value, wanted_value, rtol=1e-12)
