@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 import skidpad as sp
+from learn.small_tasks import boxed
 from skidpad.body import Velocity, body_of
 from skidpad.learn import Start, Task, track_point
 from skidpad.plane.maps.track import Track
@@ -25,7 +27,7 @@ class Kept(NamedTuple):
     periods: one = 0.0
 
 
-CAR = sp.vehicles.kinematic_bicycle()
+CAR = boxed(sp.vehicles.kinematic_bicycle())
 BODY = body_of(CAR, "a test")
 
 
@@ -62,6 +64,16 @@ DRAWS = {"s": {"range": [0.0, 1.0]}, "n": {"range": [-0.5, 0.5]}, "v": {"range":
 
 def task(**changes: Any) -> Task:
     """The task of driving round a ring."""
+    return _made(**changes) if changes else _usual()
+
+
+@cache
+def _usual() -> Task:
+    """Traced once: nobody changes a task."""
+    return _made()
+
+
+def _made(**changes: Any) -> Task:
     parts: dict[str, Any] = {
         "name": "ring", "vehicle": CAR, "Observation": Seen, "observe": observe, "reward": reward,
         "ended": ended, "start": start, "tracks": (ring(),), "draws": DRAWS, "dt": 0.02,

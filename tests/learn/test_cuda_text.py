@@ -60,13 +60,14 @@ def test_all_that_a_step_gives_has_the_bits_of_the_processor(device, task, mode)
 
 
 def test_the_vector_for_gymnasium_has_the_bits_of_the_processor(device, task):
-    here = SkidpadVectorEnv(task, WORLDS, autoreset_mode="same_step", render_mode="rgb_array")
+    # Of two, as each is drawn.
+    here = SkidpadVectorEnv(task, 2, autoreset_mode="same_step", render_mode="rgb_array")
     there = SkidpadVectorEnv(
-        task, WORLDS, autoreset_mode="same_step", device="cuda", render_mode="rgb_array"
+        task, 2, autoreset_mode="same_step", device="cuda", render_mode="rgb_array"
     )
     assert np.array_equal(there.reset(seed=3)[0], here.reset(seed=3)[0])
     ends = 0
-    for action in actions():
+    for action in actions()[:, :2]:
         *wanted, infos = here.step(action)
         *found, told = there.step(action)
         assert all(map(np.array_equal, found, wanted))

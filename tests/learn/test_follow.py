@@ -103,7 +103,7 @@ def test_costs_are_squares_over_time() -> None:
     assert costs == pytest.approx([0.0, -0.01 * 4.0, -0.01 * 0.25, -0.01 * 0.1 * 16.0], abs=1e-12)
 
 
-@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize("precision", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
 def test_episodes(precision) -> None:
     """With another mass, friction and delay in each."""
     randomised = {

@@ -111,7 +111,7 @@ def test_the_course_is_that_of_the_standard() -> None:
         assert min(track.left[inside].min(), track.right[inside].min()) > 0.5 * width
 
 
-@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize("precision", [pytest.param("float32", marks=pytest.mark.slow), "float64"])
 def test_episodes(precision) -> None:
     """With another mass, road and delay in each, between the cones of the other standard."""
     randomised = {

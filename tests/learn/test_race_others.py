@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from learn.rollouts import held_to_the_rules, in_units
+from learn.small_tasks import boxed
 from skidpad import record
 from skidpad.errors import InvalidValue
 from skidpad.learn import Environments, Lidar, Stepped, Task
@@ -17,11 +18,11 @@ from skidpad.plane.collision import Footprint, between
 from skidpad.plane.maps.track import Track
 from skidpad.vehicles.kinematic_bicycle import kinematic_bicycle
 
-CAR = kinematic_bicycle()
+CAR = boxed(kinematic_bicycle())
 SHAPE = np.concatenate([np.array(outline) for outline in CAR.geometry.outlines])
 REAR, FRONT = SHAPE[:, 0].min(), SHAPE[:, 0].max()
-WING = SHAPE[SHAPE[:, 0] == REAR, 1].max()
-"""Half the width of its rear wing."""
+SIDE = SHAPE[SHAPE[:, 0] == REAR, 1].max()
+"""Half its width, which is that of its rear wing."""
 LENGTH, WIDTH, RAYS = 200.0, 4.0, 9
 RIVALRY = 1.0
 
@@ -73,9 +74,9 @@ def test_a_car_ahead_shortens_the_ray_by_the_exact_distance(road: Environments) 
     shown = put(road, [(20.0, 0.0, 0.0), (40.0, 0.0, 0.0), (65.0, 1.2, np.pi / 2)]).observation
     ahead = 60.0 * shown[:, -RAYS + RAYS // 2]
     assert ahead[0] == pytest.approx(40.0 + REAR - 20.3, abs=1e-9)
-    # The third stands across the road, with the side of its rear wing to the second one.
+    # The third stands across the road, with the side of its rear to the second one.
     assert REAR < -1.2
-    assert ahead[1] == pytest.approx(65.0 - WING - 40.3, abs=1e-9)
+    assert ahead[1] == pytest.approx(65.0 - SIDE - 40.3, abs=1e-9)
     # It looks across the road itself.
     assert ahead[2] == pytest.approx(WIDTH - 1.2 - 0.3, abs=1e-9)
     # To the right and to the left, walls.
@@ -154,8 +155,9 @@ def test_cars_on_the_grid_of_a_loop_are_apart_and_take_turns() -> None:
         seen = in_units(loop, cars.step(np.zeros((worlds * agents, 2))).observation)
 
 
-def test_driven_at_random(task: Task) -> None:
-    assert held_to_the_rules(task) > 0
+@pytest.mark.parametrize("precision", [pytest.param("float32", marks=pytest.mark.slow), "float64"])
+def test_driven_at_random(task: Task, precision: str) -> None:
+    assert held_to_the_rules(task, precision) > 0
 
 
 def test_what_cannot_be() -> None:
