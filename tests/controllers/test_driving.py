@@ -34,6 +34,11 @@ WHEELED = [
 COMMAND_DRIVEN = [name for name in AUTOWARE if name != "LEARNED_STEER_VEL"]
 """All but the one that is no model: it runs modules of its user's."""
 NAMES = [*vehicles.names(), *COMMAND_DRIVEN, *(f"{kind} {control}" for kind, control in WHEELED)]
+ALIKE = (
+    *("commonroad_kinematic_bicycle", "IDEAL_STEER_ACC_GEARED", "differential raw"),
+    *("differential twist_ideal", "differential_4_wheels raw", "ackermann twist_ideal"),
+)
+"""Commanded in the same ways as others that the fast tests drive."""
 
 
 def named(name: str) -> sp.Vehicle:
@@ -74,7 +79,9 @@ class Drive:
         return self.motion()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) if n in ALIKE else n for n in NAMES]
+)
 def test_every_vehicle_does_what_the_keys_say(name: str) -> None:
     drive = Drive(named(name))
     begin, ahead = drive.motion(), drive(Axes(1.0, 0.0), 1.5)

@@ -195,7 +195,7 @@ def test_turning_circle(name: str) -> None:
     car = car_of(name)
     p, v = car.params, 0.05 * car_of(name).params.length / 0.6
     x = car.model.settle(car.State(v_x=v, steer=p.steer_max), p)  # type: ignore[misc]
-    sim = sp.Simulator(car, dt=0.005)
+    sim = sp.Simulator(car, dt=0.005, integrator="radau2")
     sim.reset(x)
     run = sim.run({"steer": p.steer_max}, duration=1.0)
     # The velocity of the centre of mass and the yaw rate say where the car turns about.

@@ -94,12 +94,28 @@ ONE_BY_ONE: dict[str, dict[str, Any]] = {
 
 
 @cache
-def on_slope(name: str, method: str) -> sp.Simulator[Any, Any]:
+def on_slope(name: str, method: str) -> sp.Fleet:
+    """A fleet, which needs no code for outputs that nobody looks at."""
     parts = dict((FEW | ONE_BY_ONE)[name])
     if isinstance(parts.get("tyre"), str):
         parts["tyre"] = sp.tyres.get(parts["tyre"])
     car = sp.vehicles.two_track(**parts, slip=FirstOrderSlip(), road=sp.Road.plane(slope=SLOPE))
-    return sp.Simulator(car, dt=STEPS[method], integrator=method)
+    return sp.Fleet(car, dt=STEPS[method], integrator=method)
+
+
+def rows_of(fleet: sp.Fleet, start: Any, u: dict[str, float], duration: float) -> np.ndarray:
+    """States of one car (T, nx)."""
+    steps = round(duration / fleet.dt)
+    return fleet.rollout(np.asarray(start)[None], u, steps=steps)[:, 0]
+
+
+def columns(fleet: sp.Fleet, rows: np.ndarray) -> dict[str, np.ndarray]:
+    return dict(zip(fleet.vehicle.State._fields, rows.T, strict=True))
+
+
+def started(car: sp.Vehicle, **values: float) -> list[float]:
+    settle: Any = car.model.settle
+    return sp.record.flatten(settle(car.State(**values), car.params))
 
 
 def braked(car: sp.Vehicle, on: float) -> dict[str, float]:
@@ -118,17 +134,18 @@ def stays(run: Any, dt: float) -> None:
 
 
 def hold_release_hold(name: str, method: str, yaw: float) -> None:
-    sim = on_slope(name, method)
-    dt, along = sim.dt, ALONG * np.cos(yaw)
-    sim.reset(yaw=yaw)
-    held = sim.run(braked(sim.vehicle, 1.0), duration=9.0)
+    fleet = on_slope(name, method)
+    dt, along, car = fleet.dt, ALONG * np.cos(yaw), fleet.vehicle
+    rows = rows_of(fleet, started(car, yaw=yaw), braked(car, 1.0), 9.0)
+    held = columns(fleet, rows)
     stays(held, dt)
     assert np.hypot(held["x"][-1], held["y"][-1]) < 0.03
     # A spring that the weight is put on suddenly: no step is faster than the weight itself.
     assert np.abs(np.diff(np.hypot(held["v_x"], held["v_y"]))).max() < 1.2 * ALONG * dt
-    free = sim.run(braked(sim.vehicle, 0.0), duration=2.0)
-    assert free["v_x"][-1] == pytest.approx(-2.0 * along, rel=0.2, abs=0.02)
-    stays(sim.run(braked(sim.vehicle, 1.0), duration=9.0), dt)
+    free = rows_of(fleet, rows[-1], braked(car, 0.0), 2.0)
+    v_x = columns(fleet, free)["v_x"]
+    assert v_x[-1] == pytest.approx(-2.0 * along, rel=0.2, abs=0.02)
+    stays(columns(fleet, rows_of(fleet, free[-1], braked(car, 1.0), 9.0)), dt)
 
 
 headings = pytest.mark.parametrize("yaw", [0.0, pi, 0.5 * pi], ids=["up", "down", "across"])
@@ -164,13 +181,12 @@ def test_no_part_makes_it_creep(name: str, method: str, yaw: float) -> None:
 @pytest.mark.parametrize("steer", [0.5, -0.4])
 def test_long_steps_follow_a_spin_on_a_locked_axle(steer: float) -> None:
     """A stiff coupling of wheels that slide, stop and turn back: every step converges."""
-    sim = on_slope(LOCKED, "radau2")
+    car = on_slope(LOCKED, "radau2").vehicle
     ends = []
     for dt in (0.01, 0.005):
-        sim.reset(v_x=20.0)
-        for _ in range(round(4.0 / dt)):
-            sim.step({"steer": steer, "throttle": 1.0}, dt=dt)
-        ends.append(sim.state)
+        fleet = sp.Fleet(car, dt=dt, integrator="radau2")
+        u = {"steer": steer, "throttle": 1.0}
+        ends.append(car.State(*rows_of(fleet, started(car, v_x=20.0), u, 4.0)[-1]))
     assert abs(ends[0].yaw) > 1.0
     for name in ("v_x", "v_y", "omega"):
         assert getattr(ends[0], name) == pytest.approx(getattr(ends[1], name), abs=0.02)
@@ -178,12 +194,12 @@ def test_long_steps_follow_a_spin_on_a_locked_axle(steer: float) -> None:
 
 def test_it_pulls_away_without_a_jump() -> None:
     """From rest on the slope, by a drive that is more than the weight."""
-    sim = on_slope("wheel torques", "rk4")
-    p = sim.vehicle.params
-    sim.reset()
-    sim.run(braked(sim.vehicle, 1.0), duration=6.0)
-    run = sim.run({f"tau_{wheel}": 400.0 for wheel in WHEELS}, duration=2.0)
-    acceleration = np.diff(run["v_x"]) / sim.dt
+    fleet = on_slope("wheel torques", "rk4")
+    car, p = fleet.vehicle, fleet.vehicle.params
+    held = rows_of(fleet, started(car), braked(car, 1.0), 6.0)
+    driven = rows_of(fleet, held[-1], {f"tau_{wheel}": 400.0 for wheel in WHEELS}, 2.0)
+    run = columns(fleet, driven)
+    acceleration = np.diff(run["v_x"]) / fleet.dt
     most = 4.0 * 400.0 / (0.3 * p.m)
     # Released, the tyres let go of the weight, which falls back before the torque has come.
     assert np.abs(acceleration).max() < 2.0 * most
@@ -194,8 +210,8 @@ def test_it_pulls_away_without_a_jump() -> None:
 @pytest.mark.slow
 def test_the_slope_of_a_stop_is_that_of_differences() -> None:
     """Exact derivatives of where and how it stands, by the speed that it came with."""
-    car = on_slope("wheel torques", "rk4").vehicle
-    fleet = sp.Fleet(car, dt=0.001, integrator="rk4")
+    fleet = on_slope("wheel torques", "rk4")
+    car = fleet.vehicle
     u, steps, names = braked(car, 1.0), 1500, car.State._fields
     settle: Any = car.model.settle
     start = np.array([sp.record.flatten(settle(car.State(v_x=1.0), car.params))])

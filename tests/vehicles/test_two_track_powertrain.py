@@ -197,7 +197,7 @@ def test_acceleration_is_torque_over_mass_and_reflected_inertia(name: str) -> No
 
 
 def test_regeneration_slows_the_car_and_charges_the_battery() -> None:
-    sim = sp.Simulator(two_track(**RWD_MOTOR), dt=0.005)
+    sim = sp.Simulator(two_track(**RWD_MOTOR), dt=0.005, integrator="radau2")
     sim.reset(v_x=20.0)
     run = sim.run({"throttle": -1.0}, duration=15.0)
     assert (np.diff(run["v_x"]) < 1e-9).all()

@@ -16,7 +16,19 @@ UPSTREAM = (
     *("differential-twist_ideal", "differential_3_wheels-raw", "ackermann-full", "torsen_4wd"),
 )
 """Those that show each rule of the other mode."""
-CASES = [*((name, None) for name in COMBINATIONS), *((name, "upstream") for name in UPSTREAM)]
+TWICE = (
+    *("differential-raw", "differential-twist_ideal", "differential-twist_pid-default"),
+    *("differential_4_wheels-twist_ideal", "ackermann-raw", "ackermann-twist_ideal"),
+    *("ackermann-raw-default", "open_4wd", "ackermann_drivetrain-twist_front_steer_pid"),
+)
+"""Made of parts that others of the fast tests have too, here or with upstream's rules."""
+CASES = [
+    *(
+        pytest.param(name, None, marks=pytest.mark.slow if name in TWICE else ())
+        for name in COMBINATIONS
+    ),
+    *((name, "upstream") for name in UPSTREAM),
+]
 
 
 def some_inputs(vehicle: sp.Vehicle) -> np.ndarray:

@@ -12,6 +12,7 @@ from skidpad import Simulator, record
 from skidpad.vehicles import wheeled
 from vehicles.wheeled.recordings import (
     Array,
+    Region,
     commands,
     description,
     regions,
@@ -26,7 +27,7 @@ MOTION = POSE | {"vx": "v_x", "vy": "v_y", "omega": "omega"}
 
 
 def surroundings(
-    scenario: dict[str, Any], d: wheeled.Description, x: Any, pitch: float, roll: float
+    areas: list[Region], d: wheeled.Description, x: Any, pitch: float, roll: float
 ) -> dict[str, float]:
     """What the ground under a vehicle in a state does to it."""
     c, s = math.cos(x.yaw), math.sin(x.yaw)
@@ -34,7 +35,7 @@ def surroundings(
     found = {"slope_x": math.sin(pitch), "slope_y": -math.cos(pitch) * math.sin(roll)}
     for name, wheel in zip(wheeled.KINDS[d.kind].wheels, d.wheels, strict=True):
         place = x.x + c * wheel.x - s * wheel.y, x.y + s * wheel.x + c * wheel.y
-        for region in regions(scenario):
+        for region in areas:
             field = {"friction_mu": "mu", "friction_C_rr": "rolling"}[region.name]
             if region.holds(*place):
                 found.setdefault(f"{field}_{name}", region.value)
@@ -49,33 +50,41 @@ def rerun(name: str) -> tuple[dict[str, Array], dict[str, Array]]:
     vehicle = wheeled.vehicle(d, compat="upstream")
     sim = Simulator(vehicle, dt=dt)
     sim.reset(**start_pose(scenario))
-    told = commands(scenario, record.names(vehicle.Input))
-    special = bool(regions(scenario)) or bool(np.any(recorded["pitch"]) or np.any(recorded["roll"]))
-    samples = {round(t / dt): k for k, t in enumerate(recorded["t"])}
-    ours = {column: np.zeros(len(recorded["t"])) for column in recorded}
-    for k in range(max(samples) + 1):
-        if k in samples:
-            store(ours, samples[k], sim, wheeled.KINDS[d.kind].wheels)
-        if special:
-            # The attitude is that at the end of the step; these slopes are even.
-            at = np.searchsorted(recorded["t"], (k + 0.5) * dt)
-            at = min(int(at), len(recorded["t"]) - 1)
-            ground = surroundings(
-                scenario, d, sim.state, recorded["pitch"][at], recorded["roll"][at]
-            )
-            sim.disturb(ground)
-        sim.step(np.array([row for t, row in told if t <= k * dt + 1e-9][-1]))
+    told, areas = commands(scenario, record.names(vehicle.Input)), regions(scenario)
+    samples = np.array([round(t / dt) for t in recorded["t"]])
+    begins = np.array([t for t, _ in told]) - 1e-9
+    inputs = np.array([row for _, row in told])
+    rows = inputs[np.searchsorted(begins, dt * np.arange(samples[-1]), side="right") - 1]
+    wheels = wheeled.KINDS[d.kind].wheels
+    if not areas and not np.any(recorded["pitch"]) and not np.any(recorded["roll"]):
+        run = sim.run(rows)
+        known = {*record.names(vehicle.State), *record.names(vehicle.model.Outputs)}
+        return recorded, {
+            column: run[field][samples] if field in known else np.zeros(len(samples))
+            for column, field in shown(wheels).items()
+        }
+    ours = {column: np.zeros(len(samples)) for column in shown(wheels)}
+    for k in range(samples[-1] + 1):
+        for at in np.flatnonzero(samples == k):
+            x, out = sim.state._asdict(), sim.outputs()._asdict()
+            for column, field in shown(wheels).items():
+                ours[column][at] = (x | out).get(field, 0.0)
+        if k == samples[-1]:
+            break
+        # The attitude is that at the end of the step; these slopes are even.
+        at = np.searchsorted(recorded["t"], (k + 0.5) * dt)
+        at = min(int(at), len(recorded["t"]) - 1)
+        sim.disturb(surroundings(areas, d, sim.state, recorded["pitch"][at], recorded["roll"][at]))
+        sim.step(rows[k])
     return recorded, ours
 
 
-def store(ours: dict[str, Array], at: int, sim: Simulator, wheels: tuple[str, ...]) -> None:
-    x, out = sim.state, sim.outputs()
-    for column, field in MOTION.items():
-        ours[column][at] = getattr(x, field)
-    ours["odo_vx"][at], ours["odo_omega"][at] = out.v_odometry, out.omega_odometry
-    for k, wheel in enumerate(wheels):
-        ours[f"wheel{k}_w"][at] = getattr(x, f"spin_{wheel}")
-        ours[f"wheel{k}_yaw"][at] = getattr(x, f"steer_{wheel}", 0.0)
+def shown(wheels: tuple[str, ...]) -> dict[str, str]:
+    """Columns that are compared, and our fields; wheels that do not steer have none for it."""
+    turning = {f"wheel{k}_w": f"spin_{wheel}" for k, wheel in enumerate(wheels)}
+    steering = {f"wheel{k}_yaw": f"steer_{wheel}" for k, wheel in enumerate(wheels)}
+    odometry = {"odo_vx": "v_odometry", "odo_omega": "omega_odometry"}
+    return MOTION | odometry | turning | steering
 
 
 @pytest.mark.parametrize("name", scenarios())
