@@ -47,7 +47,7 @@ def test_an_engine_that_stands_or_turns_back_burns_nothing() -> None:
 
 def idling(throttle: float, start: float, t: float) -> float:
     """Spin of the engine alone after a time."""
-    spin, tau, dt = start, 0.0, 1e-3
+    spin, tau, dt = start, 0.0, 2e-3
     for _ in range(round(t / dt)):
         x = EngineStates(spin, tau)
         spin += dt * (ENGINE.burning(x) - ENGINE.dragging(spin)) / CRANK.J

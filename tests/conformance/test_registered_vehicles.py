@@ -28,7 +28,14 @@ def test_an_exemption_is_of_a_reproduction_and_says_why(name, check):
         assert result.exemption_needed
 
 
-@pytest.mark.parametrize("name", vehicles.names())
+LARGE = ("commonroad_mb", "formula_student", "full_car", "two_track")
+"""Of which the samples of one seed are enough among the fast tests."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.slow) if n in LARGE else n for n in vehicles.names()],
+)
 def test_other_seeds_look_elsewhere_and_agree(name):
     conformance.check(
         vehicles.get(name), ["mirror", "frame", "energy"], seed=2024

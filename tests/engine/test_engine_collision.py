@@ -64,14 +64,14 @@ def wall(x: float) -> Map:
 @pytest.mark.parametrize("step", [1e-3, 0.5])
 def test_nothing_is_tunnelled(step: float) -> None:
     """A wall between the states of two inner steps, and one between the ends of an advance."""
-    for x in np.linspace(1.0, 2.0, 7):
+    for x in np.linspace(1.0, 1.5, 4):
         truck = engine(wall(float(x)), integration_step=step)
         truck.set_base_control(0.8, 0.0)
-        truck.advance(20.0)
+        truck.advance(4.0)
         assert truck.status is HIT
-    through = engine(wall(1.5), compat="upstream")
+    through = engine(wall(1.0), compat="upstream")
     through.set_base_control(0.8, 0.0)
-    through.advance(20.0)
+    through.advance(4.0)
     assert through.status is FREE
 
 

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
 
-from engine.recordings import NAMES, recording, replay
+from engine.recordings import NAMES, Replay, recording, replay
 
 NOISY = "s21_noise"
 KEPT = ("ctl_v", "ctl_a", "ctl_c")
 """The program's own bookkeeping, which `state` does not tell."""
 
 
+@cache
+def repeated(name: str) -> Replay:
+    return replay(recording(name).scenario, compat="upstream")
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if name != NOISY])
 def test_a_run_of_the_program_is_repeated(name: str) -> None:
-    run = recording(name)
-    got = replay(run.scenario, compat="upstream")
+    run, got = recording(name), repeated(name)
     for column, want in zip(run.columns, run.state.T, strict=True):
         if column not in KEPT:
             np.testing.assert_allclose(got.state[column], want, rtol=0, atol=1e-9, err_msg=column)
@@ -28,8 +33,7 @@ def test_a_run_of_the_program_is_repeated(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_steering_of_the_program_is_repeated_to_the_bit(name: str) -> None:
     """Whether it is exactly straight decides whether the program's IMU shows NaN."""
-    run = recording(name)
-    got = replay(run.scenario, compat="upstream")
+    run, got = recording(name), repeated(name)
     assert (got.state["steering"] == run.state[:, run.columns.index("steering")]).all()
 
 
@@ -68,16 +72,14 @@ def test_wheels_come_back_to_straight_as_the_programs_sum_does(step: float) -> N
 
 @pytest.mark.parametrize("name", [n for n in NAMES if "scan" in recording(n).arrays and n != NOISY])
 def test_scans_of_the_program_are_repeated_with_their_faults(name: str) -> None:
-    run = recording(name)
-    got = replay(run.scenario, compat="upstream")
+    run, got = recording(name), repeated(name)
     assert got.scan.dtype == np.float32
     assert got.scan.shape[1] == run.meta["rays"]
     np.testing.assert_allclose(got.scan, run.arrays["scan"], rtol=2e-7, atol=0)
 
 
 def test_the_status_and_the_clock_are_whole_numbers_like_upstreams() -> None:
-    run = recording("s18_collision_drive")
-    got = replay(run.scenario, compat="upstream")
+    run, got = recording("s18_collision_drive"), repeated("s18_collision_drive")
     for column in ("status", "time_ns"):
         want = run.state[:, run.columns.index(column)]
         assert got.state[column].tolist() == want.tolist()

@@ -145,7 +145,7 @@ def test_places_are_found_on_a_winding_line(tmp_path: Path) -> None:
     surface = sp.Road.load(stored(tmp_path, content)).surface
     steps = STEP * np.stack([np.cos(headings[1:]), np.sin(headings[1:])], axis=-1)
     points = np.concatenate([[[7.0, -4.0]], np.cumsum(steps, axis=0) + np.array([7.0, -4.0])])
-    for _ in range(400):
+    for _ in range(120):
         k, v = DRAWN.integers(2, 298), DRAWN.uniform(-3.0, 3.0)
         left = np.array([-math.sin(headings[k + 1]), math.cos(headings[k + 1])])
         x, y = points[k] + DRAWN.uniform() * steps[k] + v * left

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from skidpad import record
 from skidpad.components.tyre import Contact, magic_formula_type
@@ -14,6 +15,12 @@ from skidpad.components.tyre.magic import rolling_spin
 
 DATA = Path(__file__).parents[1] / "data" / "tyres"
 SETS = ("book205_61", "odd61", "suv62", "truck52", "odd52", "reduced61")
+EACH_VERSION = [
+    name if name in ("odd61", "suv62", "odd52") else pytest.param(name, marks=pytest.mark.slow)
+    for name in SETS
+]
+"""For what the equations decide, not the numbers: the fullest set of each version, and the others
+among the slow tests."""
 
 REDUCED = """
 LONGVL=16.7 VXLOW=1 ASPECT_RATIO=0.6 RIM_RADIUS=0.1905 NOMPRES=220000 VERTICAL_STIFFNESS=2e5

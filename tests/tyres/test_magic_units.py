@@ -11,7 +11,7 @@ from skidpad.components.tyre import Contact, TyreForces
 from skidpad.components.tyre.magic import Everything, evaluate, rolling_spin
 from skidpad.conformance import quantity
 from skidpad.conformance.quantity import Quantity
-from tyres.magic_sets import SETS, tyre
+from tyres.magic_sets import EACH_VERSION, tyre
 from tyres.test_magic_properties import every_choice
 
 AT = Contact(3000.0, 0.02, 0.03, 0.04, 0.01, 9.0, 0.3, 30.0, 2.2e5, 0.9)
@@ -32,7 +32,7 @@ def check(value: Any, kind: Any) -> None:
             assert quantity.same(dimension, leaf.unit.dimension), leaf.name
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", EACH_VERSION)
 def test_units_balance(name: str) -> None:
     for choices in every_choice(name):
         t = with_units(tyre(name, **choices))

@@ -56,7 +56,7 @@ def test_a_tyre_without_a_file_is_written_too(file: Path, tmp_path: Path) -> Non
 
 @QUIET
 @PATHS
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_changed_values_read_back(file: Path, data: st.DataObject) -> None:
     tyre = tyres.read(file)
@@ -83,7 +83,7 @@ def test_whatever_the_options_were_the_plain_reading_is_equal(file: Path) -> Non
 
 
 @QUIET
-@pytest.mark.parametrize("steady", [True, False])
+@pytest.mark.parametrize("steady", [True, pytest.param(False, marks=pytest.mark.slow)])
 @PATHS
 def test_mode_and_side_are_written(file: Path, steady: bool) -> None:
     tyre = replace(tyres.read(file), transient=not steady)
