@@ -158,10 +158,14 @@ def test_booleans(precision: str, tmp_path: Path) -> None:
     assert list(functions["none"](x, y)) == [1, 0, 0, 0]
 
 
-@pytest.mark.parametrize("value", [0.0, -0.0, 0.1, -1e-40, 1e30, math.inf, -math.inf, math.nan])
-def test_constants_keep_their_bits(precision: str, value: float, tmp_path: Path) -> None:
-    function = evaluators({"f": program_of(lambda b, x: b.const(value), precision, 1)}, tmp_path)
-    _same(function["f"]([0.0]), np.array([value], precision), repr(value))
+def test_constants_keep_their_bits(precision: str, tmp_path: Path) -> None:
+    values = [0.0, -0.0, 0.1, -1e-40, 1e30, math.inf, -math.inf, math.nan]
+    programs = {
+        f"f_{k}": program_of(lambda b, x, value=value: b.const(value), precision, 1)
+        for k, value in enumerate(values)
+    }
+    for function, value in zip(evaluators(programs, tmp_path).values(), values, strict=True):
+        _same(function([0.0]), np.array([value], precision), repr(value))
 
 
 def test_ports_and_shared_memory(tmp_path: Path) -> None:

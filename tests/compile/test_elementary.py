@@ -190,7 +190,7 @@ def test_accuracy(name: str, precision: str, count: int, functions: dict[Any, Ev
     check(ulps(functions[name, precision](x), *exact(UNARY[name], x)), x)
 
 
-@pytest.mark.parametrize("count", [30_000, pytest.param(200_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [10_000, pytest.param(200_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", DENSE)
 def test_dense_in_single_precision(name: str, count: int, functions: dict[Any, Evaluator]) -> None:
     """Against NumPy in float64, whose error does not count here, on many more points."""
