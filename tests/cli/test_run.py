@@ -187,16 +187,14 @@ def test_a_vehicle_follows_a_centre_line_from_a_file(
     rows = np.column_stack([s, 20 * np.sin(a), -20 * np.cos(a), a, 0 * s + 0.05, 0 * s + 2.0])
     file = tmp_path / "ring.csv"
     np.savetxt(file, rows, delimiter=",", header="s,X,Y,phi,kappa,w", comments="")
-    code, out, _ = run(
-        capsys, "formula_student", "--track", str(file), "--out", "ring", "--no-page"
-    )
+    code, out, _ = run(capsys, "four_wheel", "--track", str(file), "--out", "ring", "--no-page")
     assert code == 0
-    kept = read("ring/formula_student.mcap")
-    body = kept.stage.body("formula_student")
+    kept = read("ring/four_wheel.mcap")
+    body = kept.stage.body("four_wheel")
     radius = np.hypot(kept.rows[:, body.x], kept.rows[:, body.y])
     np.testing.assert_allclose(radius, 20.0, atol=0.15)
     # sqrt(4 m/s² * 20 m), the acceleration that vehicles are driven with.
-    assert float(row(out, "formula_student")[3]) == pytest.approx(np.sqrt(80.0), rel=0.02)
+    assert float(row(out, "four_wheel")[3]) == pytest.approx(np.sqrt(80.0), rel=0.02)
 
 
 def test_without_a_name_the_demos_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -109,7 +109,7 @@ def test_the_memory_is_the_integral_of_the_error() -> None:
     assert abs(memories[-1, 0, 0]) > 1.0
 
 
-@pytest.mark.parametrize("precision", ["float64", "float32"])
+@pytest.mark.parametrize("precision", ["float64", pytest.param("float32", marks=pytest.mark.slow)])
 def test_lanes_threads_and_batches_change_no_bits(precision: str) -> None:
     x0, references = starts(BICYCLE, 37), lines(40, 37)
     wanted = None
