@@ -81,14 +81,15 @@ class Chromium:
         shown.set_viewport_size(viewport)
         shown.emulate_media(reduced_motion=reduced_motion, color_scheme=color_scheme)
         yield shown
-        for key in HELD:
-            shown.keyboard.up(key)
-        shown.evaluate("localStorage.clear()")
+        if not shown.is_closed():
+            for key in HELD:
+                shown.keyboard.up(key)
+            shown.evaluate("localStorage.clear()")
+            shown.goto("about:blank")
         if before:
             shown.close()
-        else:
-            page.goto("about:blank")
-        kept.append(page)
+        if not page.is_closed():
+            kept.append(page)
 
     def _start(self) -> None:
         playwright = pytest.importorskip(

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
+from chromium import CHROMIUM, complaints
 from live.clients import served
 from live.worlds import CAR, ROBOT, WALL, arena
 from skidpad.viewer.live.server import LiveServer
 from skidpad.viewer.live.session import Session
 from viewer.conftest import browser as browser
+from viewer.films import SMALL
 from waiting import PATIENCE
 
 Open = Callable[[str], Any]
@@ -47,24 +50,22 @@ def server(session: Session) -> Iterator[LiveServer]:
 @pytest.fixture
 def visit(browser: Any) -> Generator[Open]:
     """Opens the page of a server in a window of its own; an error on it fails the test."""
-    contexts: list[Any] = []
-    complaints: list[str] = []
+    said: list[list[str]] = []
+    with ExitStack() as stack:
 
-    def open_page(url: str) -> Any:
-        context = browser.new_context(viewport={"width": 1200, "height": 760})
-        context.set_default_timeout(1000.0 * PATIENCE)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.add_init_script(TOASTS)
-        page.goto(url)
-        until(page, "(window.skidpad?.film.series?.count ?? 0) > 3")
-        return page
+        def open_page(url: str) -> Any:
+            page = stack.enter_context(CHROMIUM.empty_page(before=TOASTS, viewport=SMALL))
+            said.append(
+                stack.enter_context(
+                    complaints(page, (url.partition("?")[0], "blob:", "data:", "ws:"))
+                )
+            )
+            page.goto(url)
+            until(page, "(window.skidpad?.film.series?.count ?? 0) > 3")
+            return page
 
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert not complaints
+        yield open_page
+    assert not any(said)
 
 
 def until(page: Any, wanted: str) -> None:

@@ -164,13 +164,14 @@ def test_awkward_runs_have_a_page(run):
 
 
 def test_a_study_shows_probabilities_with_their_intervals(study):
-    texts = shown(study).texts
+    page = shown(study)
+    texts = page.texts
     risk = study.probability("left <the> lane")
     row = texts.index("left <the> lane")
     assert texts[row + 1] == f"{risk.value:.4g}"
     assert texts[row + 2] == f"{risk.low:.4g} to {risk.high:.4g}"
     assert texts[row + 3] == f"{risk.happened} of 40"
-    assert "svg" in shown(study).tags
+    assert "svg" in page.tags
 
 
 @pytest.mark.parametrize("name", ["warehouse", "trailers"])

@@ -45,6 +45,7 @@ def module_name(file: Path) -> str:
     return ".".join(names[:-1] if names[-1] == "__init__" else names)
 
 
+@cache
 def is_module(name: str) -> bool:
     """Whether a dotted name is a module or a package of skidpad."""
     place = SOURCE.parent.joinpath(*name.split("."))
