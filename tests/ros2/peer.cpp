@@ -147,6 +147,8 @@ int main(int count, char** arguments) {
             DataWriterQos qos = DATAWRITER_QOS_DEFAULT;
             apply(arguments[k + 3], qos);
             qos.publish_mode().kind = SYNCHRONOUS_PUBLISH_MODE;
+            // Who comes later is told of what there is with the next of these, else after 3 s.
+            qos.reliable_writer_qos().times.heartbeatPeriod = Duration_t{0, 100'000'000};
             Publisher* publisher = participant->create_publisher(PUBLISHER_QOS_DEFAULT);
             writer = publisher->create_datawriter(topic, qos, &writing);
             if (writer == nullptr) return 2;
