@@ -12,7 +12,7 @@ from plots.renamed import renamed
 from skidpad.errors import InvalidValue
 from skidpad.plots.numbers.motion import with_motion
 
-CAR = sp.vehicles.formula_student(compat="0.1")
+CAR = sp.vehicles.four_wheel()
 OTHER = renamed(CAR)
 
 
