@@ -31,8 +31,8 @@ from skidpad.random.factors import Range
 FACTORS = {"a": Range(-1.0, 1.0), "b": Range(0.0, 1.0)}
 DESIGNS: dict[str, Any] = {
     "random": Random(700),
-    "sobol": Sobol(512),
-    "refinement": Refinement(first=Sobol(128), column="height", threshold=0.5, each=64, most=320),
+    "sobol": Sobol(256),
+    "refinement": Refinement(first=Sobol(64), column="height", threshold=0.5, each=48, most=160),
     "rare": SubsetSimulation("height", 1.9, each=200),
 }
 
@@ -62,7 +62,7 @@ def test_a_stop_loses_the_chunk_under_way_and_nothing_else(name: str, tmp_path: 
     design = DESIGNS[name]
     undisturbed = bowl(design).run(tmp_path / "undisturbed", progress=False)
     runs = 0
-    for stop in (40, 130, 300):
+    for stop in (20, 70, 150):
         with pytest.raises(KeyboardInterrupt, match="again to go on"):
             bowl(design, stops_at=stop).run(
                 tmp_path / "stopped", chunk_seconds=1e-7, progress=False

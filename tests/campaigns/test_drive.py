@@ -7,6 +7,7 @@ import os
 import pickle
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -99,6 +100,16 @@ def test_runs_are_those_of_a_monte_carlo(study: str, monkeypatch: pytest.MonkeyP
     assert not out["failed"].any()
 
 
+GAINS = np.linspace(0.5, 1.5, 61)
+
+
+@cache
+def whole_study(study: str) -> tuple[Drive, dict[str, Any]]:
+    """A drive, and the columns of all its runs at once."""
+    found = drive(**STUDIES[study], metrics=METRICS)
+    return found, found.evaluate(rows(61, SEED, gain=GAINS), Means())
+
+
 @settings(max_examples=15)
 @given(
     st.sampled_from(["wind", "noise", "states", "late"]),
@@ -111,19 +122,13 @@ def test_bits_depend_on_run_and_seed_alone(
     study: str, threads: int, runs: list[int], most: int, strip: int
 ) -> None:
     """Not on the chunk, its order, the threads, the parts it is done in, nor the strips."""
-    found = DRIVES.setdefault(study, drive(**STUDIES[study], metrics=METRICS))
-    gains = np.linspace(0.5, 1.5, 61)
-    whole = WHOLE.setdefault(study, found.evaluate(rows(61, SEED, gain=gains), Means()))
-    some = Rows(np.array(runs), {"gain": gains[runs]}, SEED)
+    found, whole = whole_study(study)
+    some = Rows(np.array(runs), {"gain": GAINS[runs]}, SEED)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(drive_module, "MOST_RUNS", {"cpu": most})
         patch.setattr(drive_strips, "LONGEST", strip)
         part = found.evaluate(some, Means(threads=threads))
     assert same(part, {name: column[runs] for name, column in whole.items()})
-
-
-DRIVES: dict[str, Drive] = {}
-WHOLE: dict[str, dict[str, Any]] = {}
 
 
 @pytest.mark.parametrize("study", ["wind", "noise", "drawn", "late", "states"])
