@@ -74,7 +74,7 @@ def test_shorter_steps_take_commands_and_columns_between_rows() -> None:
 
 
 def test_a_vehicle_of_wheels_and_torques() -> None:
-    car = sp.vehicles.four_wheel()
+    car = sp.vehicles.kinematic_bicycle()
     t = 0.01 * np.arange(100)
     steer = 0.05 * np.sin(3.0 * t)
     table = np.stack([steer, *[np.full(100, 20.0)] * 4], axis=1)
