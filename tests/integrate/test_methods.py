@@ -20,8 +20,20 @@ STEPS = {"euler": 200, "semi_implicit": 200, "heun": 60, "rk4": 16, "dopri5": 32
 STEPS |= {"radau2": 24, "radau": 8, "radau3": 8, "radau4": 6}
 
 
-@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.name)
-@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    # Tracing the implicit ones takes long: each has a problem, and each problem one of them.
+    [
+        pytest.param(
+            name,
+            problem,
+            marks=pytest.mark.slow if name.startswith("radau") and (j + k) % 3 else (),
+            id=f"{name}-{problem.name}",
+        )
+        for j, name in enumerate(STEPS)
+        for k, problem in enumerate(PROBLEMS)
+    ],
+)
 def test_order(name: str, problem: Problem) -> None:
     # Iterated to the end, so that the order is that of the method and not of Newton's iteration.
     options = {"iterations": 6} if name.startswith("radau") else {}

@@ -80,9 +80,9 @@ def test_on_a_banked_circle_gravity_turns_the_car() -> None:
     v = math.sqrt(G * radius * math.tan(angle))
     # To the left, so that the right side is the high one.
     # Its heading changes at the points, of which a wheelbase has 52 or 51.
-    bends = np.full(12_000, 1.0 / radius)
+    bends = np.full(2400, 1.0 / radius)
     road = sp.Road.curved(bends, 0.05, width=12.0, bank=-math.tan(angle))
-    u = 300.0
+    u = 60.0
     x, y = radius * math.sin(u / radius), radius - radius * math.cos(u / radius)
     omega = v / radius * math.cos(angle)
     state = moving(x=x, y=y, yaw=u / radius, v_x=v, omega=omega)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
 
 import skidpad as sp
+from skidpad import record
 from skidpad.body import Wish
 from skidpad.vehicles import with_brakes
 
@@ -16,22 +18,25 @@ every_car = pytest.mark.parametrize("maker", MAKERS, ids=lambda maker: maker.mod
 BRAKES = {f"tau_{wheel}": -200.0 for wheel in ("fl", "fr", "rl", "rr")}
 
 
+def moving(car: sp.Vehicle, v_x: float) -> Any:
+    x = car.State(v_x=v_x)
+    return x if car.model.settle is None else car.model.settle(x, car.params)
+
+
 @every_car
 def test_a_torque_that_brakes_reverses_and_a_brake_does_not(maker) -> None:
-    motors = sp.Simulator(maker(), dt=0.001)
-    brakes = sp.Simulator(with_brakes(maker()), dt=0.001)
-    for sim in (motors, brakes):
-        sim.reset(v_x=15.0)
-        sim.run(BRAKES, duration=4.0)
-    assert motors.state.v_x < -10.0
-    assert abs(brakes.state.v_x) < 1e-6
-    x = brakes.state.x
-    brakes.run(BRAKES, duration=1.0)
-    assert brakes.state.x == pytest.approx(x, abs=1e-6)
-    # From rolling backwards too.
-    brakes.reset(v_x=-5.0)
-    brakes.run(BRAKES, duration=3.0)
-    assert abs(brakes.state.v_x) < 1e-6
+    # Fleets, which need no code for outputs. Rolling forwards and backwards:
+    start = np.array([record.flatten(moving(maker(), v_x)) for v_x in (15.0, -5.0)])
+    motors, brakes = (
+        sp.Fleet(car, dt=0.001).rollout(start, BRAKES, steps=5000)
+        for car in (maker(), with_brakes(maker()))
+    )
+    fields = maker().State._fields
+    x, v_x = fields.index("x"), fields.index("v_x")
+    assert motors[4000, 0, v_x] < -10.0
+    assert abs(brakes[4000, 0, v_x]) < 1e-6
+    assert brakes[5000, 0, x] == pytest.approx(brakes[4000, 0, x], abs=1e-6)
+    assert abs(brakes[3000, 1, v_x]) < 1e-6
 
 
 @every_car

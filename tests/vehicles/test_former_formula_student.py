@@ -133,7 +133,15 @@ def test_derivative_is_continuous_over_the_blend() -> None:
     assert kink.max() < 0.02
 
 
-@pytest.mark.parametrize(("v", "steer"), [(0.3, 0.5), (0.6, 0.2), (1.0, 0.5), (1.0, -0.3)])
+@pytest.mark.parametrize(
+    ("v", "steer"),
+    [
+        (0.3, 0.5),
+        pytest.param(0.6, 0.2, marks=pytest.mark.slow),
+        pytest.param(1.0, 0.5, marks=pytest.mark.slow),
+        (1.0, -0.3),
+    ],
+)
 def test_slow_driving_is_kinematic(v: float, steer: float) -> None:
     """Paths of 3 s; they were seen to differ by 1.4 % of the yaw rate and 5 mm at most."""
     ours = drive(CAR, moving(v), [steer, *[holding(v)] * 4], 3.0)
@@ -144,7 +152,15 @@ def test_slow_driving_is_kinematic(v: float, steer: float) -> None:
     np.testing.assert_allclose(ours[turned, 3], theirs[turned, 3], rtol=0.005)
 
 
-@pytest.mark.parametrize(("v", "steer"), [(6.0, 0.05), (10.0, 0.05), (10.0, -0.08), (15.0, 0.03)])
+@pytest.mark.parametrize(
+    ("v", "steer"),
+    [
+        pytest.param(6.0, 0.05, marks=pytest.mark.slow),
+        pytest.param(10.0, 0.05, marks=pytest.mark.slow),
+        (10.0, -0.08),
+        (15.0, 0.03),
+    ],
+)
 def test_ordinary_driving_is_that_of_the_four_wheel_car(v: float, steer: float) -> None:
     """The ellipse takes 2 to 4 % of lateral grip at the torque that holds these speeds."""
     u = [steer, *[holding(v)] * 4]

@@ -152,7 +152,11 @@ headings = pytest.mark.parametrize("yaw", [0.0, pi, 0.5 * pi], ids=["up", "down"
 
 
 @headings
-@pytest.mark.parametrize("name", list(FEW))
+@pytest.mark.parametrize(
+    # What is locked is held in implicit steps below, which are the harder ones.
+    "name",
+    [pytest.param(n, marks=pytest.mark.slow) if n == LOCKED else n for n in FEW],
+)
 def test_held_on_a_slope_in_explicit_steps(name: str, yaw: float) -> None:
     hold_release_hold(name, "rk4", yaw)
 

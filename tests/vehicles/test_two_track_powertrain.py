@@ -89,7 +89,15 @@ def test_wishes_drive_it_on_steady_slip(name: str) -> None:
     sp.conformance.check(two_track(**CARS[name]), ["driving", "standing"]).raise_if_failed()
 
 
-@pytest.mark.parametrize("name", ["motor and limited slip", "all-wheel drive", "automatic"])
+@pytest.mark.parametrize(
+    # Two axles that are driven are told wishes as one is.
+    "name",
+    [
+        "motor and limited slip",
+        pytest.param("all-wheel drive", marks=pytest.mark.slow),
+        "automatic",
+    ],
+)
 @pytest.mark.parametrize(("v", "a"), [(10.0, 1.5), (20.0, -4.0), (20.0, -0.5), (-3.0, -1.0)])
 def test_a_wish_is_the_acceleration_that_comes(name: str, v: float, a: float) -> None:
     """Forward, braking, with less than the drag of an engine, and backward: what turns counts.
@@ -259,7 +267,15 @@ def test_engine_and_gear_follow_the_speed_of_a_reset() -> None:
     assert sp.Simulator(car, dt=0.005).reset().spin_engine == p.engine.crank.spin_idle
 
 
-@pytest.mark.parametrize("name", ["motor and limited slip", "automatic", "wheel torques, pedal"])
+@pytest.mark.parametrize(
+    # The brakes of the last are those of the others.
+    "name",
+    [
+        "motor and limited slip",
+        "automatic",
+        pytest.param("wheel torques, pedal", marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("u", [{"brake": 0.6}, {"handbrake": 1.0}], ids=["pedal", "parking"])
 def test_brakes_hold_it_on_a_slope(name: str, u: dict[str, float]) -> None:
     """With first-order slip it does not creep: brakes and tyres hold the weight along the slope."""

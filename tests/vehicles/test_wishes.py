@@ -78,7 +78,7 @@ def test_every_vehicle_stops_and_stays_for_who_wishes_to_be_slower(name: str) ->
 
 @every_kind
 @pytest.mark.parametrize("yaw", [0.0, pi], ids=["up", "down"])
-@pytest.mark.parametrize("a", [-2.0, -0.3])
+@pytest.mark.parametrize("a", [-2.0, pytest.param(-0.3, marks=pytest.mark.slow)])
 def test_on_a_slope_the_brakes_hold_the_car_that_was_stopped(
     kind: str, yaw: float, a: float
 ) -> None:

@@ -19,7 +19,18 @@ NO_DELAYS = {
 """Zero delays by the first input of a model."""
 UPSTREAM = ("IDEAL_STEER_VEL", "DELAY_STEER_ACC_GEARED", "ACTUATION_CMD_STEER_MAP")
 """Models whose compiled form is looked at in the other mode too: one for each rule."""
-CASES = [*((name, None) for name in COMPILED), *((name, "upstream") for name in UPSTREAM)]
+ALIKE = (
+    *("IDEAL_STEER_ACC", "DELAY_STEER_ACC", "DELAY_STEER_ACC_GEARED_WO_FALL_GUARD"),
+    *("DELAY_STEER_ACC_GEARED", "ACTUATION_CMD", "ACTUATION_CMD_STEER_MAP"),
+)
+"""Of which others, or the same with upstream's rules, have all the parts."""
+CASES = [
+    *(
+        pytest.param(name, None, marks=pytest.mark.slow if name in ALIKE else ())
+        for name in COMPILED
+    ),
+    *((name, "upstream") for name in UPSTREAM),
+]
 
 
 @pytest.mark.parametrize(("model", "compat"), CASES)

@@ -52,7 +52,16 @@ def test_a_gentle_stop_is_reported_as_it_is() -> None:
     assert vehicle.outputs(later, vehicle.Input()).a_x == 0.0
 
 
-@pytest.mark.parametrize("model", GEARED)
+@pytest.mark.parametrize(
+    # Of the pedals, those with the parts of the others.
+    "model",
+    [
+        pytest.param(name, marks=pytest.mark.slow)
+        if name in ("ACTUATION_CMD", "ACTUATION_CMD_VGR", "ACTUATION_CMD_STEER_MAP")
+        else name
+        for name in GEARED
+    ],
+)
 def test_from_drive_to_reverse_the_car_follows_its_commands(model: str) -> None:
     recording = Recording(f"{model}__s10_drive_to_reverse")
     fastest = {}

@@ -49,8 +49,8 @@ def gain(loop: float, dt: float) -> float:
     return loop * INERTIA / (RADIUS * dt)
 
 
-@pytest.mark.parametrize("loop", [2.0, 10.0, 200.0])
-@pytest.mark.parametrize("dt", [0.001, 0.005, 0.02])
+@pytest.mark.parametrize("loop", [2.0, pytest.param(10.0, marks=pytest.mark.slow), 200.0])
+@pytest.mark.parametrize("dt", [pytest.param(0.001, marks=pytest.mark.slow), 0.005, 0.02])
 @pytest.mark.parametrize("most", [0.0, 100.0])
 def test_a_robot_that_is_to_stop_on_ice_stops_as_friction_allows(
     loop: float, dt: float, most: float

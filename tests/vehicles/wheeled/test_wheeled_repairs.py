@@ -146,7 +146,7 @@ def test_a_chassis_with_a_notch_has_the_mass_where_it_is() -> None:
     assert upstream.com_x == pytest.approx(0.0, abs=1e-12)
 
 
-@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("sign", [1.0, pytest.param(-1.0, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("control", ["front_steer_pid", "twist_front_steer_pid"])
 def test_the_speed_is_kept_at_full_lock(control: str, sign: float) -> None:
     """Upstream's front wheels get the speeds of the turn asked for, and drive it faster."""
