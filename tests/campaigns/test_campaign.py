@@ -82,11 +82,12 @@ def test_processes_give_the_bits_of_one_process(tmp_path: Path) -> None:
     assert several.run(tmp_path / "two", workers=2, progress=False).digest() == one.digest()
 
 
-def test_a_worker_that_dies_is_replaced(tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_worker_that_dies_is_replaced(workers: int, tmp_path: Path) -> None:
     poison = tmp_path / "poison"
     poison.touch()
     campaign = bowl(dies_once=str(poison))
-    study = campaign.run(tmp_path / "folder", engine=Processes(1), progress=False)
+    study = campaign.run(tmp_path / "folder", engine=Processes(workers), progress=False)
     assert not poison.exists()
     assert study.digest() == bowl().run(tmp_path / "other", progress=False).digest()
 

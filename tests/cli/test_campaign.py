@@ -277,7 +277,10 @@ def until(condition: Any) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
-def test_ctrl_c_says_how_to_go_on(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.slow)])
+def test_ctrl_c_says_how_to_go_on(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, workers: str
+) -> None:
     """Exit status 130 and one line; meanwhile others may look; resume does the rest."""
     command = [*slow(tmp_path), "run", "slow.yaml", "--workers", "1", "--chunk-seconds", "0.1"]
     pipe = subprocess.PIPE
@@ -299,7 +302,7 @@ def test_ctrl_c_says_how_to_go_on(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert told, err
     assert 0 < int(told[1]) == Study.open(folder).runs < 1000
     Path("hurry").touch()
-    code, out, _ = said(capsys, "resume", "skidpad-campaigns/slow", "--workers", "1")
+    code, out, _ = said(capsys, "resume", "skidpad-campaigns/slow", "--workers", workers)
     assert code == 0
     assert Study.open(folder).runs == 1000
 
