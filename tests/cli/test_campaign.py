@@ -261,6 +261,7 @@ def test_warnings_are_notes(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def slow(folder: Path) -> list[str]:
+    sys.modules.pop("own_slow", None)  # that of another folder
     (folder / "own_slow.py").write_text(
         "import os, time\n\ndef wait(x):\n"
         "    time.sleep(0.0 if os.path.exists('hurry') else 0.004)\n    return x\n"
