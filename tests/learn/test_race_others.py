@@ -61,12 +61,17 @@ def road(task: Task) -> Environments:
 
 def put(road: Environments, poses: Sequence[Sequence[float]]) -> Stepped:
     """What a period brings if the three cars of both worlds stand somewhere."""
+    return put_each(road, [*poses, *poses])
+
+
+def put_each(road: Environments, poses: Sequence[Sequence[float]]) -> Stepped:
+    """What a period brings if every car stands somewhere."""
     road.reset(seed=0)
     names = record.names(CAR.model.State)
-    for row, (x, y, yaw) in enumerate([*poses, *poses]):
+    for row, (x, y, yaw) in enumerate(poses):
         state = record.build(CAR.model.State, {"x": x, "y": y, "yaw": yaw})
         road.engine.x[0, row, : len(names)] = record.flatten(state)
-    stepped = road.step(np.zeros((6, 2)))
+    stepped = road.step(np.zeros((len(road), 2)))
     return stepped._replace(observation=stepped.observation.copy(), reward=stepped.reward.copy())
 
 
@@ -128,6 +133,29 @@ def test_touching_costs_both_and_stops_the_race(road: Environments, gap: float) 
     assert close.truncated.tolist() == 2 * [False, False, touching]
     lost = (apart.reward - close.reward)[:2]
     assert lost == pytest.approx([10.0 * touching] * 2, abs=0.2)
+
+
+@pytest.mark.slow
+def test_cars_of_several_parts_touch_where_their_parts_do() -> None:
+    """Compiled into a task, as `test_contacts.py` has it on arrays; that a task looks for contacts
+    at all is seen with boxes above."""
+    car, worlds = kinematic_bicycle(), 60
+    parts = units_of(car)[0].parts
+    assert len(parts) > 1
+    task = race_others(car, agents=2, tracks=straight(), ahead=(), duration=1.0)
+    road = Environments(task, worlds, precision="float64", autoreset="disabled")
+    draw = np.random.default_rng(4)
+    poses = np.zeros((worlds, 2, 3))
+    poses[:, 0] = 50.0, -0.8, 0.0
+    poses[:, 1] = draw.uniform((46.0, 0.0, -np.pi), (54.0, 1.2, np.pi), (worlds, 3))
+    footprint, box = Footprint.polygons(parts), Footprint.polygons(units_of(CAR)[0].parts)
+    touching = np.array([len(between(footprint, pair)) > 0 for pair in poses])
+    as_boxes = np.array([len(between(box, pair)) > 0 for pair in poses])
+    assert 5 < touching.sum() < as_boxes.sum() < worlds - 5
+    terminated = put_each(road, poses.reshape(-1, 3).tolist()).terminated.reshape(worlds, 2)
+    walls = np.abs(poses[:, 1, 1]) > WIDTH - np.abs(SHAPE).max()  # within reach of one
+    assert not walls.any()
+    assert np.array_equal(terminated, np.stack([touching, touching], axis=1))
 
 
 def test_cars_on_the_grid_of_a_loop_are_apart_and_take_turns() -> None:
