@@ -14,7 +14,7 @@ A run keeps no sample: the numbers of the metrics go along with its state. Draws
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
@@ -25,8 +25,6 @@ from ..arrays import AnyArray
 from ..brief import brief_repr
 from ..checks import must_be
 from ..compile.cpu import RolloutArrays
-from ..compile.lower import lower
-from ..compile.program import Program
 from ..run.kept import Kept
 from ..signature import Constant
 from ..trajectory.trajectory import Trajectory
@@ -149,22 +147,18 @@ class Drive(DriveSettings, Constant):
         setup = self._setup()
         plant, common = setup.loop.runner.plant, setup.common
         params = dict(zip(record.names(plant.Params), record.flatten(plant.params), strict=True))
-        folding = setup.loop.folding
-        alone = {
-            name: replace(folding, folds={name: fold}).closing
-            for name, fold in folding.folds.items()
-        }
+        folding, digests = setup.loop.folding, setup.digests
         return {
             "kind": "drive",
             "vehicle": plant.name,
             "integrator": plant.integrator,
             "dt": self.dt,
             "steps": setup.course.steps,
-            "substeps": setup.loop.folding.substeps,
+            "substeps": folding.substeps,
             "precision": self.precision,
-            "motion": self._digest(plant.step),
-            "until": self._digest(replace(folding, folds={}).closing),
-            "metrics": {name: self._digest(program) for name, program in alone.items()},
+            "motion": digests.motion,
+            "until": digests.until,
+            "metrics": dict(digests.metrics),
             "metric_starts": {name: plain(fold.start) for name, fold in folding.folds.items()},
             "params": plain({**params, **common.params}),
             "x0": plain(setup.start),
@@ -178,9 +172,6 @@ class Drive(DriveSettings, Constant):
     def extends(self, before: Mapping[str, Any]) -> bool:
         """Whether it differs from the drive before in more metrics alone."""
         return only_adds(self.identity(), before, "metrics", "metric_starts")
-
-    def _digest(self, program: Program) -> str:
-        return lower(program, self.precision).digest
 
 
 _SETUPS: Kept[Setup] = Kept(MOST_SETUPS)

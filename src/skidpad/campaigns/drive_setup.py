@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, get_type_hints
+from functools import cached_property
+from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
 
 from .. import record
 from ..arrays import AnyArray, Array
 from ..checks import must_be_policy, steps_in, vehicle_of, whole
+from ..compile.lower import lower
+from ..compile.program import Program
 from ..errors import InvalidValue
 from ..model import Vehicle
 from ..policy import Nothing
@@ -32,6 +35,16 @@ ENDED = "ended_at"
 """Column of a drive with `until`."""
 
 
+class Digests(NamedTuple):
+    """Of Programs in IEEE operations, which stand for the functions of a drive."""
+
+    motion: str
+    until: str
+    """When a run ends."""
+    metrics: Mapping[str, str]
+    """Of each alone."""
+
+
 @dataclass(frozen=True)
 class Setup:
     """A drive, ready to run."""
@@ -48,6 +61,23 @@ class Setup:
     def common(self) -> Common:
         """What all runs have in common."""
         return self.arrays.common
+
+    @cached_property
+    def digests(self) -> Digests:
+        """Which functions it has, lowered once: plans ask for them again and again."""
+        folding, runner = self.loop.folding, self.loop.runner
+
+        def digest(program: Program) -> str:
+            return lower(program, runner.settings.precision).digest
+
+        return Digests(
+            digest(runner.plant.step),
+            digest(replace(folding, folds={}).closing),
+            {
+                name: digest(replace(folding, folds={name: fold}).closing)
+                for name, fold in folding.folds.items()
+            },
+        )
 
     @property
     def start(self) -> Any:
