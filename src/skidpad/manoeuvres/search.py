@@ -51,26 +51,41 @@ def highest_clean(
     """
     lowest, best, driven = low, np.full(low.shape, np.nan), list[tuple[Array, Sequence[CaseRun]]]()
     while not driven or np.max(high - low) > resolution:
-        values = np.stack([low + share * (high - low) for share in SHARES])
+        values = _between(low, high)
         # After the first drives it is known of both ends.
-        new = values[1:-1] if driven else values
-        asked = [cases(row) for row in new]
-        runs = yield [case for row in asked for case in row]
-        shape = len(new), len(asked[0]), len(low)
+        new: Array = values[1:-1] if driven else values
+        drives = [cases(row) for row in new]
+        runs = yield [case for row in drives for case in row]
+        shape = len(new), len(drives[0]), len(low)
         flags = _by_any(clean, runs, shape)
         slow = _by_any(late, runs, shape)
         driven += [(row, runs[k * shape[1] : (k + 1) * shape[1]]) for k, row in enumerate(new)]
         if len(new) < len(values):
-            known, none = best == low, np.zeros(len(low), dtype=bool)
-            flags, slow = np.stack([known, *flags, none]), np.stack([~known, *slow, none])
+            known = best == low
+            flags, slow = _with_ends(known, flags), _with_ends(~known, slow)
         passed, low, high = narrowed(values, flags, slow)
-        best = np.where(np.isfinite(passed), passed, best)
-    wanted = np.where(np.isfinite(best), best, lowest)
-    same = (runs for values, runs in driven if np.array_equal(values, wanted))
+        best = _or_else(passed, best)
+    shown = _or_else(best, lowest)
+    same = (runs for values, runs in driven if np.array_equal(values, shown))
     # Variants whose limits differ have not driven theirs at the same time.
-    runs = next(same, None) or (yield cases(wanted))
+    runs = next(same, None) or (yield cases(shown))
     style = np.argmax(np.stack([clean(run) for run in runs]), axis=0)
     return Limit(best, picked(runs, style))
+
+
+def _between(low: Array, high: Array) -> Array:
+    """Values (S, V) from the lowest to the highest."""
+    return low + SHARES[:, None] * (high - low)
+
+
+def _with_ends(first: Flags, flags: Flags) -> Flags:
+    """Flags of values (S, V) with those of the lowest before them, and none of the highest."""
+    return np.stack([first, *flags, np.zeros_like(first)])
+
+
+def _or_else(values: Array, otherwise: Array) -> Array:
+    """Values where they are numbers."""
+    return np.where(np.isfinite(values), values, otherwise)
 
 
 def _by_any(

@@ -69,18 +69,24 @@ def fourier_sum(real: Array, imaginary: Array) -> Array:
 
     Along the last axis, by halves (Cooley and Tukey 1965).
     """
-    n = real.shape[-1]
     a, b = real[..., None].copy(), imaginary[..., None].copy()
-    # Axis -2 counts what is still to be joined, axis -1 what is joined.
     while a.shape[-2] > 1:
-        half, size = a.shape[-2] // 2, a.shape[-1]
-        turns = np.arange(size) / (2.0 * size)
-        c, s = cosine(turns), sine(turns)
-        even, odd = (a[..., :half, :], b[..., :half, :]), (a[..., half:, :], b[..., half:, :])
-        x, y = c * odd[0] - s * odd[1], s * odd[0] + c * odd[1]
-        a = np.concatenate([even[0] + x, even[0] - x], axis=-1)
-        b = np.concatenate([even[1] + y, even[1] - y], axis=-1)
-    return a.reshape(*real.shape[:-1], n)
+        a, b = _joined_by_halves(a, b)
+    return a.reshape(real.shape)
+
+
+def _joined_by_halves(a: Array, b: Array) -> tuple[Array, Array]:
+    """Real and imaginary parts of sums twice as long: axis -2 counts what is still to be joined,
+    axis -1 what is joined."""
+    half, size = a.shape[-2] // 2, a.shape[-1]
+    turns: Array = np.arange(size) / (2.0 * size)
+    c, s = cosine(turns), sine(turns)
+    even, odd = (a[..., :half, :], b[..., :half, :]), (a[..., half:, :], b[..., half:, :])
+    x, y = c * odd[0] - s * odd[1], s * odd[0] + c * odd[1]
+    return (
+        np.concatenate([even[0] + x, even[0] - x], axis=-1),
+        np.concatenate([even[1] + y, even[1] - y], axis=-1),
+    )
 
 
 def _polynomial(coefficients: list[float], x: Array) -> Array:
