@@ -39,19 +39,20 @@ def main(port: int, domain: int, messages: dict[str, str], services: dict[str, l
     kind = "std_srvs/srv/SetBool"
     heard = ROS2Subscriber("/ours", string[0], lambda m: told("heard", m.data), string[1], **place)
     publisher = ROS2Publisher("/theirs", *string, **place)
-    client = ROS2ServiceClient("/pause", kind, *services[kind], timeout=300.0, **place)
+    client = ROS2ServiceClient("/pause", kind, *services[kind], timeout=5.0, **place)
     told("ready", str(publisher.session_mgr.session_id))
     for line in sys.stdin:
         command, argument = json.loads(line)
         if command == "publish":
             publisher.publish(data=argument)
         elif command == "call":
-            # A request that nobody hears is waited for in vain.
+            # A request that nobody hears is waited for in vain; that somebody is there may be
+            # known before the way to them is, so it is asked again.
             while not client.querier.matching_status:
                 time.sleep(0.01)
-            response = client.call(data=argument)
-            fields = None if response is None else [response.success, response.message]
-            told("answered", fields)
+            while (response := client.call(data=argument)) is None:
+                pass
+            told("answered", [response.success, response.message])
         elif command == "join":
             qos = QosProfile(durability=QosDurability.TRANSIENT_LOCAL)
             got: list[Any] = []
