@@ -53,7 +53,7 @@ test: style compiler chromium fast-dds ## lint and run every test that needs no 
 	@$(call pytest,"not gpu and not slow")
 
 test-all: style compiler chromium fast-dds $(DOCS_READY) ## lint and run every test that needs no GPU
-	@$(call pytest,"not gpu")
+	@$(call pytest,"not gpu" --hypothesis-profile=more)
 	@$(MAKE) --no-print-directory test-ray
 	@$(MAKE) --no-print-directory test-learn
 

@@ -50,6 +50,26 @@ def test_what_is_slow_runs_weekly() -> None:
     assert left_out == {"test": True, **dict.fromkeys(others, False)}
 
 
+def test_what_counts_as_slow_or_longest_is_there() -> None:
+    """A test that was renamed would be fast again, and nobody told."""
+    tests = ROOT / "tests"
+    lines = (tests / "heavy.txt").read_text("utf-8").splitlines()
+    named = {line.partition("[")[0] for line in lines if line and not line.startswith("#")}
+    assert named
+    sources = {name.partition("::")[0] for name in named}
+    defined = {
+        f"{source}::{name}"
+        for source in sources
+        for name in re.findall(r"def (test_\w+)", (tests / source).read_text("utf-8"))
+    }
+    assert named <= defined
+    first = re.search(
+        r"LONGEST = \((.*?)^\)", (tests / "conftest.py").read_text("utf-8"), re.S | re.M
+    )
+    assert first is not None
+    assert all((tests / path).is_file() for path in re.findall(r'"([^"]+)"', first[1]))
+
+
 def test_the_make_targets_of_the_documents_exist() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.M))
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
