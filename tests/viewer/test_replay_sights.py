@@ -221,6 +221,21 @@ def test_free_after_heading_up_is_upright(opened: Open) -> None:
     page.wait_for_function("skidpad.view.angle === 0 && skidpad.app.rested")
 
 
+@pytest.mark.parametrize(("motion", "glides"), [("reduce", False), ("no-preference", True)])
+def test_the_camera_glides_only_for_those_who_like_motion(
+    opened: Open, motion: str, glides: bool
+) -> None:
+    page = opened(viewport=SMALL, reduced_motion=motion)
+    show(page, 3.0)
+    # Before the next frame: who glides has not moved yet, and knows where to.
+    begin, at_once, goal = page.evaluate(
+        """() => { const { view } = skidpad; const begin = view.x; view.goTo({ x: begin + 40.0 });
+        return [begin, view.x, view.goal && view.goal.x]; }"""
+    )
+    expected = (begin, begin + 40.0) if glides else (begin + 40.0, None)
+    assert (at_once, goal) == expected
+
+
 def test_each_of_several_lidars_has_the_colour_of_its_vehicle(opened: Open, tmp_path: Path) -> None:
     film = two_cars()
     lidar = film.stage.scans[0]

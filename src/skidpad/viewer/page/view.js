@@ -85,9 +85,10 @@ export class View {
     this.goTo({ x: (box.left + box.right) / 2, y: (box.bottom + box.top) / 2, zoom, angle: 0 }, glide);
   }
 
+  /** Go to a place; at once for those who asked their system for less motion. */
   goTo(goal, glide = true) {
     this.goal = { x: this.x, y: this.y, zoom: this.zoom, angle: this.angle, ...goal };
-    if (!glide) this.glide(Infinity);
+    if (!glide || matchMedia("(prefers-reduced-motion: reduce)").matches) this.glide(Infinity);
   }
 
   /** Move towards the goal for some seconds; says whether there is still way to go. */
