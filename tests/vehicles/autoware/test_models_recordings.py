@@ -39,7 +39,13 @@ WITHOUT_REPAIRS = [
 """Runs that meet none of the points in which upstream is repaired."""
 
 
-@pytest.mark.parametrize("name", WITHOUT_REPAIRS[::5])
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if k % 5 == 0 else pytest.param(name, marks=pytest.mark.slow)
+        for k, name in enumerate(WITHOUT_REPAIRS)
+    ],
+)
 def test_the_repairs_change_nothing_else(name: str) -> None:
     recording = Recording(name)
     vehicle = recording.vehicle(compat=None)
