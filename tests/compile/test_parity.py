@@ -81,6 +81,8 @@ def driving(vehicle: sp.Vehicle, count: int = COUNT) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(17)
     model = vehicle.model
     scales = {"x": 100.0, "y": 100.0, "yaw": 3.0, "v_x": 15.0, "v_y": 2.0, "omega": 1.0}
+    # Of a car that lies on its side or its roof there are no numbers.
+    scales |= {"roll": 0.2, "pitch": 0.2}
 
     def table(kind: type) -> np.ndarray:
         width = [
