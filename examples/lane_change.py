@@ -18,9 +18,9 @@ import numpy as np
 
 import skidpad as sp
 from skidpad.controllers import Reference, lqr
-from skidpad.monte_carlo import MonteCarlo
 from skidpad.plots.style import STYLE
-from skidpad.uncertainty import Gaussian, OrnsteinUhlenbeck, UncertaintyModel, by_name
+from skidpad.run.monte_carlo import MonteCarlo
+from skidpad.sensing.uncertainty import Gaussian, OrnsteinUhlenbeck, UncertaintyModel, by_name
 
 DT = 0.05
 """Time between two commands and between two draws, s."""

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skidpad.planning.learned import LearnedMotion
+from skidpad.compat.autoware.learned import LearnedMotion
 from skidpad.plots.style import STYLE
 
 Array = NDArray[np.float64]

@@ -6,6 +6,7 @@ import atexit
 import gc
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Generator
@@ -29,6 +30,11 @@ if find_spec("jaxlib") is not None and version("jaxlib").startswith("0.10."):
 os.environ.setdefault("XLA_FLAGS", " ".join(XLA_FLAGS))
 # There are as many workers as cores: threads of linear algebra would only wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# A shell starts what is in the background with SIGINT ignored, and every process that such a one
+# starts inherits that. Tests of Ctrl-C need Python's own handler, here and in what they start.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A run starts a hundred processes: without the files that Python keeps beside its sources, each
 # would compile the package again.

@@ -36,7 +36,7 @@ class Declared(NamedTuple):
     """A module that declares what is public."""
 
     path: str
-    """As users write it: `skidpad.sensors`."""
+    """Its dotted name: `skidpad.sensing`."""
     module: ModuleType
 
 
@@ -59,17 +59,6 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def users_path(name: str) -> str:
-    """A module's name as users write it: parts that `skidpad` offers by a shorter name have it."""
-    homes = {f"skidpad.{home}": f"skidpad.{short}" for short, home in skidpad._MODULES.items()}
-    parts = name.split(".")
-    for k in range(len(parts), 1, -1):
-        short = homes.get(".".join(parts[:k]))
-        if short is not None:
-            return ".".join([short, *parts[k:]])
-    return name
-
-
 def declared() -> list[Declared]:
     """Every module with `__all__`, the package itself first."""
     names = [
@@ -78,7 +67,7 @@ def declared() -> list[Declared]:
         if "__all__" in path.read_text("utf-8")
         and any("__all__" in assigned(statement) for statement in syntax(path).body)
     ]
-    modules = [Declared(users_path(name), import_module(name)) for name in names]
+    modules = [Declared(name, import_module(name)) for name in names]
     return sorted(modules, key=lambda one: (one.path != "skidpad", one.path))
 
 

@@ -6,10 +6,11 @@ and plotting come in only with the first call that needs them.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import extension, former_paths, gymnasium_ids
+from . import gymnasium_ids
 
 if TYPE_CHECKING:
     from . import (
@@ -218,46 +219,10 @@ _HOMES = {
     "with_disturbance": "components.additive_disturbance",
 }
 """The module each lazily loaded name lives in."""
-_EXTENSIONS = {
-    "Environments on cuda": "learn.cuda_environments:CudaEnvironments",
-    "Film.show": "viewer.embedded:show_film",
-    "Evaluation.to_html": "viewer.report.page:write_report",
-    "Film.to_html": "viewer.html:write_html",
-    "Log.recorded_runs": "recording.runs:recorded_runs",
-    "Model.listed": "vehicles:listed",
-    "Model.portable": "compile.portable:portable",
-    "Model.recipe": "compile.described:recipe_of_model",
-    "Map.load": "plane.maps.load:load",
-    "Map.plot": "plots.figures.map:plot",
-    "Map.png": "plots.figures.map:png",
-    "MonteCarlo.html": "plots.notebook.monte_carlo:monte_carlo_html",
-    "MonteCarlo.plot": "plots.figures.fan:fan",
-    "Record.reduced": "compile.described:reduced",
-    "Study.campaign": "campaigns.plan_file:campaign_of_folder",
-    "Scene.on_cuda": "plane.raycast.cuda:CudaScene",
-    "SkidpadEnv.page": "viewer.live.episode:EpisodePage",
-    "Study.html": "viewer.campaign_report.notebook:study_html",
-    "Study.report": "viewer.campaign_report.page:write_campaign_report",
-    "Track.random": "random.race_track:random_track",
-    "Trajectory.html": "plots.notebook.trajectory:trajectory_html",
-    "Trajectory.plot": "plots.figures.trajectory:trajectory",
-    "Trajectory.show": "viewer.embedded:show_trajectory",
-    "Tyre.html": "tyres.notebook:tyre_html",
-    "Tyre.plot": "tyres.figure:sheet",
-    "Vehicle.casadi": "interop.casadi:casadi_model",
-    "Vehicle.html": "plots.notebook.vehicle:vehicle_html",
-    "Vehicle.jax": "interop.jax:jax_model",
-    "Vehicle.linearise": "run.linearisation:linearise",
-    "Vehicle.linearise_continuous": "run.linearisation:linearise_continuous",
-    "Vehicle.normalised_acceleration": "run.linearisation:normalised_acceleration",
-    "World.html": "plots.notebook.world:world_html",
-    "World.recorder": "recording.world_recorder:WorldRecorder",
-}
-"""What outer rings add to objects of inner ones; see `extension`."""
 
-former_paths.install()
-extension.connect({name: f"{__name__}.{home}" for name, home in _EXTENSIONS.items()})
-gymnasium_ids.register_once_loaded()
+
+if "gymnasium" in sys.modules:
+    gymnasium_ids.register()
 
 
 def __getattr__(name: str) -> Any:

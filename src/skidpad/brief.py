@@ -7,17 +7,20 @@ their shape, long collections by their length, functions by their name.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
-__all__ = ["LONGEST", "brief_repr", "counted", "listed", "shortened"]
+__all__ = ["LONGEST", "brief_repr", "counted", "listed", "shortened", "shown"]
 
 LONGEST = 240
 """Characters of a text."""
 _LONGEST_PART = 60
 """Characters of one field in it."""
 _MOST_ITEMS = 4
+_MOST_DIGITS = 20
+"""Digits of a whole number that are all shown."""
 _DOTS = "..."
 
 
@@ -25,6 +28,21 @@ def shortened(text: str, length: int = LONGEST) -> str:
     """A text in one line; of a long one the beginning and its last character, a bracket."""
     line = " ".join(text.split())
     return line if len(line) <= length else f"{line[: length - 4]}{_DOTS}{line[-1]}"
+
+
+def shown(value: Any) -> str:
+    """A rejected value, for an error: whole numbers of many digits by their power of ten,
+    other long texts by their beginning."""
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**_MOST_DIGITS:
+        exponent = int(math.log10(2.0) * (abs(value).bit_length() - 1))
+        exponent += abs(value) >= 10 ** (exponent + 1)
+        sign = "-" if value < 0 else ""
+        exact = abs(value) == 10**exponent
+        return f"{sign}10^{exponent}" if exact else f"about {sign}10^{exponent}"
+    try:
+        return shortened(repr(value))
+    except ValueError:  # a whole number within it that Python does not print
+        return f"a {type(value).__qualname__} with a number of thousands of digits"
 
 
 def counted(count: int, one: str, many: str = "") -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import math
 import operator
+from collections.abc import Generator
 from typing import Any
 
 import numpy as np
 
+from .brief import shown
 from .errors import InvalidValue
 from .model import Vehicle, VehicleFactory
 from .policy import Policy
@@ -35,7 +37,7 @@ def positive_step(dt: float, precision: str) -> float:
     try:
         value = _number(dt)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidValue(f"dt = {dt!r} must be a number of seconds") from error
+        raise InvalidValue(f"dt = {shown(dt)} must be a number of seconds") from error
     with np.errstate(all="ignore"):
         rounded = np.dtype(precision).type(value)
     # Of smaller numbers one over them is infinite.
@@ -70,25 +72,60 @@ def steps_in(duration: Any, dt: float, name: str = "duration") -> int:
     return count
 
 
-def whole(name: str, value: Any, allowed: str = "", least: int | None = 1) -> int:
-    """The value as an integer; raises unless it is one and not below `least`."""
+def whole(
+    name: str,
+    value: Any,
+    allowed: str = "",
+    least: int | None = 1,
+    most: int | None = MOST_STEPS,
+) -> int:
+    """The value as an integer; raises unless it is one from `least` to `most`.
+
+    `most` applies only together with `least`; without one of them, as of a seed, there is no limit.
+    """
     number = None
     if not isinstance(value, bool):
         with contextlib.suppress(TypeError):
             number = operator.index(value)
     if number is None:
         kind = f"a whole number, {allowed}" if allowed else "a whole number"
-        raise InvalidValue(f"{name} = {value!r} must be {kind}")
+        raise InvalidValue(f"{name} = {shown(value)} must be {kind}")
     if least is not None and number < least:
-        raise InvalidValue(f"{name} = {number} must be {allowed}")
+        raise InvalidValue(f"{name} = {shown(number)} must be {allowed}")
+    if least is not None and most is not None and number > most:
+        raise InvalidValue(f"{name} = {shown(number)} must be at most {most}")
     return number
+
+
+def check_room(name: str, count: int, each: int = 1) -> None:
+    """Raise if `count` things of `each` numbers do not fit into the memory."""
+    try:
+        np.empty((count, each))
+    except (MemoryError, ValueError, OverflowError) as error:
+        raise no_room(name, count, 8.0 * each) from error
+
+
+@contextlib.contextmanager
+def making_room(name: str, count: int) -> Generator[None]:
+    """A block that allocates memory for a count of things; if there is too little, the error names
+    the count."""
+    try:
+        yield
+    except MemoryError as error:
+        raise no_room(name, count) from error
+
+
+def no_room(name: str, count: int, each: float = 0.0) -> InvalidValue:
+    """The error about a count of things, of `each` bytes, for which there is too little memory."""
+    takes = f"{count * each / 1e9:.3g} GB of memory, more than" if each else "more memory than"
+    return InvalidValue(f"{name} = {shown(count)} takes {takes} there is: take less")
 
 
 def one_of(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
     """Raise unless the value is one of those allowed."""
     if value not in allowed:
         raise InvalidValue(
-            f"{name} = {value!r} is unknown; allowed are {', '.join(map(str, allowed))}"
+            f"{name} = {shown(value)} is unknown; allowed are {', '.join(map(str, allowed))}"
         )
 
 
@@ -153,7 +190,7 @@ def not_negative(name: str, value: Any, unit: str = "") -> float:
 def flag(name: str, value: Any) -> bool:
     """The value; raises unless it is True or False."""
     if not isinstance(value, bool):
-        raise InvalidValue(f"{name} = {value!r} must be True or False")
+        raise InvalidValue(f"{name} = {shown(value)} must be True or False")
     return value
 
 
@@ -173,5 +210,5 @@ def _number(value: Any) -> float:
 
 def _shown(name: str, value: Any, unit: str) -> str:
     # A number of NumPy's as its digits alone.
-    text = str(value) if isinstance(value, np.generic) else repr(value)
+    text = str(value) if isinstance(value, np.generic) else shown(value)
     return f"{name} = {text}" + (f" {unit}" if unit not in ("", "1") else "")

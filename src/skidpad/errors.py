@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
+    "ImplausibleParameter",
     "InvalidValue",
     "MissingExtra",
     "MissingFile",
@@ -25,12 +26,17 @@ class InvalidValue(SkidpadError, ValueError):
     """A value that cannot be used: wrong field, shape, sign, unit range, NaN or infinity."""
 
 
+class ImplausibleParameter(UserWarning):
+    """A parameter that is allowed but implausible, such as a length in mm; never an error."""
+
+
 class MissingFile(InvalidValue, FileNotFoundError):
     """A file that is to be read does not exist, nor the folder of one that is to be written."""
 
 
 class TraceError(SkidpadError, TypeError):
-    """A model function did something that cannot be compiled, such as a Python `if` on a state."""
+    """A model function did something that cannot be compiled, such as a Python `if` on a state,
+    or a function that has no derivative was differentiated."""
 
 
 class UnknownOperation(TraceError):

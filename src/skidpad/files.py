@@ -2,7 +2,10 @@
 
 A file may come from anyone. What is not what it should be raises `InvalidValue` (`MissingFile` if
 there is none), with the file and the place, whatever the library that reads it raises; what would
-grow without bound is refused.
+grow without bound is refused. Every reader opens files with `open_file`, or checks them with
+`regular_file` where a library opens them by name: a named pipe or a device, whose reading may wait
+forever or act on hardware, is refused. A path that stands in a file is resolved with
+`referenced_file`.
 """
 
 from __future__ import annotations
@@ -11,12 +14,13 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Generator
+import stat
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from errno import ENOENT
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from .errors import InvalidValue, MissingFile, SkidpadError
 from .extras import require
@@ -104,14 +108,85 @@ def reading(file: str | os.PathLike[str], fault: str) -> Generator[None]:
         raise InvalidValue(f"{os.fspath(file)} {fault}: {reason:.500}") from error
 
 
+_IRREGULAR = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def regular_file(file: str | os.PathLike[str]) -> Path:
+    """The path of a regular file, perhaps behind links; raises for anything else at the path.
+
+    For files that a library opens by their names; `open_file` opens them without a moment between
+    check and opening.
+    """
+    path = path_of(file)
+    with reading(path, "cannot be read"):
+        _check_regular(path, path.stat().st_mode)
+    return path
+
+
+def open_file(file: str | os.PathLike[str]) -> BinaryIO:
+    """A regular file opened for reading bytes; raises for pipes, sockets, devices and folders."""
+    path = regular_file(file)  # opening alone may rewind a tape or reset a serial port
+    with reading(path, "cannot be read"):
+        stream = open(path, "rb", opener=_opener)  # noqa: SIM115 - handed to the caller
+        try:
+            _check_regular(path, os.fstat(stream.fileno()).st_mode)
+        except BaseException:
+            stream.close()
+            raise
+        return stream
+
+
+def _opener(path: str, flags: int) -> int:
+    # A path that became a pipe since it was looked at must not wait for a writer. Windows has no
+    # such flag, nor pipes in folders.
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _check_regular(path: Path, mode: int) -> None:
+    if stat.S_ISREG(mode):
+        return
+    kind = next((name for holds, name in _IRREGULAR if holds(mode)), "not a regular file")
+    raise InvalidValue(f"{path} cannot be read: it is {kind}; a regular file is expected")
+
+
+def referenced_file(by: Path, name: str, line: int) -> Path:
+    """The path of a file that another one names in a line: within its folder, relative to it.
+
+    Links inside of that folder may lead elsewhere: its owner made them, a text file from a stranger
+    cannot. Formats whose files lie elsewhere by definition, such as
+    the images of ROS maps and the definitions of MVSim's worlds, resolve their paths themselves.
+    """
+    plain = name.replace("\\", "/")
+    parts = os.path.normpath(plain).replace("\\", "/").split("/")
+    drive = re.match(r"[A-Za-z]:", plain)
+    if not name or "\0" in name or plain.startswith("/") or drive or parts[0] == "..":
+        raise InvalidValue(
+            f"{by}, line {line}: the file {name!r:.200} must lie within the folder of the one that "
+            f"names it, {by.parent.absolute()}, by a path relative to that"
+        )
+    return by.parent / plain
+
+
 def bytes_of(file: str | os.PathLike[str]) -> bytes:
     """The content of a file; raises for one that cannot be read or is too large."""
     path = path_of(file)
-    with reading(path, "cannot be read"):
-        size = path.stat().st_size
+    with open_file(path) as stream, reading(path, "cannot be read"):
+        size = os.fstat(stream.fileno()).st_size
+        # Files of /proc say that they are empty, and a file may grow while it is read. To ask for
+        # more than there is would allocate as much.
+        parts = [b"" if size > LARGEST else stream.read(size)]
+        while size <= LARGEST and (more := stream.read(1 << 16)):
+            parts.append(more)
+            size = sum(map(len, parts))
         if size > LARGEST:
             raise InvalidValue(f"{path} has {size} bytes; allowed are {LARGEST}")
-        return path.read_bytes()
+        return b"".join(parts)
 
 
 def text_of(file: str | os.PathLike[str], kind: str = "a text file in UTF-8") -> str:
@@ -120,6 +195,16 @@ def text_of(file: str | os.PathLike[str], kind: str = "a text file in UTF-8") ->
         return bytes_of(file).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidValue(f"{os.fspath(file)} is not {kind}: {error}") from error
+
+
+def first_repeated(names: Iterable[str]) -> str | None:
+    """The first name that repeats an earlier one, None if all differ; in linear time."""
+    seen = set[str]()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
 
 
 def json_of(file: str | os.PathLike[str], kind: str = "JSON") -> Any:

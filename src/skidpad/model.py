@@ -31,8 +31,8 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self
 from . import record
 from .body import Body, Geometry, Limits, Outline, body_of
 from .errors import InvalidValue, TraceError
-from .extension import outer
 from .linear import Continuous, Discrete, NormalisedAcceleration
+from .plausibility import accept, warn_if_implausible
 from .signature import Constant
 from .units import m_s
 
@@ -148,6 +148,8 @@ class Model(Constant, Generic[X, U, P, Y, W]):
     def __post_init__(self) -> None:
         if (self.derivative is None) == (self.update is None):
             raise InvalidValue(f"model {self.name!r} needs exactly one of derivative and update")
+        for kind in (self.State, self.Input, self.Params, self.Outputs, self.Disturbance):
+            record.document(kind)
         self._check_dead_times()
         self._check_arguments()
         if not 0.0 <= self.slowest < inf:
@@ -204,8 +206,13 @@ class Model(Constant, Generic[X, U, P, Y, W]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For `pickle`: one of skidpad's own as where it is found, any other by its parts."""
-        own = outer("Model.listed")(self) or outer("Model.recipe")(self)
-        return own or outer("Model.portable")(self)
+        from .compile.described import recipe_of_model
+        from .vehicles import listed
+
+        own = listed(self) or recipe_of_model(self)
+        from .compile.portable import portable
+
+        return own or portable(self)
 
     def held_input(self, x: Any, u: Any, w: Any, p: Any) -> Any:
         """What stays constant over the step that starts at `x`: `hold(...)`, or `u` itself."""
@@ -246,6 +253,7 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
         record.check_normal(self.params)
         if self.model.check is not None:
             self.model.check(self.params)
+        warn_if_implausible(self.model.name, self.model.body, self.params)
 
     def __repr__(self) -> str:
         leaves = zip(record.fields(self.model.Params), record.flatten(self.params), strict=True)
@@ -335,22 +343,30 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
 
     def casadi(self, integrator: Any = None) -> Any:
         """Symbols and expressions for acados, do-mpc or Opti; with an integrator also its step."""
-        return outer("Vehicle.casadi")(self, integrator)
+        from .interop.casadi import casadi_model
+
+        return casadi_model(self, integrator)
 
     def jax(self, integrator: Any = "rk4") -> Any:
         """Derivative and step as JAX functions on flat arrays; needs the extra `jax`."""
-        return outer("Vehicle.jax")(self, integrator)
+        from .interop.jax import jax_model
+
+        return jax_model(self, integrator)
 
     def linearise(
         self, x: Any, u: Any, dt: float, integrator: Any = "auto", *, w: Any = None
     ) -> Discrete:
         """One step of dt in s from a state with the input held, and its exact Jacobians:
         (x_next, A, B). See `skidpad.linearise`."""
-        return outer("Vehicle.linearise")(self, x, u, dt, integrator, w=w)
+        from .run.linearisation import linearise
+
+        return linearise(self, x, u, dt, integrator, w=w)
 
     def linearise_continuous(self, x: Any, u: Any, *, w: Any = None) -> Continuous:
         """The derivative at a state and input, and its exact Jacobians: (rate, A, B)."""
-        return outer("Vehicle.linearise_continuous")(self, x, u, w=w)
+        from .run.linearisation import linearise_continuous
+
+        return linearise_continuous(self, x, u, w=w)
 
     def normalised_acceleration(
         self,
@@ -363,11 +379,14 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
     ) -> NormalisedAcceleration:
         """Accelerations along and across the vehicle over their limits, parameters unless
         given."""
-        normalised = outer("Vehicle.normalised_acceleration")
-        return normalised(self, x, u, w=w, a_long_max=a_long_max, a_lat_max=a_lat_max)
+        from .run.linearisation import normalised_acceleration
+
+        return normalised_acceleration(self, x, u, w=w, a_long_max=a_long_max, a_lat_max=a_lat_max)
 
     def _repr_html_(self) -> str:
-        return outer("Vehicle.html")(self)
+        from .plots.notebook.vehicle import vehicle_html
+
+        return vehicle_html(self)
 
     def _defaults(self, w: Any, p: Any) -> tuple[Any, Any]:
         w = record.build(self.model.Disturbance) if w is None else w
@@ -376,7 +395,7 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
 
 def _vehicle(kind: type[Any], model: Model, leaves: tuple[float, ...], *rest: Any) -> Any:
     """A pickled vehicle; its parameters as numbers, since their class belongs to the model."""
-    return kind(model, record.unflatten(model.Params, leaves), *rest)
+    return kind(model, accept(record.unflatten(model.Params, leaves)), *rest)
 
 
 def made_by(build: Callable[..., Model], *arguments: Any, model: Model) -> Model:

@@ -17,6 +17,12 @@ What the work promises:
 
 4. It advances by the total in all, from the thread that entered the block.
 5. Work that ends in an exception leaves no bar behind, and the callable is not called again.
+
+Work of unknown length, such as compiling, has a line with its name and the time that it
+has taken. It appears after 1 s, in a terminal alone, and is gone when the work is:
+
+    with working("compiling two_track") as sign:
+        alone(compile, sign.show)
 """
 
 from __future__ import annotations
@@ -35,7 +41,7 @@ from typing import Any, Protocol, TypeAlias
 
 from .errors import InvalidValue
 
-__all__ = ["Choice", "Progress", "Report", "interactive", "watching"]
+__all__ = ["Choice", "Progress", "Report", "Working", "interactive", "watching", "working"]
 
 Report: TypeAlias = Callable[[float, float], object]
 """`report(done, total)`"""
@@ -46,6 +52,8 @@ _PERIOD = 0.1
 """Time in s between two reports."""
 _PATIENCE = 2.0
 """Time in s before a bar appears that nobody asked for."""
+_SOON = 1.0
+"""Time in s before a line says what is being worked on."""
 _WIDEST = 30
 """Cells of a bar."""
 
@@ -53,6 +61,8 @@ _WIDEST = 30
 class _Watched(threading.local):
     depth = 0
     """How many blocks of watched work this thread is in."""
+    silent = 0
+    """How many of them show nothing in a terminal, or have a line of `working`."""
 
 
 _watched = _Watched()
@@ -97,10 +107,12 @@ class Progress:
         self._progress = progress
         self._display: _Display | None = None
         self._begin, self._due = 0.0, math.inf
+        self._says_nothing = progress is False or callable(progress)
 
     def __enter__(self) -> Progress:
         self._begin = perf_counter()
         alone, _watched.depth = _watched.depth == 0, _watched.depth + 1
+        _watched.silent += self._says_nothing
         if callable(self._progress) or self._progress is True:
             self._due = self._begin
         elif self._progress is None and alone and interactive():
@@ -132,6 +144,7 @@ class Progress:
 
     def __exit__(self, kind: Any, *_: object) -> None:
         _watched.depth -= 1
+        _watched.silent -= self._says_nothing
         if self._display is None and (kind is not None or not callable(self._progress)):
             return
         if kind is None:
@@ -159,11 +172,55 @@ def watching(
     return Progress(total, unit, label, progress)
 
 
-def interactive() -> bool:
-    """Whether somebody can see a bar: in a terminal or in a notebook."""
+class Working:
+    """A line in the terminal for work of unknown length; `working` makes one."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        """What is being done; may be changed meanwhile."""
+        self._bar: _TerminalBar | None = None
+        self._drawn = False
+        self._begin = self._due = 0.0
+
+    def __enter__(self) -> Working:
+        self._begin = perf_counter()
+        self._due = self._begin + _SOON
+        # One line is enough, and lines of several threads would overwrite each other.
+        own = threading.current_thread() is threading.main_thread()
+        if own and not _watched.silent and _in_terminal():
+            self._bar = _TerminalBar()
+        _watched.silent += 1
+        return self
+
+    def show(self) -> None:
+        """Draw the line anew if it is time to; to be called every now and then."""
+        now = perf_counter()
+        if self._bar is not None and now >= self._due:
+            self._due, self._drawn = now + _PERIOD, True
+            elapsed = now - self._begin
+            turn = "|/-\\"[int(elapsed / _PERIOD) % 4]
+            self._bar.write(f"{turn} {self.label}, {_time(elapsed)}"[: max(_columns(), 0)])
+
+    def __exit__(self, *_: object) -> None:
+        _watched.silent -= 1
+        if self._bar is not None and self._drawn:
+            self._bar.clear()
+
+
+def working(label: str) -> Working:
+    """A `with` block of work of unknown length; see the top of this file."""
+    return Working(label)
+
+
+def _in_terminal() -> bool:
     with contextlib.suppress(AttributeError, ValueError):
-        return _kernel() is not None or sys.stderr.isatty()
+        return sys.stderr.isatty()
     return False
+
+
+def interactive() -> bool:
+    """Whether a bar can be seen: in a terminal or in a notebook."""
+    return _kernel() is not None or _in_terminal()
 
 
 class Line:
@@ -260,15 +317,16 @@ class _TerminalBar:
         self._length = 0
 
     def show(self, line: Line) -> None:
-        self._write(line.drawn(_columns()))
+        self.write(line.drawn(_columns()))
 
     def finish(self, line: Line) -> None:
-        self._write(line.drawn(_columns(), finished=True), end="\n")
+        self.write(line.drawn(_columns(), finished=True), end="\n")
 
     def clear(self) -> None:
-        self._write("", end="\r")
+        self.write("", end="\r")
 
-    def _write(self, text: str, end: str = "") -> None:
+    def write(self, text: str, end: str = "") -> None:
+        """Put a text in place of the last one."""
         # A closed or full stderr is no reason to end the work.
         with contextlib.suppress(AttributeError, OSError, ValueError):
             sys.stderr.write(f"\r{text.ljust(self._length)}{end}")

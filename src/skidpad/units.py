@@ -13,6 +13,7 @@ __all__ = [
     "A",
     "A_s",
     "Allowed",
+    "Drifting",
     "J",
     "N",
     "N_Nm",
@@ -33,6 +34,7 @@ __all__ = [
     "V",
     "W",
     "W_Nm2",
+    "drifting",
     "kg",
     "kg_m2",
     "kg_m3",
@@ -105,6 +107,14 @@ class Allowed:
         return f"{'above' if self.open_low else 'from'} {self.low:g} to {self.high:g}"
 
 
+@dataclass(frozen=True)
+class Drifting:
+    """Marks a state that changes for as long as a vehicle drives steadily."""
+
+
+drifting = Drifting()
+"""Marks a state whose rate does not vanish in steady motion, such as a charge, a temperature that
+rises for minutes, or wear: `soc: Annotated[one, drifting]`. A trim holds it at its value."""
 positive = Allowed(low=0.0, open_low=True)
 """Marks a field that must be greater than zero: `m: Annotated[kg, positive]`."""
 non_negative = Allowed(low=0.0)

@@ -183,16 +183,17 @@ def share(
     job.raise_error()
 
 
-def alone(function: Callable[[], T]) -> T:
+def alone(function: Callable[[], T], watch: Callable[[], object] | None = None) -> T:
     """The result of a function that cannot be stopped; it runs in another thread.
 
     When the waiting is interrupted, the function goes on to its end. What it leaves behind, such
-    as an entry in a cache, is there for the next call.
+    as an entry in a cache, is there for the next call. `watch` is called by this thread every now
+    and then while it waits.
     """
     results: list[T] = []
     job = _Job(lambda _: results.append(function()), iter([None]), Stop())
     if _pool.help(job):
-        job.wait(None)
+        job.wait(watch)
     else:
         job.take()
     job.raise_error()

@@ -29,6 +29,13 @@ def scramble(path: Path) -> None:
     path.write_bytes(data)
 
 
+def test_a_folder_without_damage_has_no_place_for_it(tmp_path: Path) -> None:
+    filled(tmp_path, 10, 20).close()
+    Folder.open(tmp_path, write=True).close()
+    assert {path.name for path in tmp_path.iterdir()} >= {"plan.json", "manifest.json", "runs"}
+    assert not (tmp_path / "damaged").exists()
+
+
 @pytest.mark.parametrize("known", [True, False])
 def test_a_truncated_part_is_set_aside_and_its_runs_are_missing(
     tmp_path: Path, known: bool

@@ -22,7 +22,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
         "memory": f"memory://campaign-{uuid.uuid4().hex}",
     }[request.param]
     place = place_of(where)
-    place.prepare(("runs", "damaged"))
+    place.prepare(("runs",))
     return place
 
 

@@ -175,18 +175,60 @@ def test_errors_are_one_line(
     assert sorted(path.name for path in Path().iterdir()) == ["full", "plan.yaml"]
 
 
-@pytest.mark.parametrize(("engine", "package"), [("ray", "ray"), ("cuda", "cupy")])
+@pytest.mark.parametrize(
+    ("engine", "package", "what"),
+    [("ray", "ray", 'engine="ray"'), ("cuda", "cupy", "--engine cuda")],
+)
 def test_an_engine_that_is_not_installed_leaves_no_folder(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, engine: str, package: str
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    engine: str,
+    package: str,
+    what: str,
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     code, _, err = said(capsys, "run", "plan.yaml", "--engine", engine)
     assert code == 2
     assert err == (
-        f"error: --engine {engine} needs {package}, which is not installed: pip install "
-        f'"skidpad[{engine}]"\n'
+        f'error: {what} needs {package}, which is not installed: pip install "skidpad[{engine}]"\n'
     )
     assert [path.name for path in Path().iterdir()] == ["plan.yaml"]
+
+
+RAY = """
+import os
+from types import SimpleNamespace
+
+loopback = os.environ.get("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER") == "0"
+address = "127.0.0.1" if loopback else "192.0.2.7"
+services = SimpleNamespace(get_node_ip_address=lambda: address)
+_private = SimpleNamespace(services=services)
+
+def is_initialized():
+    return False
+
+def init(**options):
+    raise RuntimeError(f"no cluster at {options['_node_ip_address']}")
+"""
+"""What matters here of Ray: it reads the variable while it is imported."""
+
+
+def test_ray_is_imported_after_its_variable_is_set(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """tests/ray_cluster runs the same command with Ray itself."""
+    (tmp_path / "packages").mkdir()
+    (tmp_path / "packages" / "ray.py").write_text(RAY)
+    monkeypatch.syspath_prepend(str(tmp_path / "packages"))
+    for name in ("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "RAY_USAGE_STATS_ENABLED"):
+        monkeypatch.setenv(name, "")  # so that it is as before after the test
+        monkeypatch.delenv(name)
+    monkeypatch.delitem(sys.modules, "ray", raising=False)
+    try:
+        code, _, err = said(capsys, "run", "plan.yaml", "--engine", "ray")
+    finally:
+        sys.modules.pop("ray", None)
+    assert (code, "no cluster at 127.0.0.1" in err) == (2, True), err
 
 
 def test_what_a_folder_cannot_do_is_told(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,6 +16,7 @@ from skidpad import bench, demo, manoeuvres, tyres, vehicles
 from skidpad.cli import completion
 from skidpad.cli.test_request import vehicle_of
 from skidpad.errors import InvalidValue
+from waiting import PATIENCE
 
 SOURCE = Path(__file__).parents[2] / "src"
 HEAVY = {"casadi", "jax", "llvmlite", "matplotlib", "numba", "numpy", "rich", "scipy"}
@@ -73,7 +74,7 @@ def answers() -> dict[tuple[str, str], tuple[list[str], set[str]]]:
         env={**os.environ, "PYTHONPATH": str(SOURCE)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert run.returncode == 0, run.stderr
     told = [(lines, set(loaded)) for lines, loaded in json.loads(run.stdout)]
@@ -172,7 +173,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
         env={**os.environ, "PATH": path, "PYTHONPATH": str(SOURCE)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert run.returncode == 0, run.stderr
     assert run.stdout.splitlines() == [

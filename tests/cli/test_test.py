@@ -233,6 +233,38 @@ def test_nothing_driven_and_nothing_compared_are_errors(capsys) -> None:
     assert "none of the manoeuvres could be compared" in errors
 
 
+def test_a_log_with_holes_and_a_reversed_channel(capsys) -> None:
+    """By hand: a step of the wheels that the yaw rate follows; its sign can be turned round."""
+    t = np.arange(0.0, 10.0, 0.01)
+    rate = 0.2 * -np.expm1(-np.clip(t - 3.0, 0.0, None) / 0.1)
+    rows = [
+        f"{s:.2f},22.2,{'' if k == 500 else repr(-r)},{0.05 * (s > 3.0)}"
+        for k, (s, r) in enumerate(zip(t.tolist(), rate.tolist(), strict=True))
+    ]
+    Path("log.csv").write_text("\n".join(["t,v_x,omega,steer", *rows]) + "\n")
+    against = (*STEP, "--against", "log.csv")
+    status, _, errors = said(capsys, *against)
+    assert status == 2
+    assert "steer has the sign opposite to omega (correlation -1.00)" in errors
+    assert "--map COLUMN=-omega" in errors
+    status, out, _ = said(capsys, *against, "--map", "omega=-omega", "--wheelbase", "2.6")
+    out = " ".join(out.split())
+    assert status == 0
+    assert "omega has no value in 1 of 1000 samples, the first at t = 5 s: interpolated" in out
+    assert "without v_y or sideslip in the log: no lateral_acceleration_overshoot" in out
+    status, _, errors = said(capsys, *STEP, "--wheelbase", "2.6")
+    assert status == 2
+    assert "--wheelbase goes with --against LOG" in errors
+
+
+def test_results_of_other_manoeuvres_are_no_comparison(capsys) -> None:
+    said(capsys, *STEP, "--json", "step.json")
+    slow = ("single_track", "--manoeuvre", "coast_down", "--against", "step.json")
+    status, _, errors = said(capsys, *slow)
+    assert status == 2
+    assert "none of the manoeuvres could be compared with it" in errors
+
+
 def test_a_test_is_driven_as_its_log_was(capsys) -> None:
     """A stop by hand, from 20 m/s with 4 m/s²."""
     t = np.arange(0.0, 12.0, 0.02)

@@ -90,3 +90,13 @@ def test_what_cannot_be_is_refused_in_one_line(
     assert (code, out) == (2, "")
     assert text in " ".join(err.split())
     assert err.count("error:") == 1
+
+
+def test_a_metric_is_minimised(capsys: pytest.CaptureFixture[str]) -> None:
+    """To the bound where least inertia is; nothing is missed, so the exit status is 0."""
+    arguments = ("single_track", "--minimise", RISE, "--free", "I_z", "--bounds", "I_z=1400:1700")
+    code, out, err = said(capsys, *arguments)
+    assert code == 0
+    assert "minimise" in out
+    assert "at a bound" in next(line for line in out.splitlines() if "I_z" in line)
+    assert err.startswith("iteration 0\n")

@@ -64,6 +64,25 @@ def test_a_torsen_helps_the_slower_wheel_beyond_its_bias() -> None:
     assert torsen_shares(1.0, 3.0, 1.5, 0.5) == pytest.approx((0.6, 0.4))
 
 
+def test_a_torsen_locks_by_a_share_of_the_faster_spin() -> None:
+    """MVSim's document multiplies by it, which gives shares of -49.5 and 50.5."""
+    lock, fastest = 20.0 - 1.5 * 10.0, 20.0
+    for factor, want in ((fastest, (-49.5, 50.5)), (1.0 / fastest, (0.375, 0.625))):
+        by = lock * factor
+        assert (0.5 * (1.0 - by), 0.5 * (1.0 + by)) == pytest.approx(want)
+    assert upstream_torsen_shares(20.0, 10.0, 1.5, 0.5) == pytest.approx((0.375, 0.625))
+    # The gears hand over no more than the bias allows: 0.6 to 0.4.
+    assert max(torsen_shares(20.0, 10.0, 1.5, 0.5)) <= 0.6 + 1e-12
+
+
+def test_the_rear_has_splits_of_its_own() -> None:
+    """MVSim's document gives the rear right wheel what the front left does not get."""
+    splits = Splits(front_left_right_split=0.8, rear_left_right_split=0.3, front_rear_split=0.4)
+    shares = torque_shares("open_4wd", Corners(1.0, 1.0, 1.0, 1.0), splits)
+    assert sum(shares) == pytest.approx(1.0)
+    assert min(shares.rl, shares.rr) / (shares.rl + shares.rr) == pytest.approx(0.3)
+
+
 def test_a_torsen_is_bounded_by_its_bias_and_only_takes_energy() -> None:
     """Of two torques one is at most `bias` times the other; their power is at most the input's."""
     draw = np.random.default_rng(5).uniform

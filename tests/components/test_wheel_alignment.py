@@ -41,7 +41,7 @@ class At(AlignmentState):
 
 
 def wheel(F_x: float = 0.0, F_y: float = 0.0, M_z: float = 0.0) -> WheelForces:
-    return WheelForces(F_x, F_y, 0.0, M_z, 0.3, 0.0, 0.0, 0.0, 0.0)
+    return WheelForces(F_x, F_y, 0.0, 0.0, M_z, 0.3, 0.0, 0.0, 0.0, 0.0)
 
 
 def angles(alignment: Any, travel: Travel, x: Any = None) -> tuple[list[float], list[float]]:

@@ -14,8 +14,9 @@ from skidpad import record
 from skidpad.controllers import lqr
 from skidpad.controllers.path_follower import kinematic_steer
 from skidpad.controllers.reference import Point
-from skidpad.controllers.regulator import steady
 from skidpad.errors import InvalidValue
+from skidpad.run.trim import steady
+from skidpad.vehicles.parts import Battery, HydraulicBrakes, MotorDrive, Supply
 from unstable import unstable_fleet
 
 DT = 0.05
@@ -93,8 +94,8 @@ def test_the_compiled_loop_has_the_poles_of_the_design(car: sp.Vehicle) -> None:
 
 def test_steady_motion_of_the_kinematic_bicycle() -> None:
     p, kappa = KINEMATIC.params, 0.05
-    x, u = steady(KINEMATIC, 12.0, kappa)
-    state = KINEMATIC.State(*x)
+    x, u, _ = steady(KINEMATIC, 12.0, kappa)
+    state = x
     assert state.steer == pytest.approx(kinematic_steer(kappa, p.l_f, p.l_r), rel=1e-9)
     assert state.yaw == pytest.approx(-math.asin(p.l_r * kappa), rel=1e-9)
     assert state.v == pytest.approx(12.0)
@@ -115,7 +116,7 @@ def test_steady_motion_of_the_dynamic_bicycle() -> None:
 
 def test_the_torques_that_hold_a_car_against_its_drag_are_shared() -> None:
     car = sp.vehicles.four_wheel()
-    x, u = steady(car, 15.0, 0.0)
+    x, u, _ = steady(car, 15.0, 0.0)
     inputs = car.Input(*u)
     assert inputs.tau_fl == pytest.approx(inputs.tau_rr, rel=1e-9)
     assert inputs.tau_fl > 5.0
@@ -287,8 +288,7 @@ def test_cars_with_wheels_that_spin_and_springs_have_a_steady_motion(name: str) 
     car = sp.vehicles.get(name)()
     for v, curvature in ((5.0, 0.0), (10.0, 0.01), (10.0, -0.01), (30.0, 0.0)):
         motion = steady(car, v, curvature)
-        x = record.unflatten(car.State, motion.x.tolist())
-        u = record.unflatten(car.Input, motion.u.tolist())
+        x, u = motion.x, motion.u
         rates = dict(zip(record.names(car.State), car.derivative(x, u), strict=True))
         assert rates.pop("x") == pytest.approx(v, rel=1e-6)
         assert rates.pop("yaw") == pytest.approx(v * curvature, abs=1e-6)
@@ -299,3 +299,23 @@ def test_a_car_with_wheels_that_spin_has_a_regulator() -> None:
     car = sp.vehicles.commonroad_std()
     d = lqr.design(car, 10.0, 0.01, {"y": 1.0, "yaw": 2.0, "v": 0.5}, R)
     assert np.abs(np.linalg.eigvals(d.A - d.B @ d.K)).max() < 1.0
+
+
+def test_a_car_whose_charge_drains_has_the_regulator_of_one_with_a_supply() -> None:
+    """The charge acts on nothing as long as the battery is not at a limit."""
+    cars = [
+        sp.vehicles.two_track(
+            powertrain=MotorDrive(battery=battery), brakes=HydraulicBrakes(balance=0.6)
+        )
+        for battery in (Battery(), Supply())
+    ]
+    inputs = record.names(cars[0].Input)
+    given = {"y": 1.0, "yaw": 2.0, "v_x": 0.5}, dict.fromkeys(inputs, 1.0)
+    charged, supplied = (lqr.design(car, 20.0, DT, *given) for car in cars)
+    np.testing.assert_allclose(charged.K, supplied.K, rtol=1e-9, atol=1e-12)
+    assert "soc" not in charged.states
+    # A gear is not regulated, and no brake is pulled to hold the speed.
+    steady_inputs = dict(zip(inputs, charged.straight.u, strict=True))
+    assert (steady_inputs["gear"], steady_inputs["brake"], steady_inputs["handbrake"]) == (1, 0, 0)
+    assert not charged.K[inputs.index("gear")].any()
+    assert not charged.slope.u[[inputs.index(name) for name in ("gear", "brake")]].any()

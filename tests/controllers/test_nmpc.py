@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ import pytest
 import skidpad as sp
 from controllers.roads import DYNAMIC, KINEMATIC, RECORDED, circle, lane_change, straight
 from skidpad.controllers import Nmpc
-from skidpad.controllers.nmpc import prediction_state
+from skidpad.controllers.nmpc import Plan, prediction_state
 from skidpad.controllers.nmpc_problem import _available, packed, unpacked
 from skidpad.controllers.state_conversion import rolling_velocity
 from skidpad.errors import InvalidValue, MissingExtra, SkidpadError
@@ -128,6 +130,91 @@ def test_it_drives_the_dynamic_bicycle(solver: str) -> None:
     assert np.ptp(held, axis=1).max() == 0.0
 
 
+STARTS = [
+    (0.3, 0.0, 25.0),
+    (-0.3, 0.1, 15.0),
+    (1.0, 0.1, 30.0),
+    (-1.0, -0.1, 20.0),
+    (-1.0, 0.1, 30.0),
+    (1.0, 0.0, 15.0),
+]
+"""Offset in m, heading in rad and speed in m/s beside the x axis."""
+
+
+def plans_of_a_single_track(solver: str, starts: Sequence[tuple[float, ...]]) -> list[Plan]:
+    car, dt, horizon = sp.vehicles.single_track(), 0.05, 20
+    mpc = Nmpc(
+        car,
+        dt,
+        horizon,
+        Q={"x": 0.1, "y": 1.0, "yaw": 1.0, "v_x": 1.0},
+        R={"steer": 1.0, "F_drive": 1e-7},
+        solver=solver,
+    )
+    plans = list[Plan]()
+    for y, yaw, v_x in starts:
+        targets = np.zeros((horizon + 1, 9))
+        targets[:, 0], targets[:, 3] = v_x * dt * np.arange(horizon + 1), v_x
+        mpc.forget()
+        plans.append(mpc.solve({"y": y, "yaw": yaw, "v_x": v_x}, targets))
+    return plans
+
+
+SLOW_SPEEDS = pytest.mark.filterwarnings("ignore:rk4 with dt = 0.05 s is unstable")
+"""RK4 is stable with these steps from 4 m/s on."""
+
+
+@SLOW_SPEEDS
+def test_every_solver_plans_for_a_single_track_and_finds_the_same() -> None:
+    """The steering rate is at its limit in most of them."""
+    car = sp.vehicles.single_track()
+    solvers = ("ipopt", "fatrop", "sqpmethod")
+    found = {name: plans_of_a_single_track(name, STARTS) for name in solvers}
+    reach = car.params.t_steer * car.params.steer_rate_max
+    felt = list[bool]()
+    for k, (first, *others) in enumerate(zip(*found.values(), strict=True)):
+        assert all(plan.optimal for plan in (first, *others)), STARTS[k]
+        for plan in others:
+            assert plan.cost == pytest.approx(first.cost, rel=1e-5)
+        # The error of the steering at the start of a step is the rate times its time constant.
+        error = np.abs(first.inputs[:, 0] - first.states[:-1, 6])
+        assert error.max() <= reach * (1.0 + 1e-6)
+        felt.append(bool(error.max() > 0.999 * reach))
+        assert abs(first.states[-1, 1]) < abs(first.states[0, 1])
+    assert sum(felt) >= 4
+    # A plan is a motion of the car itself, whose limits are corners.
+    plan = found["ipopt"][2]
+    sim = sp.Simulator(car, 0.05, integrator="rk4")
+    sim.reset(plan.states[0])
+    for k, u in enumerate(plan.inputs):
+        np.testing.assert_allclose(sim.step(u), plan.states[k + 1], rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.slow
+@SLOW_SPEEDS
+@SOLVERS
+def test_every_solver_plans_for_a_single_track_from_many_starts(solver: str) -> None:
+    starts = list(product((-1.0, -0.3, 0.3, 1.0), (-0.1, 0.0, 0.1), (15.0, 20.0, 25.0, 30.0)))
+    plans = plans_of_a_single_track(solver, starts)
+    assert [start for start, plan in zip(starts, plans, strict=True) if not plan.optimal] == []
+
+
+def test_a_step_that_is_unstable_is_told_with_options_that_exist() -> None:
+    car = sp.vehicles.single_track()
+    given: dict[str, Any] = {"Q": {"y": 1.0}, "R": [1.0, 1e-7]}
+    with pytest.warns(UserWarning, match="is unstable") as told:
+        Nmpc(car, 0.05, 2, **given)
+    advice = str(told[0].message).partition("Take ")[2]
+    substeps = int(advice.rpartition("substeps = ")[2])
+    assert "integrator='auto'" in advice
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Nmpc(car, 0.05, 2, **given, substeps=substeps)
+        Nmpc(car, 0.05, 2, **given, integrator="auto")
+    with pytest.raises(InvalidValue, match="substeps = 0 must be at least 1"):
+        Nmpc(car, 0.05, 2, **given, substeps=0)
+
+
 def test_a_constraint_of_ones_own() -> None:
     """The vehicle's own accelerations are those written by hand here."""
     targets = np.column_stack([np.linspace(0, 60, 21), np.full(21, 6.0), np.full((21, 3), 0.0)])
@@ -199,11 +286,11 @@ def test_with_no_plan_at_all_it_says_so() -> None:
 
 
 def test_few_iterations_may_be_enough_to_be_feasible_but_not_optimal() -> None:
-    mpc = controller("sqpmethod", max_iterations=4)
+    mpc = controller("sqpmethod", max_iterations=2)
     road = lane_change(20.0, begin=0.0)
     targets = mpc.controller(road).targets(road.horizon(0.0, 20, 0.1), 0.0)
     plan = mpc.solve({"v": 19.0, "y": 0.3}, targets)
-    assert plan.iterations == 4
+    assert plan.iterations == 2
     assert plan.feasible
     assert not plan.optimal
     assert plan.status == "Maximum_Iterations_Exceeded"

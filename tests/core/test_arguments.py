@@ -13,7 +13,7 @@ from skidpad import recording
 from skidpad.controllers import Reference, lqr, pure_pursuit, stanley
 from skidpad.errors import InvalidValue
 from skidpad.plane.maps import CentreLine
-from skidpad.plots.numbers.trim import straight
+from skidpad.run.trim import straight
 from skidpad.sensing.lidar import Lidar
 from skidpad.trajectory.trajectory import Trajectory
 

@@ -6,6 +6,7 @@ import io
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import redirect_stderr, suppress
 from pathlib import Path
@@ -17,7 +18,7 @@ import pytest
 import skidpad as sp
 from skidpad import progress
 from skidpad.errors import InvalidValue
-from skidpad.progress import Line, watching
+from skidpad.progress import Line, watching, working
 
 
 class Clock:
@@ -278,15 +279,119 @@ def test_a_real_terminal_gets_a_line() -> None:
         "with progress.watching(10, 'steps', 'drive') as bar:\n"
         "    for _ in range(10): bar.advance(1)\n"
     )
-    path = {"PYTHONPATH": str(Path(sp.__file__).parents[1])}
-    ours, theirs = os.openpty()
-    with os.fdopen(ours, "rb", buffering=0) as screen:
-        subprocess.run([sys.executable, "-c", code], stderr=theirs, env={**os.environ, **path})
-        os.close(theirs)
-        shown = "".join(_pieces(screen))
+    shown = on_screen(code)
     assert "drive [###" in shown
     assert shown.rstrip().endswith("s")
     assert "] 10 steps in" in shown
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="pseudo-terminals are a POSIX matter")
+def test_compiling_says_what_it_compiles(tmp_path: Path) -> None:
+    """With an empty cache, in a terminal and nowhere else; nothing is left of the line."""
+    code = (
+        "from skidpad import progress\nprogress._SOON = 0.0\nimport skidpad as sp\n"
+        "sim = sp.Simulator(sp.vehicles.four_wheel(), dt=0.01, integrator='radau')\n"
+        "sim.reset()\nsim.step()\n"
+    )
+    shown = on_screen(code, {"SKIDPAD_CACHE": str(tmp_path / "screen")})
+    assert "compiling four_wheel, Radau, " in shown
+    assert shown.endswith(" \r")
+    assert on_paper(code, {"SKIDPAD_CACHE": str(tmp_path / "paper")}) == ""
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="pseudo-terminals are a POSIX matter")
+def test_building_an_fmu_counts_its_libraries(tmp_path: Path) -> None:
+    """The compiler is a stand-in: it is not what is looked at."""
+    code = (
+        "from skidpad import progress\nprogress._SOON = 0.0\nimport time\nimport skidpad as sp\n"
+        "from skidpad.export import exported, fmu\n"
+        "def build(sources, out, *_, flags=()):\n    time.sleep(0.2)\n    out.write_bytes(b'x')\n"
+        "fmu.build_library = build\n"
+        "car = exported(sp.vehicles.double_integrator(), 0.01, 'rk4')\n"
+        f"fmu.write_fmu(car, {str(tmp_path / 'car.fmu')!r}, platforms=['linux', 'windows'])\n"
+    )
+    shown = on_screen(code)
+    assert "deriving double_integrator, " in shown
+    assert "building double_integrator for x86_64-linux (1 of 2), " in shown
+    assert "building double_integrator for x86_64-windows (2 of 2), " in shown
+    assert shown.endswith(" \r")
+    assert on_paper(code) == ""
+
+
+def work(clock: Clock, stream: io.StringIO, seconds: float, *, fails: bool = False) -> None:
+    with redirect_stderr(stream), working("compiling") as sign:
+        for _ in range(int(8 * seconds)):
+            clock.now += 0.125
+            sign.show()
+        if fails:
+            raise ArithmeticError
+
+
+def test_work_without_a_known_end_shows_after_a_second(clock: Clock, terminal: Terminal) -> None:
+    work(clock, terminal, 0.9)
+    assert terminal.getvalue() == ""
+    work(clock, terminal, 2.0)
+    first, *_, last, end = terminal.lines
+    assert first[1:] == " compiling, 1.0 s"
+    assert {line[0] for line in terminal.lines[:-2]} == set("|/-\\")
+    assert (last, end) == ("", "")
+    with pytest.raises(ArithmeticError):
+        work(clock, terminal, 2.0, fails=True)
+    assert terminal.lines[-2:] == ["", ""]
+
+
+@pytest.mark.parametrize("choice", [False, lambda done, total: None])
+def test_who_wants_no_bar_gets_no_line(
+    clock: Clock, terminal: Terminal, choice: progress.Choice
+) -> None:
+    with watching(1, progress=choice):
+        work(clock, terminal, 2.0)
+    assert terminal.getvalue() == ""
+    with watching(1):
+        work(clock, terminal, 2.0)
+    assert "compiling" in terminal.getvalue()
+
+
+def test_only_the_outermost_work_and_the_main_thread_have_a_line(
+    clock: Clock, terminal: Terminal
+) -> None:
+    with redirect_stderr(terminal), working("exporting"):
+        work(clock, terminal, 2.0)
+    thread = threading.Thread(target=work, args=(clock, terminal, 2.0))
+    thread.start()
+    thread.join()
+    work(clock, io.StringIO(), 2.0)
+    assert terminal.getvalue() == ""
+
+
+def on_screen(code: str, variables: dict[str, str] | None = None) -> str:
+    """What a program shows in a terminal, on stderr."""
+    ours, theirs = os.openpty()
+    with os.fdopen(ours, "rb", buffering=0) as screen:
+        text: list[str] = []
+        reader = threading.Thread(target=lambda: text.extend(_pieces(screen)))
+        reader.start()
+        subprocess.run([sys.executable, "-c", code], stderr=theirs, env=_env(variables), check=True)
+        os.close(theirs)
+        reader.join()
+    return "".join(text)
+
+
+def on_paper(code: str, variables: dict[str, str] | None = None) -> str:
+    """What the same program writes to a stderr that is no terminal."""
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=_env(variables),
+        check=True,
+    )
+    return run.stderr
+
+
+def _env(variables: dict[str, str] | None) -> dict[str, str]:
+    path = {"PYTHONPATH": str(Path(sp.__file__).parents[1])}
+    return {**os.environ, **path, **(variables or {})}
 
 
 def _pieces(screen: IO[bytes]) -> Iterator[str]:

@@ -18,6 +18,7 @@ from skidpad import record
 from skidpad.errors import InvalidValue
 from skidpad.ops import read, shared_array
 from skidpad.shared_arrays import ArrayNumber, alive
+from waiting import PATIENCE
 
 
 def fresh(size: int = 10) -> np.ndarray:
@@ -198,4 +199,4 @@ if child == 0:
     os._exit(0 if good else 1)
 assert good and os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 """
-    subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=PATIENCE)

@@ -145,6 +145,20 @@ def test_the_readme_has_an_example_to_run() -> None:
     assert python_blocks((ROOT / "README.md").read_text("utf-8"))
 
 
+def test_the_first_car_of_the_readme_speeds_up_under_drive(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A reader who drives the wheels expects to go faster."""
+    first = python_blocks((ROOT / "README.md").read_text("utf-8"))[0]
+    made: dict[str, object] = {}
+    exec("\n".join(first.text), made)
+    run = made["run"]
+    assert isinstance(run, skidpad.Trajectory)
+    assert max(run[name].max() for name in run.names if name.startswith("u_tau")) > 0.0
+    assert run["v_x"][-1] > run["v_x"][0]
+    assert f"{run['v_x'][-1]:.1f}" in capsys.readouterr().out
+
+
 def prose(page: str) -> str:
     """The page without its fenced blocks."""
     lines = page.splitlines()

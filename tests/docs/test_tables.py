@@ -11,7 +11,6 @@ import pytest
 import skidpad
 from pages import ROOT, tables
 from skidpad.body import Geometry, Limits, Trailer, Wheel, Wish
-from skidpad.former_paths import HOMES
 from skidpad.manoeuvres.logged_drive import SIGNALS
 from skidpad.units import Unit
 
@@ -63,13 +62,6 @@ def test_errors_has_every_public_exception(head: str, base: type) -> None:
         kind = getattr(import_module(home), name)
         assert issubclass(kind, base)
         assert parent in {one.__name__ for one in kind.__mro__[1:]}
-
-
-def test_the_architecture_page_has_every_path_that_moved() -> None:
-    rows = table_of("architecture.md", "import", "is now")
-    assert {old: new for old, new in rows} == {
-        f"skidpad.{old}": f"skidpad.{new}" for old, new in HOMES.items()
-    }
 
 
 def test_signals_of_a_drive_with_their_units_and_meanings() -> None:

@@ -256,7 +256,7 @@ def test_what_is_assumed_is_said(capsys: pytest.CaptureFixture[str], tmp_path: P
 
 def test_the_command_says_what_is_wrong(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for arguments, text in {
-        ("kinematic_bicycle", "--name", "2fast"): "no name in C",
+        ("kinematic_bicycle", "--name", "2fast"): "is not a name in C",
         ("kinematic_bicycle", "--queue", "5"): "has no dead times",
         ("kinematic_bicycle", "--name", "int"): "means something else in C",
         ("kinematic_bicycle", "--name", "size_t"): "means something else in C",

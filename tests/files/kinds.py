@@ -11,6 +11,7 @@ import numpy as np
 
 import skidpad as sp
 from files.bags import write_bag, write_database
+from road.crg_files import crg_bytes
 from skidpad import Program
 from skidpad.compat.autoware.lanelet2 import read_lanelets
 from skidpad.compat.truck.model_file import DEFAULT, truck_model
@@ -19,8 +20,10 @@ from skidpad.compile.plant import Plant
 from skidpad.identify.log import read_log
 from skidpad.plane import maps
 from skidpad.recording import info, read, recover
+from skidpad.road import Road
 from skidpad.trajectory.columns import Column
 from skidpad.tyres import Measurements, measurements
+from skidpad.tyres import read as read_tyre
 from skidpad.units import Unit
 from skidpad.vehicles.autoware.map_file import read_table
 from skidpad.vehicles.autoware.parameters import gather
@@ -165,6 +168,13 @@ def _map_with_image(path: Path) -> None:
     path.write_text(MAP_YAML)
 
 
+def _crg(path: Path) -> None:
+    road = {"reference_line_start_u": 0.0, "reference_line_increment": 1.0}
+    heights = np.arange(12.0).reshape(4, 3) / 100.0
+    names = [f"long section at v = {v},m" for v in (-1.0, 0.0, 1.0)]
+    path.write_bytes(crg_bytes(heights, names, road=road))
+
+
 def _image(path: Path) -> None:
     from PIL import Image
 
@@ -238,6 +248,8 @@ KINDS = (
     Kind("truck-walls", "m.json", _written(RINGS), walls.load),
     Kind("autoware-parameters", "p.yaml", _written(PARAMETERS), _gathered),
     Kind("autoware-map", "m.csv", _written(TABLE), read_table),
+    Kind("road-crg", "r.crg", _crg, Road.load),
+    Kind("tyre-tir", "t.tir", _copied("tyres", "syntax", "units_61.tir"), read_tyre, 100),
     Kind("tyre-ttc", "t.dat", _beginning("tyres", "ttc_like.dat"), measurements),
     Kind("tyre-mat", "t.mat", _tyre_mat, measurements, 300),
     Kind("tyre-tydex", "t.tdx", _copied("tyres", "tydex_like.tdx"), measurements),

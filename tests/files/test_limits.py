@@ -27,6 +27,27 @@ from skidpad.vehicles.autoware.parameters import gather
 from skidpad.world import xml
 from skidpad.world.errors import WorldError
 
+
+class Counted(str):
+    """A name that counts how often names are compared."""
+
+    compared = 0
+
+    def __eq__(self, other: object) -> bool:
+        Counted.compared += 1
+        return str.__eq__(self, other)  # pyright: ignore[reportReturnType]
+
+    def __hash__(self) -> int:
+        return str.__hash__(self)
+
+
+def test_repeated_names_are_found_without_comparing_each_with_each() -> None:
+    Counted.compared = 0
+    assert files.first_repeated(Counted(f"c{k}") for k in range(2000)) is None
+    assert Counted.compared < 200  # collisions of hashes alone; each with each were 2 million
+    assert files.first_repeated(["a", "b", "c", "b", "a"]) == "b"
+
+
 LAUGHS = "a0: &a0 [x, x]\n" + "".join(
     f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 10)}]\n" for k in range(1, 20)
 )

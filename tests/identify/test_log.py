@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pyarrow as arrow
 import pytest
+from mcap.writer import Writer
 from pyarrow import parquet
 
 import skidpad as sp
 from identify.drives import DT, MODEL, drive, log_of, noisy
-from skidpad.identify import read_log
+from skidpad.identify import Log, read_log
+from skidpad.identify.gathering import Gathering
+from skidpad.identify.log import Series, unread_notes
 from skidpad.identify.recording import Recording, recording
 from skidpad.vehicles.autoware import autoware
 
@@ -133,10 +137,6 @@ def test_a_column_that_is_no_number_is_missing_with_the_reason(tmp_path: Path) -
     [
         ({"t": lambda t: np.where(np.arange(len(t)) == 7, 0.0, t)}, "from row 6 .* to row 7"),
         ({"t": lambda t: np.where(np.arange(len(t)) == 7, np.nan, t)}, "time of row 7 is nan"),
-        (
-            {"u_steer": lambda v: np.where(np.arange(len(v)) == 5, np.nan, v)},
-            "u_steer is nan in row 5",
-        ),
         ({"omega": lambda v: np.where(np.arange(len(v)) > 5, np.inf, v)}, "omega is inf in row 6"),
         ({"u_gear": lambda v: v + 30.0}, r"u_gear = 32 at t = 0 s; it must be"),
     ],
@@ -149,6 +149,93 @@ def test_bad_values_are_named_with_their_place(
         columns[name] = function(columns[name])  # type: ignore[operator]
     with pytest.raises(sp.InvalidValue, match=message):
         recording(read_log(log_of(columns)), GEARED)
+
+
+def with_holes(run: sp.Trajectory, folder: Path, kind: str) -> Path:
+    """A drive without the values of rows 5 and 6 of a command and row 9 of a channel."""
+    columns = noisy(run)
+    holes = {"u_steer": (5, 6), "omega": (9,)}
+    names = list(columns)
+    rows = [
+        [None if k in holes.get(n, ()) else float(columns[n][k]) for n in names]
+        for k in range(len(columns["t"]))
+    ]
+    path = folder / f"log.{kind}"
+    if kind == "csv":
+        lines = [",".join("" if v is None else repr(v) for v in row) for row in rows]
+        path.write_text("\n".join([",".join(names), *lines]) + "\n")
+    elif kind == "parquet":
+        cells = zip(names, zip(*rows, strict=True), strict=True)
+        parquet.write_table(arrow.table(dict(cells)), path)
+    else:
+        with path.open("wb") as file:
+            writer = Writer(file)
+            writer.start()
+            channel = writer.register_channel("/car", "json", 0)
+            for row in rows:
+                ns = round(1e9 * (row[0] or 0.0))
+                data = json.dumps(dict(zip(names, row, strict=True))).encode()
+                writer.add_message(channel, ns, data, ns)
+            writer.finish()
+    return path
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "mcap"])
+def test_a_column_with_an_empty_cell_stays_and_the_hole_is_said(
+    run: sp.Trajectory, tmp_path: Path, kind: str
+) -> None:
+    """Of every kind of file: a command is held, a measurement is linear in between."""
+    columns = noisy(run)
+    names = {f"/car.{n}": n for n in columns if n != "t"} if kind == "mcap" else {}
+    log = read_log(with_holes(run, tmp_path, kind), names)
+    assert np.isnan(log.series["u_steer"].values[5:7]).all()
+    found = recording(log, GEARED)
+    steer = found.commands[:, 1]
+    kept = [k for k in range(len(steer)) if k not in (5, 6)]
+    np.testing.assert_array_equal(steer[kept], columns["u_steer"][kept])
+    np.testing.assert_array_equal(steer[5:7], columns["u_steer"][4])
+    between = 0.5 * (columns["omega"][8] + columns["omega"][10])
+    assert found.measured["omega"][9] == pytest.approx(between, rel=1e-6)
+    count, t = len(columns["t"]), columns["t"]
+    assert [note for note in found.notes if "no value" in note] == [
+        f"u_steer has no value in 2 of {count} samples, the first at t = {t[5]:.6g} s: the last "
+        f"value is held, over {3 * DT:.3g} s at most",
+        f"omega has no value in 1 of {count} samples, the first at t = {t[9]:.6g} s: interpolated, "
+        f"over {2 * DT:.3g} s at most",
+    ]
+
+
+@pytest.mark.parametrize("cell", ["", " ", "NaN", "NA", "N/A", "null"])
+def test_what_stands_for_no_value_is_none(tmp_path: Path, cell: str) -> None:
+    rows = [f"{k},{cell if k == 3 else k},{cell},{'err' if k == 7 else k}" for k in range(12)]
+    (tmp_path / "a.csv").write_text("\n".join(["t,v_x,omega,yaw", *rows]) + "\n")
+    log = read_log(tmp_path / "a.csv")
+    assert np.flatnonzero(np.isnan(log.series["v_x"].values)).tolist() == [3]
+    assert log.unread == {
+        "omega": "it has no value in any sample",
+        "yaw": "line 9 has 'err', which is no number",
+    }
+
+
+def test_a_channel_that_cannot_be_read_is_noted(run: sp.Trajectory, tmp_path: Path) -> None:
+    columns = {name: values for name, values in noisy(run).items() if name != "x"}
+    rows = [
+        [*map(repr, map(float, row)), "err" if k == 4 else "1"]
+        for k, row in enumerate(zip(*columns.values(), strict=True))
+        if k < 40
+    ]
+    head = ",".join([*columns, "x"])
+    (tmp_path / "a.csv").write_text("\n".join([head, *map(",".join, rows)]) + "\n")
+    assert recording(read_log(tmp_path / "a.csv"), GEARED).notes[0] == (
+        "x is in the log and not used: line 6 has 'err', which is no number"
+    )
+
+
+def test_a_minus_sign_reverses_a_column(run: sp.Trajectory) -> None:
+    log = read_log(run, {"omega": "-omega"})
+    np.testing.assert_array_equal(log.series["omega"].values, -run["omega"])
+    with pytest.raises(sp.InvalidValue, match="both to be 'omega'"):
+        read_log(run, {"steer": "-omega", "yaw": "omega"})
 
 
 def test_few_rows_are_refused(run: sp.Trajectory) -> None:
@@ -220,3 +307,17 @@ def test_times_in_ms_are_refused(
     path.write_text("\n".join([f"{heading},u_steer,v_x", *lines]) + "\n")
     with pytest.raises(sp.InvalidValue, match=message):
         read_log(path)
+
+
+def test_messages_that_were_lost_are_noted_where_their_topic_is_used() -> None:
+    gathering = Gathering()
+    t = np.arange(20.0)
+    for k in range(3):
+        gathering.refuse("/car", f"a message is malformed: reason {k}")
+    log = Log("bag", {"/car.v": Series(t, t), "/car.w": Series(t, np.nan * t)}, gathering.unread)
+    named = read_log(log, {"/car.v": "v_x"})
+    assert unread_notes(named, ["v_x", "yaw"]) == [
+        "v_x: a part of it could not be read: a message is malformed: reason 0, and 2 others"
+    ]
+    with pytest.raises(sp.InvalidValue, match=r"/car\.w cannot be used: it has no value"):
+        read_log(log, {"/car.w": "yaw"})

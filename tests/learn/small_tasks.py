@@ -8,11 +8,12 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from skidpad.body import Velocity, body_of
+from skidpad.body import Velocity, Wish, body_of
 from skidpad.learn import Course, Lidar, Start, Task, track_point
 from skidpad.model import Vehicle
+from skidpad.ops import atan, logical_and
 from skidpad.plane.maps.track import Track
-from skidpad.units import Allowed, m, m_s
+from skidpad.units import Allowed, m, m_s, one
 from skidpad.vehicles import kinematic_bicycle
 
 
@@ -60,6 +61,50 @@ def small_task(**options: Any) -> Task:
 def _usual() -> Task:
     """Traced once: nobody changes a task."""
     return _made()
+
+
+class Gated(NamedTuple):
+    """Whether the gate of a lapping task closes."""
+
+    closes: one = 0.0
+
+
+def _lapping(x: Any, p: Any, course: Course, d: Any) -> Start:
+    s = d.s * course.length
+    body = body_of(CAR, "a test")
+    begun = body.placed(x, track_point(course, s, d.n), Velocity(20.0, 0.0, 1.0), p)
+    return Start(begun._replace(steer=_turning(p)), s)
+
+
+def _turning(p: Any) -> Any:
+    """The steering angle at which the rear axle would go round a ring of 20 m."""
+    return atan((p.l_f + p.l_r) / 20.0)
+
+
+def _lap(x: Any, a: Any, p: Any) -> Any:
+    wish = Wish(steer=_turning(p) + 0.001 * a.steer, a=5.0 * (20.0 - x.v_x))
+    return body_of(CAR, "a test").command(x, wish, p)
+
+
+def lapping_task(*, gate: bool = True) -> Task:
+    """Round a ring of 20 m at 20 m/s for 7 s, whatever is done; with a gate, half of the episodes
+    end after 40 m."""
+    return small_task(
+        observe=lambda place, velocity: Seen(velocity.v_x, place.n),
+        tracks=(ring(width=8.0),),
+        lidar=None,
+        noise={},
+        ended=lambda place, q: {"closed": logical_and(place.progress > 40.0, q.closes > 0.5)},
+        successes=("duration",),
+        Params=Gated,
+        randomised={"task.closes": {"levels": [0, 1]} if gate else 0.0},
+        draws={"s": {"range": [0.0, 1.0]}, "n": {"range": [-0.5, 0.5]}},
+        start=_lapping,
+        act=_lap,
+        dt=0.1,
+        substeps=40,
+        duration=7.0,
+    )
 
 
 def _made(**options: Any) -> Task:

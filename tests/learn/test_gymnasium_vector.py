@@ -11,7 +11,7 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
-from learn.small_tasks import small_task
+from learn.small_tasks import lapping_task, small_task
 from skidpad.errors import InvalidValue
 from skidpad.learn import (
     SkidpadEnv,
@@ -32,6 +32,60 @@ def task() -> Task:
 
 def test_it_conforms(task: Task) -> None:
     check_vector_env(partial(SkidpadVectorEnv, task), lambda: SkidpadEnv(task))
+
+
+def test_it_conforms_with_laps_and_reasons() -> None:
+    """Infos of `SyncVectorEnv` are those of single environments, to the last bit."""
+    lapping = lapping_task()
+    check_vector_env(partial(SkidpadVectorEnv, lapping), lambda: SkidpadEnv(lapping), steps=90)
+
+
+@pytest.mark.parametrize("mode", AutoresetMode)
+def test_infos_say_why_episodes_ended(mode: AutoresetMode) -> None:
+    """Seven seconds at 20 m/s on a ring of 20 m: a lap of 2π s, unless its gate has closed."""
+    vector = SkidpadVectorEnv(lapping_task(), 8, autoreset_mode=mode)
+    assert set(vector.reset(seed=0)[1]) == {"progress", "_progress", "lap", "_lap"}
+    over, reasons = np.zeros(8, np.bool_), list[str]()
+    for _ in range(120):
+        if mode is AutoresetMode.DISABLED and over.any():
+            begun = vector.reset(options={"reset_mask": over.copy()})[1]
+            assert np.array_equal(begun["_progress"], over)
+        *_, terminated, truncated, infos = vector.step(np.zeros((8, 2)))
+        over = terminated | truncated
+        assert infos["_progress"].all()
+        ends = infos.get("final_info", {}) if mode is AutoresetMode.SAME_STEP else infos
+        assert over.any() == ("end_reason" in ends)
+        if not over.any():
+            continue
+        for name in ("end_reason", "is_success"):
+            assert np.array_equal(ends[f"_{name}"], over)
+        for k in np.flatnonzero(over):
+            reason = ends["end_reason"][k]
+            assert reason == ("duration" if truncated[k] else "closed")
+            assert ends["is_success"][k] == truncated[k]
+            if truncated[k]:
+                assert ends["lap"][k] == 1
+                assert ends["_lap_time"][k]
+                assert ends["lap_time"][k] == pytest.approx(2.0 * np.pi, rel=0.03)
+                assert ends["progress"][k] == pytest.approx(140.0, rel=0.03)
+            reasons.append(reason)
+    assert set(reasons) == {"duration", "closed"}
+
+
+def test_an_ended_environment_says_which_call_begins_it_anew(task: Task) -> None:
+    vector = SkidpadVectorEnv(task, 2, autoreset_mode="disabled")
+    vector.reset(seed=0)
+    over = np.zeros(2, np.bool_)
+    while not over.any():
+        *_, terminated, truncated, _ = vector.step(np.full((2, 2), 0.3))
+        over = terminated | truncated
+    k = int(np.flatnonzero(over)[0])
+    with pytest.raises(InvalidValue) as raised:
+        vector.step(np.zeros((2, 2)))
+    call = rf'reset(options={{"reset_mask": mask}}) with mask[{k}] = True'
+    assert f"the episode of environment {k} has ended: call {call}" in str(raised.value)
+    vector.reset(options={"reset_mask": over})
+    vector.step(np.zeros((2, 2)))
 
 
 class Shared(SkidpadVectorEnv):
@@ -82,7 +136,7 @@ class Open(SkidpadVectorEnv):
     ("broken", "message"),
     [
         (Shared, "changed by a later one"),
-        (Late, "SAME_STEP: step .* infos"),
+        (Late, "step .* infos"),
         (Mistaken, "SAME_STEP: step"),
         (Seedless, "seeds change nothing"),
         (Unmasked, "reset of th"),
@@ -134,7 +188,7 @@ def test_a_list_of_seeds_may_leave_some_out(task: Task) -> None:
 
 def test_pictures_are_those_of_the_single_environments(task: Task) -> None:
     vector = SkidpadVectorEnv(task, 2, render_mode="rgb_array")
-    with pytest.raises(InvalidValue, match="reset the environments"):
+    with pytest.raises(InvalidValue, match=r"call reset\(\) before render"):
         vector.render()
     vector.reset(seed=6)
     frames = vector.render()
@@ -163,7 +217,9 @@ def test_bad_input_is_named(task: Task) -> None:
     bad("'race' has no option 'num_env'; did you mean 'num_envs'", SkidpadVectorEnv, num_env=2)
     vector = make(2)
     bad(
-        "reset all environments before some", vector.reset, options={"reset_mask": np.ones(2, bool)}
+        r"call reset\(\) for all environments before reset\(options=\{.reset_mask.: mask\}\)",
+        vector.reset,
+        options={"reset_mask": np.ones(2, bool)},
     )
     vector.reset(seed=0)
     for mask in (np.ones(2), np.ones(3, bool), np.zeros(2, bool), [True, False]):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from learn.small_tasks import small_task
-from skidpad.errors import InvalidValue
+from skidpad.errors import InvalidValue, TraceError
 from skidpad.learn import Environments, functional
 
 jax = pytest.importorskip("jax")
@@ -96,3 +96,48 @@ def test_float64_needs_that_of_jax(task):
         pytest.skip("JAX computes in float64 here")
     with pytest.raises(InvalidValue, match="jax_enable_x64"):
         functional(task, 1, precision="float64")
+
+
+def test_gradients_are_refused_in_words(env, actions):
+    """In `grad`, `jacfwd`, and in a `scan` inside `jit`."""
+    state, _ = env.reset(1)
+
+    def cost(action):
+        return env.step(state, action)[2].sum()
+
+    @jax.jit
+    def scanned(actions):
+        return jax.lax.scan(lambda s, a: env.step(s, a)[:2], state, actions)[1].sum()
+
+    calls = [(jax.grad(cost), actions[0]), (jax.jacfwd(cost), actions[0])]
+    calls += [(jax.vmap(jax.grad(cost)), actions[:2]), (jax.grad(scanned), actions[:2])]
+    for call, given in calls:
+        with pytest.raises(TraceError, match="gradients do not flow through environments") as told:
+            call(given)
+        for name in ("step()", "functional", "stop_gradient", "Fleet.gradient", "vehicle.jax()"):
+            assert name in str(told.value)
+        assert isinstance(told.value, TypeError)
+
+
+def test_a_policy_gradient_goes_round_the_environments(env, actions):
+    """Rewards only weigh what is differentiated: d/dk of k times the sum of rewards is the sum."""
+    state, _ = env.reset(1)
+
+    @jax.jit
+    @jax.grad
+    def slope(k):
+        action = jax.lax.stop_gradient(k * actions[0])
+        return k * env.step(state, action)[2].sum()
+
+    wanted = np.asarray(env.step(state, actions[0])[2]).sum()
+    assert float(slope(1.0)) == pytest.approx(wanted, rel=1e-6)
+
+
+def test_steps_are_batched_by_vmap(env, actions):
+    """Two worlds in one call are those of two calls."""
+    state, _ = env.reset(1)
+    both = jax.jit(jax.vmap(env.step, in_axes=(None, 0)))(state, actions[:2])
+    for k in range(2):
+        alone = env.step(state, actions[k])
+        for here, there in zip(jax.tree.leaves(both), jax.tree.leaves(alone), strict=True):
+            assert np.asarray(here[k]).tobytes() == np.asarray(there).tobytes()

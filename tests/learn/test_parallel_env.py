@@ -60,9 +60,14 @@ def test_all_stop_when_one_does(env: SkidpadParallelEnv) -> None:
     env.reset(seed=0)
     rest = {name: np.zeros(2) for name in env.possible_agents}
     while env.agents:
-        *_, terminated, truncated, _ = env.step(rest)
+        *_, terminated, truncated, infos = env.step(rest)
+        assert all(info["progress"] > 0.0 for info in infos.values())
+    whole = env.environments.steps[0] >= env.task.limit
+    for name, info in infos.items():
+        cut = "duration" if whole else "others"
+        assert info["end_reason"] == ("ended" if terminated[name] else cut)
     assert all(terminated[name] != truncated[name] for name in env.possible_agents)
-    with pytest.raises(InvalidValue, match="the episode has ended"):
+    with pytest.raises(InvalidValue, match=r"the episode has ended: call reset\(\)"):
         env.step(rest)
 
 
@@ -74,7 +79,7 @@ def test_bad_input_is_named(task: Task) -> None:
             env.step(actions)
 
     still = {"car_0": np.zeros(2), "car_1": np.zeros(2)}
-    bad("reset the environments before", still)
+    bad(r"call reset\(\) before the first step", still)
     env.reset(seed=1)
     bad("given for car_0; needed are car_0, car_1", {"car_0": np.zeros(2)})
     bad("given for none", {})

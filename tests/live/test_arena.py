@@ -17,6 +17,7 @@ from skidpad.stage import Line
 from skidpad.viewer.live.arena import Arena
 from skidpad.viewer.live.obstacles import MOST
 from skidpad.viewer.live.playground import playground
+from skidpad.world.errors import WorldWarning
 
 AHEAD = Axes(1.0, 0.0)
 RADIUS = 15.0
@@ -256,3 +257,18 @@ def test_the_playground_starts_in_peace_and_its_pace_car_drives() -> None:
     (ranges, _) = next(one.scans())
     assert one.stage.scans[ranges.scan].body == "car"
     assert np.isfinite(ranges.ranges).sum() > 100
+
+
+def test_a_vehicle_that_diverges_is_stopped_alone_and_told_once() -> None:
+    both = arena(ROBOT, CAR)
+    robot = next(name for name in both.world.vehicles if name != "car")
+    handle = both.world.vehicles[robot]
+    handle.bodies.group.params[handle.row] = np.nan
+    with pytest.warns(WorldWarning, match=f"{robot} was stopped"):
+        run(both, 0.1)
+    (text,) = both.stopped()
+    assert text.startswith(f"{robot} was stopped at t = ")
+    assert not list(both.stopped())
+    both.reset()
+    run(both, 0.1)
+    assert not list(both.stopped())

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
 import socket
 import struct
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -206,6 +207,58 @@ def test_garbage_is_answered_and_changes_nothing(server: LiveServer, garbage: An
         client.socket.send(garbage)
         assert client.text("error")["text"]
         client.frames(2)
+
+
+@contextmanager
+def logged(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """What uvicorn logs, which goes to the terminal alone, is heard by the test, too."""
+    logger = logging.getLogger("uvicorn")
+    logger.addHandler(caplog.handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(caplog.handler)
+
+
+@pytest.mark.parametrize("parts", [[b"\xff\xfe"], [b"caf\xc3", b"\xc3"]], ids=["whole", "in parts"])
+def test_text_that_is_not_utf_8_ends_the_connection_with_one_line(
+    server: LiveServer, caplog: pytest.LogCaptureFixture, parts: list[bytes]
+) -> None:
+    with logged(caplog), Client(server.url) as client, Client(server.url) as other:
+        client.socket.send(parts if len(parts) > 1 else parts[0], text=True)
+        with pytest.raises(ConnectionClosed) as closed:
+            client.until(lambda _: False)
+        other.frames(2)
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == 1007
+    (line,) = (line for line in caplog.records if line.name == "uvicorn.error")
+    assert line.getMessage() == "A client sent text that is not UTF-8; its connection was closed."
+    assert (line.levelname, line.exc_info) == ("WARNING", None)
+
+
+REQUESTS = [
+    b"GET /page/%ff HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"GET /?token=%ff%00 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"GET /\xff HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: \xff\xff\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: localhost\r\nCookie: skidpad_token=\xff\xfe\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: localhost\r\nOrigin: http://[\xff\r\n\r\n",
+    b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n\xff\xff",
+    b"\xff\xfe\r\n\r\n",
+]
+"""With bytes that are not UTF-8 in the path, the query, each header that is read, and the body."""
+
+
+@pytest.mark.parametrize("request_", REQUESTS)
+def test_requests_that_are_not_utf_8_are_answered_without_a_traceback(
+    server: LiveServer, caplog: pytest.LogCaptureFixture, request_: bytes
+) -> None:
+    with logged(caplog):
+        with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as raw:
+            raw.sendall(request_)
+            assert raw.recv(4096).startswith(b"HTTP/1.1 ")
+        assert httpx.get(server.url).status_code == 200
+    assert not [line for line in caplog.records if line.exc_info or line.levelno > logging.WARNING]
 
 
 def test_a_message_that_is_too_long_ends_the_connection_and_no_other(server: LiveServer) -> None:

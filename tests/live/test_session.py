@@ -8,6 +8,7 @@ from threading import Event
 from live.worlds import ROBOT, arena
 from skidpad.viewer.live.frames import Frame, decoded
 from skidpad.viewer.live.session import Session
+from waiting import PATIENCE
 
 _FRAMES = 60
 
@@ -38,6 +39,6 @@ def test_no_moment_is_shown_twice_on_a_machine_that_stalls() -> None:
 
     session.outbox.on_arrival(take)
     session.start()
-    assert enough.wait(30.0)
+    assert enough.wait(PATIENCE)
     session.stop()
     assert all(after > before for before, after in pairwise(times)), times

@@ -104,7 +104,7 @@ def test_a_launch_never_loses_speed(name: str) -> None:
 
 def test_of_too_much_drive_the_tyres_take_what_they_hold() -> None:
     """Time to a speed is at least that of an even acceleration with all of the grip."""
-    car = Subject(sp.vehicles.two_track("sports"))
+    car = Subject(sp.vehicles.two_track("sports", tau_max=2600.0))
     (result,) = perform([Acceleration()], [car], COARSE)
     assert result.findings is not None
     assert result["time_to_100_km_h"] > 100.0 / 3.6 / car.grip

@@ -43,6 +43,10 @@ def test_a_block_without_findings_has_no_numbers() -> None:
     np.testing.assert_array_equal(whole["a"].theory, [3.0, 3.0, np.nan, np.nan, np.nan])
     np.testing.assert_array_equal(whole["b"].value, [np.nan] * 4 + [5.0])
     assert whole.notes == ["one"]
+    rough = Findings([Metric("a", [6.0], "m", "A.", rough="a count")])
+    either = joined([(second, 1), (rough, 1)])
+    assert either is not None
+    assert (either["a"].rough, either["b"].rough) == ("a count", "")
     assert joined([(None, 2)]) is None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from math import inf, nan
 from pathlib import Path
 from typing import Any
@@ -119,15 +120,15 @@ def test_limits_are_read_from_yaml(tmp_path: Path) -> None:
 
 def test_json_has_every_number_and_reads_back_as_a_reference(tmp_path: Path) -> None:
     names = ("single_track", "two_track:compact")
-    before = evaluated(
-        metric("a", 1.25, theory=1.0), metric("b", nan), metric("c", -inf), names=names
-    )
+    rough = replace(metric("c", -inf), rough="a count")
+    before = evaluated(metric("a", 1.25, theory=1.0), metric("b", nan), rough, names=names)
     file = tmp_path / "results.json"
     write_json(before, file)
     document = json.loads(file.read_text(), parse_constant=pytest.fail)
     first = document["results"][0]["metrics"]
     assert [entry["value"] for entry in first] == [1.25, None, None]
     assert first[0]["theory"] == 1.0
+    assert [entry["rough"] for entry in first] == ["", "", "a count"]
     assert (first[0]["unit"], first[0]["definition"]) == ("m/s²", "What a is.")
     assert document["vehicles"][0]["parameters"]["m"] == car().vehicle.params.m
     assert set(document["versions"]) >= {"python", "numpy"}

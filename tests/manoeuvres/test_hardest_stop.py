@@ -17,7 +17,7 @@ from skidpad.manoeuvres.stopping import stopping_distance
 ALONG, ACROSS = "tyres.tyre.longitudinal.mu", "tyres.tyre.lateral.mu"
 
 
-SHARES = np.linspace(0.70, 0.84, 8)
+SHARES = np.linspace(0.702, 0.842, 8)
 """Of the front brakes."""
 WEAK = (10.0, 300.0)
 """Largest torques of brakes that lock no wheel."""

@@ -32,9 +32,9 @@ WIDTH = 1.8
 
 
 def test_courses_are_as_long_and_wide_as_the_standards_say() -> None:
-    """110 m of which 55 m are between lanes; 61 m of which 26 m are."""
+    """125 m of which 55 m are between lanes; 61 m of which 26 m are."""
     lanes = double_lane_change(WIDTH)
-    assert [lane.end - lane.begin for lane in lanes] == [15.0, 25.0, 15.0]
+    assert [lane.end - lane.begin for lane in lanes] == [15.0, 25.0, 30.0]
     assert lanes[1].right - lanes[0].right == pytest.approx(3.5)
     widths = [lane.left - lane.right for lane in lanes]
     np.testing.assert_allclose(widths, [1.1 * WIDTH + 0.25, 1.2 * WIDTH + 0.25, 1.3 * WIDTH + 0.25])
@@ -150,7 +150,7 @@ def test_the_throttle_is_released_where_the_standard_says(car: str) -> None:
     """Not at all in ISO 3888-1; 2 m inside the first lane in ISO 3888-2, from where on a car rolls
     and loses speed all the time."""
     held, rolled = (fastest(found) for found in both(car))
-    end = value_at(held, "speed", 110.0)[0]
+    end = value_at(held, "speed", 125.0)[0]
     assert end > 0.9 * held["speed"][0, 0]
     x, v = rolled["x"][:, 0], rolled["speed"][:, 0]
     rolling = v[(x > 3.0) & (x < 61.0)]
@@ -171,7 +171,7 @@ def test_peaks_are_those_between_the_cones() -> None:
 def test_peaks_of_a_drive_end_with_the_course(car: str) -> None:
     for found in both(car):
         label = fastest(found).label
-        end = {"double_lane_change": 110.0, "obstacle_avoidance": 61.0}[found.manoeuvre.name]
+        end = {"double_lane_change": 125.0, "obstacle_avoidance": 61.0}[found.manoeuvre.name]
         peaks = [
             np.abs(run["omega"][(run["x"] >= 0.0) & (run["x"] <= end)]).max()
             for run in found.runs

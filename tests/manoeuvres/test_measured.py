@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import ClassVar
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
+from manoeuvres.fakes import COARSE
 from skidpad.arrays import Array
 from skidpad.errors import InvalidValue
 from skidpad.identify import Log, read_log
@@ -205,10 +206,130 @@ def test_steady_turns_are_not_sought_in_a_log_that_tells_none() -> None:
         measured(ConstantRadius(), CAR, drive)
 
 
-def turns(K: float, noise: float = 0.0) -> CaseRun:
+def noise_log(signal: float, noise: float, *, ramp: float = 0.0) -> Log:
+    """Random angles for 60 s, a yaw rate that is `signal` times them and noise of its own, white up
+    to half of the sample rate; after 30 s the speed grows by `ramp`."""
+    t = np.arange(0.0, 60.0, 0.02)
+    angle, own = np.random.default_rng(7).normal(size=(2, len(t)))
+    columns = {
+        "v_x": 20.0 + ramp * np.maximum(t - 30.0, 0.0),
+        "steer": 0.02 * angle,
+        "omega": signal * 0.02 * angle + noise * own,
+    }
+    return Log("log.csv", {n: Series(t, c) for n, c in columns.items()})
+
+
+def test_noise_has_no_frequency_response() -> None:
+    """An angle and a yaw rate that have nothing in common: whatever chance makes of them."""
+    drive, _ = drive_of_log(noise_log(0.0, 0.1))
+    found = measured(SineSweep(speed=20.0), CAR, drive)
+    known = {m.name for m in found.metrics if np.isfinite(m.value).all()}
+    assert not {name for name in known if not name.endswith("coherence")}
+    assert found["yaw_rate_coherence"].value < 0.1
+    (note,) = [note for note in found.notes if note.startswith("yaw_rate has a coherence of 0.8")]
+    assert "no steady gain" in note
+
+
+def test_coherent_frequencies_of_a_noisy_log_are_told() -> None:
+    """A gain of 5 with a tenth of its amplitude in noise: a coherence of 1 / 1.01 everywhere."""
+    drive, _ = drive_of_log(noise_log(5.0, 0.01))
+    found = measured(SineSweep(speed=20.0), CAR, drive)
+    assert found["yaw_rate_steady_gain"].value == pytest.approx(5.0, rel=0.1)
+    assert found["yaw_rate_phase_at_1_hz"].value == pytest.approx(0.0, abs=0.1)
+    assert np.isnan(found["yaw_rate_bandwidth"].value).all()
+
+
+def test_a_frequency_response_is_that_of_one_speed() -> None:
+    drive, _ = drive_of_log(noise_log(5.0, 0.0, ramp=0.5))
+    # 30 s at 20 m/s, and 4 s in which it grows to 22 m/s.
+    as_driven = adapted(SineSweep(), drive)
+    assert isinstance(as_driven, SineSweep)
+    assert as_driven.speed == pytest.approx((30.0 * 20.0 + 4.0 * 21.0) / 34.0, rel=1e-3)
+    found = measured(adapted(SineSweep(), drive), CAR, drive)
+    assert any("within 10 % of its median" in note for note in found.notes)
+    fast, _ = drive_of_log(noise_log(5.0, 0.0))
+    v = 5.0 + 0.5 * fast.t[:, None]
+    fast = CaseRun(fast.label, fast.t, {**fast.signals, "v_x": v}, source=fast.source)
+    with pytest.raises(InvalidValue, match=r"speeds from 5\.0 to 35\.0 m/s, and keeps 20\.0 m/s"):
+        measured(SineSweep(), CAR, fast)
+
+
+def test_a_slow_ramp_without_sideways_motion_lacks_only_what_needs_it(tmp_path: Path) -> None:
+    (ramp,) = perform([SlowRamp(sides=("left",))], [CAR], COARSE)
+    run = ramp.runs[-1]
+    for columns, lacks in (
+        (("v_x", "omega", "steer", "a_y"), {"sideslip_at_limit"}),
+        (("v_x", "omega", "steer"), {"sideslip_at_limit", "rear_gives_way"}),
+    ):
+        drive, _ = drive_of_log(read_log(written(tmp_path, run, *columns)))
+        found = measured(adapted(SlowRamp(), drive), CAR, drive)
+        none = {m.name for m in found.metrics if np.isnan(m.value).any()}
+        assert none == lacks
+        for name in ("max_lateral_acceleration", "understeer_gradient", "angle_at_limit"):
+            np.testing.assert_allclose(found[name].value, ramp[name], rtol=0.02)
+        missing = f"without v_y or sideslip in the log: no {', '.join(sorted(lacks))}"
+        assert missing in found.notes
+
+
+def test_a_log_that_tells_no_metric_is_not_compared() -> None:
+    (own,) = perform([SineSweep(speed=20.0)], [CAR], COARSE)
+    drive, _ = drive_of_log(noise_log(0.0, 0.1))
+    less = replace(own, findings=_without(own.findings, "coherence"))
+    reference = measured_reference(drive, [less])
+    assert not reference.findings
+    assert "nothing can be compared with log.csv" in reference.missing["sine_sweep"]
+    assert "coherence" in reference.missing["sine_sweep"]
+
+
+def _without(findings: Findings | None, end: str) -> Findings:
+    assert findings is not None
+    return Findings([m for m in findings.metrics if not m.name.endswith(end)])
+
+
+def test_holes_of_a_channel_are_filled_or_leave_it_out(tmp_path: Path) -> None:
+    """By hand: a yaw rate that grows evenly; short holes are linear, a long one is none of ours."""
+    t = np.arange(0.0, 20.0, 0.02)
+    columns = {"t": t, "v_x": 20.0 + 0.0 * t, "omega": 0.01 * t, "yaw": 0.005 * t * t}
+    cells = {name: [repr(float(v)) for v in values] for name, values in columns.items()}
+    for k in (*range(100, 110), 300):
+        cells["omega"][k] = ""
+    path = tmp_path / "log.csv"
+    rows = [",".join(cells), *map(",".join, zip(*cells.values(), strict=True))]
+    path.write_text("\n".join(rows) + "\n")
+    drive, notes = drive_of_log(read_log(path))
+    np.testing.assert_allclose(drive["omega"][:, 0], columns["omega"], atol=1e-12)
+    assert notes[0] == (
+        "omega has no value in 11 of 1000 samples, the first at t = 2 s: interpolated, over 0.22 s "
+        "at most"
+    )
+    for k in range(300, 400):
+        cells["omega"][k] = ""
+    rows = [",".join(cells), *map(",".join, zip(*cells.values(), strict=True))]
+    path.write_text("\n".join(rows) + "\n")
+    drive, notes = drive_of_log(read_log(path))
+    assert notes[0].startswith("omega is left out: omega has no value from t = 5.98 to 8 s; gaps")
+    np.testing.assert_allclose(drive["omega"][5:-5, 0], columns["omega"][5:-5], atol=1e-9)
+
+
+@pytest.mark.parametrize("L", [2.0, 2.8])
+def test_the_wheelbase_that_a_gradient_is_with_is_said_or_given(L: float) -> None:
+    """Wheels at L / R + K a_y by hand: with another wheelbase the gradient is another one."""
+    own = float(CAR.wheel_base[0])
+    found = measured(ConstantRadius(), CAR, turns(0.002, L=L), wheel_base=L)
+    assert found["understeer_gradient"].value == pytest.approx(0.002, abs=2e-6)
+    assert not any("has no wheelbase" in note for note in found.notes)
+    found = measured(ConstantRadius(), CAR, turns(0.002, L=L))
+    wrong = float(found["understeer_gradient"].value[0])
+    assert abs(wrong - 0.002) > 1e-4
+    (note,) = [note for note in found.notes if "has no wheelbase" in note]
+    assert f"{own:.4g} m: understeer_gradient {wrong:.4g} (10 % more" in note
+    assert "--wheelbase gives another" in note
+
+
+def turns(K: float, noise: float = 0.0, L: float = float(CAR.wheel_base[0])) -> CaseRun:
     """Turns of 60 m at several speeds with wheels at L / R + K a_y, by hand."""
     rng = np.random.default_rng(1)
-    L, R, dt = float(CAR.wheel_base[0]), 60.0, 0.02
+    R, dt = 60.0, 0.02
     a_y = np.repeat([*np.linspace(-3.0, -0.4, 14), *np.linspace(0.4, 3.0, 14)], 400)
     v = np.sqrt(np.abs(a_y) * R)
     columns = {
@@ -250,7 +371,7 @@ T = np.linspace(0.0, 10.0, 101)
     [
         ({"speed": Series(T, T)}, "log has no column v_x .* say which one it is with --map"),
         ({"v_x": Series(T, T, "km/h")}, "v_x is in km/h; it must be in m/s"),
-        ({"v_x": Series(T, np.full(T.shape, np.nan))}, "not finite"),
+        ({"v_x": Series(T, np.full(T.shape, np.nan))}, "v_x .* has no value in any sample"),
         ({"v_x": Series(T, T), "omega": Series(T + 9.9, T)}, "has 2 samples at which all"),
         ({"v_x": Series(T, T), "omega": Series(T + 99.0, T)}, "has 0 samples at which all"),
     ],

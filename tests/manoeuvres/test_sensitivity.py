@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -20,9 +21,13 @@ from skidpad.manoeuvres import (
     Metric,
     Performing,
     Subject,
+    chosen,
+    perform,
     sensitivity,
     sobol,
 )
+
+SLOW = pytest.mark.slow
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,9 @@ class Formula:
     """A manoeuvre that drives nothing: its metric is a function of the parameters."""
 
     of: Callable[..., Array]
+    rough: str = ""
+    squared: bool = False
+    """Whether the square of the mass is another metric."""
     name: ClassVar[str] = "formula"
     title: ClassVar[str] = "Formula"
     source: ClassVar[str] = "none"
@@ -42,8 +50,12 @@ class Formula:
         """No drive."""
         if car.variants < 0:
             yield []
-        value = self.of(*car.params.values())
-        return Findings([Metric("value", value, "m", "A function of the parameters.")])
+        metrics = [
+            Metric("value", self.of(*car.params.values()), "m", "A function.", rough=self.rough)
+        ]
+        if self.squared:
+            metrics.append(Metric("square", car.params["m"] ** 2, "kg²", "Of the mass."))
+        return Findings(metrics)
 
 
 def test_derivatives_of_a_formula() -> None:
@@ -53,13 +65,98 @@ def test_derivatives_of_a_formula() -> None:
     np.testing.assert_allclose(table.derivatives, [[2.0 * 1200.0 * 1.1, 1200.0**2]], rtol=1e-9)
     np.testing.assert_allclose(table.relative, [[2.0, 1.0]], rtol=1e-9)
     assert [row["parameter"] for row in table.rows()] == ["m", "l_f"]
+    assert table.refused == {}
 
 
 def test_a_parameter_at_its_bound_is_moved_to_one_side() -> None:
     """Drag that is zero and may not be negative."""
     car = sp.vehicles.single_track(C_drag=0.0)
-    table = sensitivity(Formula(lambda drag: 3.0 * drag), car, ["C_drag"])
+    table = sensitivity(Formula(lambda drag: 3.0 * drag + 0.5 * drag**2), car, ["C_drag"])
     np.testing.assert_allclose(table.derivatives, [[3.0]], rtol=1e-9)
+
+
+def test_a_metric_that_says_that_it_is_rough_has_no_derivative() -> None:
+    """The others of its manoeuvre have; asked for by name it is an error that says why."""
+    car = sp.vehicles.single_track(m=1200.0)
+    formula = Formula(lambda m: m, "a search to 0.5 km/h", squared=True)
+    table = sensitivity(formula, car, ["m"])
+    assert table.metrics == ("square",)
+    assert table.derivatives.shape == (1, 1)
+    assert table.refused == {"value": "a search to 0.5 km/h"}
+    with pytest.raises(InvalidValue, match=r"value: a search to 0\.5 km/h"):
+        sensitivity(formula, car, ["m"], metrics=["value"])
+    with pytest.raises(InvalidValue, match="no metric 'cube'"):
+        sensitivity(formula, car, ["m"], metrics=["cube"])
+
+
+@pytest.mark.parametrize(
+    ("of", "said"),
+    [
+        # A staircase with treads of 0.4 % of the parameter, on a slope of 1.
+        (lambda m: 5.0 * np.floor(m / 5.0 + 0.3), "staircase"),
+        # One with treads of 6 % of the parameter: flat over the step.
+        (lambda m: 70.0 * np.floor(m / 70.0 + 0.4), "flat over 12 of m and not over 48"),
+        # A kink at the parameter itself, and one a quarter of a step beside it.
+        (lambda m: np.abs(m - 1200.0) + 0.2 * m, "kink"),
+        (lambda m: np.abs(m - 1203.0) + 0.2 * m, r"disagree: -0\.05 and -0\.3"),
+    ],
+)
+def test_what_is_not_smooth_is_measured(of: Callable[[Array], Array], said: str) -> None:
+    """Without a word of the metric; the numbers are in the sentence."""
+    car = sp.vehicles.single_track(m=1200.0)
+    table = sensitivity(Formula(of, squared=True), car, ["m"])
+    assert table.metrics == ("square",)
+    assert re.search(said, table.refused["value"]), table.refused
+    with pytest.raises(InvalidValue, match="value: it"):
+        sensitivity(Formula(of), car, ["m"])
+
+
+@pytest.mark.parametrize(
+    ("of", "slope"),
+    [
+        (lambda m: np.exp(m / 60.0), np.exp(20.0) / 60.0),  # 20 % per per cent
+        (lambda m: (m - 1200.0) ** 2, 0.0),  # the bottom of a valley
+        (lambda m: np.cos(m / 100.0), -np.sin(12.0) / 100.0),
+        (lambda m: 1.0 + 1e-6 * np.sign(m - 1203.0), 0.0),  # steps that are of no account
+        (lambda m: 1e-12 * np.floor(m), 0.0),  # rounding of a zero
+    ],
+)
+def test_what_bends_is_smooth(of: Callable[[Array], Array], slope: float) -> None:
+    """Derivatives by hand, to the square of the step."""
+    car = sp.vehicles.single_track(m=1200.0)
+    table = sensitivity(Formula(of), car, ["m"], metrics=["value"])
+    assert table.derivatives[0, 0] == pytest.approx(slope, rel=0.01, abs=1e-6)
+
+
+def test_the_entry_speed_of_a_lane_change_is_the_drivers_and_has_no_derivative() -> None:
+    """All of it is of a search by a driver who follows a path."""
+    with pytest.raises(InvalidValue, match=r"entry_speed: .*our path-following driver"):
+        sensitivity("obstacle_avoidance", sp.vehicles.single_track(), ["m"], kernels=COARSE)
+
+
+SINGLE = {
+    "constant_speed": ["largest_steady_lateral_acceleration"],
+    "slow_ramp": ["rear_gives_way"],
+    "sine_with_dwell": ["largest_factor_passed"],
+    "hill_hold": ["sliding_gradient"],
+    "hill_start": ["steepest_start"],
+}
+"""Of manoeuvres whose other metrics are smooth."""
+QUICK = ["slalom_36_m", "constant_speed", "slow_ramp", "sine_with_dwell"]
+LONG = ["double_lane_change", "slalom_18_m", "autocross", "split_braking", "hill_hold"]
+
+
+@pytest.mark.parametrize(
+    ("car", "tests"),
+    [("single_track", QUICK), pytest.param("two_track", [*LONG, "hill_start"], marks=SLOW)],
+)
+def test_searches_counts_and_grids_say_that_they_are_rough(car: str, tests: list[str]) -> None:
+    """Every metric of the manoeuvres that search, and single ones of others."""
+    for result in perform(chosen(tests), [Subject(sp.vehicles.named(car))], COARSE):
+        assert result.findings is not None, result.unfit
+        metrics = result.findings.metrics
+        rough = [one.name for one in metrics if one.rough]
+        assert rough == SINGLE.get(result.manoeuvre.name, [one.name for one in metrics])
 
 
 def test_understeer_moves_with_the_centre_of_mass_as_theory_says() -> None:
@@ -122,6 +219,8 @@ def test_bad_questions_are_refused() -> None:
     car = sp.vehicles.single_track()
     with pytest.raises(InvalidValue, match="l_f"):
         sensitivity(Formula(lambda m: m), car, ["lf"])
+    with pytest.raises(InvalidValue, match="names is empty"):
+        sensitivity(Formula(lambda m: m), car, [])
     with pytest.raises(InvalidValue, match="power of 2"):
         sobol(Formula(lambda m: m), car, {"m": (1.0, 2.0)}, samples=100)
     with pytest.raises(InvalidValue, match="step_steer: kinematic_bicycle has no tyres"):

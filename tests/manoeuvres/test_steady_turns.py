@@ -19,6 +19,7 @@ from skidpad.manoeuvres import (
     Subject,
     perform,
 )
+from skidpad.manoeuvres.steady_state import slope_at_zero
 
 SMALL = StepSteer(speed=20.0, a_y=0.5, rise=0.01)
 
@@ -140,3 +141,16 @@ def test_a_car_without_a_steady_turn_has_no_values_and_a_note() -> None:
     notes = "; ".join(result.findings.notes)
     assert "diverged" in notes
     assert "never became steady" in notes
+
+
+def test_no_turn_enters_or_leaves_the_fit_of_a_gradient_at_once() -> None:
+    """A point next to the largest lateral acceleration that is fitted, a little to either side: the
+    slope moves as little as the point does. The fifth power is what the cubic fit leaves over."""
+    x = np.array([0.5, 1.0, 1.5, -0.5, -1.0, -1.5])[:, None] * np.ones(41)
+    last = np.linspace(1.99, 2.01, 41)
+    x = np.concatenate([x, last[None], -last[None]])
+    slopes = slope_at_zero(x, x + 0.1 * x**5, 2.0)
+    moves = np.abs(np.diff(slopes))
+    assert moves.max() < 3.0 * np.median(moves)
+    exact = slope_at_zero(x, 0.3 + 2.0 * x - 0.1 * x**3, 2.0)
+    np.testing.assert_allclose(exact, 2.0, rtol=1e-9)

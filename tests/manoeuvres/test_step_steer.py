@@ -7,7 +7,14 @@ import pytest
 
 import skidpad as sp
 from manoeuvres.fakes import KERNELS
-from skidpad.manoeuvres import LinearCar, StepSteer, Subject, perform
+from skidpad.manoeuvres import (
+    ConstantRadius,
+    LinearCar,
+    SingleSine,
+    StepSteer,
+    Subject,
+    perform,
+)
 from skidpad.manoeuvres.case_run import from_columns
 from skidpad.manoeuvres.step_response import step_response
 from skidpad.manoeuvres.theory import Bicycle
@@ -39,6 +46,12 @@ def test_a_small_step_is_that_of_linear_theory(name: str) -> None:
         np.testing.assert_allclose(
             metric.value, metric.theory, rtol=0.01, atol=loose, err_msg=metric.name
         )
+
+
+def test_speeds_and_radius_are_those_of_the_standards() -> None:
+    """ISO 7401: 100 km/h; ISO 4138: a circle of 100 m."""
+    assert StepSteer().speed == SingleSine().speed == pytest.approx(100.0 / 3.6)
+    assert ConstantRadius().radius == 100.0
 
 
 def test_each_variant_has_its_own_theory() -> None:

@@ -13,7 +13,7 @@ import yaml
 import skidpad as sp
 from manoeuvres.fakes import COARSE
 from skidpad.errors import InvalidValue
-from skidpad.manoeuvres import StepSteer, Subject, Tuning, perform, tune
+from skidpad.manoeuvres import Metric, StepSteer, Subject, Tuning, perform, tune
 from skidpad.manoeuvres.variants import metrics_of
 
 CAR = sp.vehicles.single_track(C_drag=0.0)
@@ -113,7 +113,7 @@ def test_what_is_reached_already_stays(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("targets", "free", "said"),
     [
-        ({}, ["l_f"], "targets is empty"),
+        ({}, ["l_f"], "targets, minimise and maximise are empty"),
         ({"overshoot": 0.1}, ["l_f"], "MANOEUVRE.METRIC"),
         ({"step_steer.yaw_rate_overshot": 0.1}, ["l_f"], "yaw_rate_overshoot"),
         ({"step_stear.tb_factor": 0.1}, ["l_f"], "step_steer"),
@@ -129,3 +129,92 @@ def test_bad_wishes_are_refused(targets: dict[str, float], free: list[str], said
     """Before anything is driven, or as soon as it is known."""
     with pytest.raises(InvalidValue, match=said):
         tune(CAR, targets, free, kernels=COARSE)
+
+
+def stand_in(monkeypatch: pytest.MonkeyPatch, **metrics: Any) -> None:
+    """Metrics of the step steer that are functions of the columns of parameters."""
+
+    def made(tests: Any, car: Any, params: Any, kernels: Any) -> Any:
+        named = {f"step_steer.{name}": metric(params) for name, metric in metrics.items()}
+        return {name: Metric(name, value, "s", "") for name, value in named.items()}
+
+    monkeypatch.setattr(sys.modules[tune.__module__], "metrics_of", made)
+
+
+def test_a_staircase_is_walked_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Treads of 20 kg, of which the car stands in the middle of one, so that half a per cent of the
+    range shows no slope; the target is five steps away."""
+    stand_in(monkeypatch, lap=lambda p: 5.0 + 0.02 * np.round((p["m"] - 1225.0) / 20.0))
+    result = tune(CAR, {"step_steer.lap": 4.9}, {"m": (1000.0, 1500.0), "l_f": (0.8, 1.0)})
+    assert result.reached, result.notes
+    assert result.vehicle.params.m == pytest.approx(1125.0, abs=10.0)
+
+
+def test_a_parameter_without_a_number_does_not_stop_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of a car that rolls over when its centre of mass is any higher."""
+    z_cg = CAR.params.z_cg
+
+    def lap(p: Any) -> Any:
+        return np.where(p["z_cg"] > z_cg + 1e-9, np.nan, p["m"] / 200.0)
+
+    stand_in(monkeypatch, lap=lap)
+    m = CAR.params.m
+    free = {"z_cg": (0.8 * z_cg, 1.2 * z_cg), "m": (0.8 * m, 1.2 * m)}
+    result = tune(CAR, {"step_steer.lap": 0.9 * m / 200.0}, free)
+    assert result.reached, result.notes
+    assert result.vehicle.params.m == pytest.approx(0.9 * m, rel=5e-3)
+
+
+def test_what_moves_nothing_is_said_with_its_range(monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in(monkeypatch, lap=lambda p: 5.0 + 0.0 * p["m"])
+    result = tune(CAR, {"step_steer.lap": 4.0}, ["m"])
+    assert "step_steer.lap: the same when m are moved one by one, by up to 25 %" in result.notes[1]
+
+
+def test_targets_that_contradict_each_other_are_not_said_to_stand_still(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stand_in(monkeypatch, a=lambda p: p["m"] / 1000.0, b=lambda p: p["m"] / 1000.0)
+    m = CAR.params.m / 1000.0
+    result = tune(CAR, {"step_steer.a": 0.95 * m, "step_steer.b": 1.05 * m}, ["m"])
+    assert not result.reached
+    assert "contradict" in result.notes[-1]
+    assert not any("the same" in note for note in result.notes)
+
+
+def test_a_minimum_within_the_bounds_and_a_maximum_at_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 1 + (m / m_0 - 1.07)² + (l_f / l_f0 - 0.96)² / 2, and of m alone."""
+    m, l_f = CAR.params.m, CAR.params.l_f
+
+    def bowl(p: Any) -> Any:
+        return 1.0 + (p["m"] / m - 1.07) ** 2 + 0.5 * (p.get("l_f", l_f) / l_f - 0.96) ** 2
+
+    stand_in(monkeypatch, bowl=bowl, mass=lambda p: p["m"])
+    least = tune(CAR, None, ["m", "l_f"], minimise=["step_steer.bowl"])
+    assert least.reached
+    (found,) = least.objectives
+    assert (found.goal, found.before > found.after) == ("minimise", True)
+    assert found.after == pytest.approx(1.0, abs=2e-4)
+    most = tune(CAR, None, ["m"], maximise=["step_steer.mass"])
+    assert most.vehicle.params.m == pytest.approx(1.2 * m)
+    assert most.params[0].at_bound
+    # Under a target the mass stays where the target wants it, and the other one is optimised.
+    both = tune(CAR, {"step_steer.mass": 1.02 * m}, ["m", "l_f"], minimise=["step_steer.bowl"])
+    assert both.reached
+    assert both.vehicle.params.m == pytest.approx(1.02 * m, rel=2e-3)
+    assert both.vehicle.params.l_f == pytest.approx(0.96 * l_f, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"minimise": RISE}, "must be a list"),
+        ({"minimise": [RISE], "maximise": [RISE]}, "named more than once"),
+        ({"minimise": ["rise"]}, "MANOEUVRE.METRIC"),
+    ],
+)
+def test_bad_objectives_are_refused(asked: dict[str, Any], said: str) -> None:
+    with pytest.raises(InvalidValue, match=said):
+        tune(CAR, None, ["l_f"], kernels=COARSE, **asked)

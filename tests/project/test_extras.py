@@ -49,16 +49,17 @@ def test_the_base_has_nothing_that_an_extra_brings() -> None:
     assert not names(PROJECT["dependencies"]) & optional
 
 
-def test_all_and_the_tools_have_everything_that_needs_no_gpu() -> None:
+def test_all_has_what_needs_no_gpu_and_holds_no_other_package_back() -> None:
     (everything,) = DECLARED["all"]
     assert set(everything[len("skidpad[") : -1].split(",")) == set(EXTRAS) - {
+        "commonroad",
         "cuda",
         "onnx",
         "ray",
         "sb3",
         "torch",
     }
-    assert "skidpad[all]" in DECLARED["dev"]
+    assert "skidpad[all,commonroad]" in DECLARED["dev"]
     assert "'.[dev]'" in (ROOT / "Makefile").read_text("utf-8")
 
 

@@ -35,6 +35,43 @@ CONFINED = {
 """Third-party packages and the only parts that may import them."""
 
 
+DOORS = {
+    ("skidpad.campaigns.study", "skidpad.campaigns.plan_file"),
+    ("skidpad.campaigns.study", "skidpad.viewer.campaign_report.notebook"),
+    ("skidpad.campaigns.study", "skidpad.viewer.campaign_report.page"),
+    ("skidpad.campaigns.world_runs", "skidpad.recording.world_recorder"),
+    ("skidpad.compile.stored_traces", "skidpad.vehicles"),
+    ("skidpad.identify.log", "skidpad.recording.runs"),
+    ("skidpad.learn.environments", "skidpad.learn.cuda_environments"),
+    ("skidpad.learn.pictures", "skidpad.viewer.live.episode"),
+    ("skidpad.manoeuvres.evaluation", "skidpad.viewer.report.page"),
+    ("skidpad.model", "skidpad.compile.described"),
+    ("skidpad.model", "skidpad.compile.portable"),
+    ("skidpad.model", "skidpad.interop.casadi"),
+    ("skidpad.model", "skidpad.interop.jax"),
+    ("skidpad.model", "skidpad.plots.notebook.vehicle"),
+    ("skidpad.model", "skidpad.run.linearisation"),
+    ("skidpad.model", "skidpad.vehicles"),
+    ("skidpad.plane.maps.map", "skidpad.plane.maps.load"),
+    ("skidpad.plane.maps.map", "skidpad.plots.figures.map"),
+    ("skidpad.plane.maps.track_of_seed", "skidpad.random.race_track"),
+    ("skidpad.plane.raycast.scene", "skidpad.plane.raycast.cuda"),
+    ("skidpad.record.classes", "skidpad.compile.described"),
+    ("skidpad.run.monte_carlo.result", "skidpad.plots.figures.fan"),
+    ("skidpad.run.monte_carlo.result", "skidpad.plots.notebook.monte_carlo"),
+    ("skidpad.stage.film", "skidpad.viewer.embedded"),
+    ("skidpad.stage.film", "skidpad.viewer.html"),
+    ("skidpad.trajectory.trajectory", "skidpad.plots.figures.trajectory"),
+    ("skidpad.trajectory.trajectory", "skidpad.plots.notebook.trajectory"),
+    ("skidpad.trajectory.trajectory", "skidpad.viewer.embedded"),
+    ("skidpad.tyres.tyre", "skidpad.tyres.figure"),
+    ("skidpad.tyres.tyre", "skidpad.tyres.notebook"),
+    ("skidpad.world.world", "skidpad.plots.notebook.world"),
+}
+"""Imports inside methods by which an object offers what lies further out, such as
+`vehicle.casadi()` and `trajectory.plot()`; only these may go outwards."""
+
+
 def part(module: str) -> str:
     """The part of the package a dotted module name belongs to; empty for the package itself."""
     return module.split(".")[1] if "." in module else ""
@@ -60,9 +97,14 @@ def statements(tree: ast.AST) -> Iterator[ast.AST]:
             yield from statements(node)
 
 
-@cache
 def imported(file: Path) -> set[str]:
-    """Every module that a file imports, at any depth of nesting, as absolute dotted names.
+    """Every module that a file imports, at any depth of nesting, but for its doors."""
+    return {one for one in all_imported(file) if (module_name(file), one) not in DOORS}
+
+
+@cache
+def all_imported(file: Path) -> set[str]:
+    """The same with its doors, as absolute dotted names.
 
     `from .a import b` is an import of the module `a.b` if there is one, and else of `a`.
     """
@@ -128,6 +170,29 @@ def test_imports_go_inwards() -> None:
         if rank[other] >= rank[part]
     ]
     assert outwards == []
+
+
+def at_the_top(file: Path) -> set[str]:
+    """What a file imports while it is loaded, or for types."""
+    tree = ast.parse(file.read_text("utf-8"))
+    inner = {
+        id(one)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for one in ast.walk(node)
+    }
+    package = file.relative_to(SOURCE.parent).parent.parts
+    return {
+        ".".join([*package[: len(package) - node.level + 1], node.module or ""])
+        for node in statements(tree)
+        if isinstance(node, ast.ImportFrom) and node.level and id(node) not in inner
+    }
+
+
+def test_doors_are_used_and_lie_inside_of_functions() -> None:
+    names = {module_name(file): file for file in FILES}
+    assert {door for door in DOORS if door[1] not in all_imported(names[door[0]])} == set()
+    assert {door for door in DOORS if door[1] in at_the_top(names[door[0]])} == set()
 
 
 def test_libraries_stay_where_they_belong() -> None:

@@ -64,7 +64,29 @@ def test_the_page_knows_whether_something_is_deprecated() -> None:
     assert ("At present nothing is deprecated" in PAGE) == (not warned)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/getting_started.md", "docs/installation.md"])
-def test_pages_that_people_meet_first_begin_with_the_install_line(page: str) -> None:
+FIRST_PAGES = ["README.md", "docs/index.md", "docs/getting_started.md", "docs/installation.md"]
+FROM_A_CLONE = re.compile(r"^(make \w+|pip install -e \S+)", re.MULTILINE)
+FROM_THE_INDEX = re.compile(r"pip install \"?skidpad")
+
+
+def released(changes: str) -> bool:
+    """Whether a version of the list of changes has a date."""
+    return re.search(r"^## \[\d+\.\d+\.\d+\] - \d{4}", changes, re.MULTILINE) is not None
+
+
+@pytest.mark.parametrize("page", FIRST_PAGES)
+def test_pages_that_people_meet_first_begin_with_what_installs_today(page: str) -> None:
+    """From a clone until there is a release; then from the package index."""
     text = (ROOT / page).read_text("utf-8")
-    assert "pip install" in text[:400]
+    clone, index = FROM_A_CLONE.search(text), FROM_THE_INDEX.search(text)
+    assert clone is not None
+    assert index is not None
+    changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    first, second = (index, clone) if released(changes) else (clone, index)
+    assert first.start() < min(1000, second.start())
+    assert ("no release yet" in text) == (not released(changes))
+
+
+def test_a_release_is_known_by_its_date() -> None:
+    assert not released("## [0.1.0] - unreleased")
+    assert released("## [0.2.0] - unreleased\n\n## [0.1.0] - 2026-12-01")

@@ -6,6 +6,8 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ ray: Any = pytest.importorskip("ray", reason="Ray has an environment of its own:
 from campaigns.small_experiments import Bowl  # noqa: E402
 from skidpad import InvalidValue  # noqa: E402
 from skidpad.campaigns.campaign import Campaign  # noqa: E402
+from skidpad.campaigns.plan_file import campaign_of  # noqa: E402
 from skidpad.campaigns.ray_engine import RayEngine  # noqa: E402
 from skidpad.campaigns.sampling import Random  # noqa: E402
 from skidpad.campaigns.study import Study  # noqa: E402
@@ -104,3 +107,51 @@ def test_it_listens_to_this_machine_alone() -> None:
 def test_no_cluster_is_said_in_words(tmp_path: Path) -> None:
     with pytest.raises(InvalidValue, match="workers = 2 go with a cluster"):
         RayEngine(address="auto", workers=2)
+
+
+PLAN = """
+drive:
+  vehicle: kinematic_bicycle
+  duration: 0.5
+  dt: 0.01
+  controls: {steer: 0.02}
+  metrics: {end: {last: y}}
+factors: {x0.v_x: [5.0, 10.0]}
+design: grid
+"""
+
+
+def test_workers_import_modules_next_to_a_plan(tmp_path: Path) -> None:
+    """From a folder that is neither the current one nor installed."""
+    (tmp_path / "own_doubles.py").write_text("def double(a):\n    return {'b': 2.0 * a}\n")
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(
+        "function: {call: 'own_doubles:double', gives: [b], vectorised: false}\n"
+        "factors: {a: [1, 2]}\ndesign: grid\n"
+    )
+    study = campaign_of(plan).run(tmp_path / "runs", engine="ray", progress=False)
+    assert study["b"].tolist() == [2.0, 4.0]
+
+
+def test_the_command_line_starts_a_cluster(tmp_path: Path) -> None:
+    """In a process of its own, in which nothing has imported Ray or set its variables."""
+    (tmp_path / "plan.yaml").write_text(PLAN)
+    variables = {k: v for k, v in os.environ.items() if not k.startswith("RAY_")}
+    command = [sys.executable, "-m", "skidpad", "campaign", "run", "plan.yaml", "--out", "runs"]
+    done = subprocess.run(
+        [*command, "--engine", "ray", "--workers", "1"],
+        cwd=tmp_path,
+        env=variables,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    local = subprocess.run(
+        [*command[:-1], "local"], cwd=tmp_path, env=variables, check=False, timeout=300
+    )
+    assert local.returncode == 0
+    study = Study.open(tmp_path / "runs")
+    assert study.runs == 2
+    assert study.digest() == Study.open(tmp_path / "local").digest()

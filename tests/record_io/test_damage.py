@@ -110,8 +110,8 @@ def test_recordings_of_the_first_format_are_read(tmp_path: Path, cut: int | None
     assert recording.meta == {"seed": 3, "why": "ä", "laps": 2}
     assert [scan.time for scan in recording.scans] == [0.0, 0.25, 0.5, 0.75, 1.0]
     np.testing.assert_array_equal(recording.scans[1].ranges, [8.0, 2.5, np.inf, -np.inf, np.nan])
-    (log,) = recording.imus
-    assert (log.name, log.body) == ("unit", "world")
+    (log,) = recording.sensors
+    assert (log.mount.name, log.mount.body) == ("unit", "world")
     assert log.values.tolist() == [[k + j for j in range(6)] for k in range(0, 40, 8)]
     assert info(path).samples == 40
     assert same_bits(read(recover(path).path).rows, wanted)

@@ -206,7 +206,7 @@ def test_closing_may_be_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     write = writer._file._write
 
     def slow(*parts: Any) -> None:
-        may_write.wait()
+        may_write.wait(PATIENCE)
         write(*parts)
 
     monkeypatch.setattr(writer._file, "_write", slow)

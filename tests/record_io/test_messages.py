@@ -11,15 +11,15 @@ import pytest
 
 from record_io.decoding import Message, messages, official
 from record_io.stages import Array, full_stage, some_rows
-from skidpad.recording import ImuMount, Recorder
+from skidpad.recording import Recorder, SensorMount
 from skidpad.stage import Body, Channel, Stage
 
 TIMES = np.array([0.0, 0.1, 0.25, 1.0 / 3.0])
 STAGE = full_stage()
 ROWS = some_rows(STAGE, len(TIMES))
 UNITS = (
-    ImuMount("unit", "world", 0.1, 0.2, 0.3, yaw=0.5, oriented=True),
-    ImuMount("second unit", "world"),
+    SensorMount("unit", "world", "imu", 0.1, 0.2, 0.3, yaw=0.5, oriented=True),
+    SensorMount("second unit", "world"),
 )
 READING = np.arange(1.0, 11.0)
 
@@ -27,12 +27,12 @@ READING = np.arange(1.0, 11.0)
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("messages") / "run.mcap"
-    with Recorder(path, STAGE, imus=UNITS) as recorder:
+    with Recorder(path, STAGE, sensors=UNITS) as recorder:
         recorder.add_rows(TIMES, ROWS)
         recorder.add_scan(0, 0.2, [1.0, 2.5, np.inf, -np.inf, np.nan])
         recorder.add_scan(1, 0.25, [0.1, 0.2, 0.3])
-        recorder.add_imu(0, 0.2, READING)
-        recorder.add_imu(1, 0.2, -READING[:6])
+        recorder.add_reading(0, 0.2, READING)
+        recorder.add_reading(1, 0.2, -READING[:6])
     return path
 
 

@@ -18,7 +18,7 @@ from hypothesis.extra import numpy as arrays
 
 from record_io.stages import full_stage, same_bits, small_stage, some_rows, surroundings
 from skidpad.errors import InvalidValue
-from skidpad.recording import ImuMount, Recorder, read, recorder, writer_thread
+from skidpad.recording import Recorder, SensorMount, read, recorder, writer_thread
 from skidpad.stage import Stage
 from waiting import PATIENCE
 
@@ -42,13 +42,13 @@ def test_any_bits_come_back(tmp_path_factory: pytest.TempPathFactory, bits: Any)
 def test_everything_comes_back(tmp_path: Path) -> None:
     stage, path = full_stage(), tmp_path / "run.mcap"
     rows, times = some_rows(stage, 500), np.cumsum(np.linspace(0.001, 0.02, 500))
-    units = (ImuMount("unit", "world", oriented=True), ImuMount("other", "car"))
+    units = (SensorMount("unit", "world", oriented=True), SensorMount("other", "car"))
     readings = np.random.default_rng(2).normal(size=(20, 10))
-    with Recorder(path, stage, meta={"seed": 3, "why": "ä"}, imus=units) as writer:
+    with Recorder(path, stage, meta={"seed": 3, "why": "ä"}, sensors=units) as writer:
         writer.add_rows(times, rows)
         for k in range(20):
             writer.add_scan(1, 0.1 * k, [k, np.inf, np.nan])
-            writer.add_imu(0, 0.05 * k, readings[k])
+            writer.add_reading(0, 0.05 * k, readings[k])
         writer.note(laps=2)
     recording = read(path)
     assert same_bits(recording.rows, rows)
@@ -56,9 +56,9 @@ def test_everything_comes_back(tmp_path: Path) -> None:
     assert recording.meta == {"seed": 3, "why": "ä", "laps": 2}
     assert [scan.time for scan in recording.scans] == pytest.approx([0.1 * k for k in range(20)])
     np.testing.assert_array_equal(recording.scans[7].ranges, [7, np.inf, np.nan])
-    first, second = recording.imus
-    assert (first.name, first.body, second.name) == ("unit", "world", "other")
-    assert same_bits(first.values, readings[:, :6])
+    first, second = recording.sensors
+    assert (first.mount, second.mount) == units
+    assert same_bits(first.values, readings)
     assert second.values.shape == (0, 6)
 
 
@@ -163,7 +163,7 @@ def test_whoever_is_faster_than_the_disk_waits(
         put = writer._file._write
 
         def slow(*parts: Any) -> None:
-            may_write.wait()
+            may_write.wait(PATIENCE)
             put(*parts)
 
         monkeypatch.setattr(writer._file, "_write", slow)
@@ -220,7 +220,7 @@ def test_a_program_that_forgets_to_close_leaves_a_whole_file(tmp_path: Path) -> 
         (lambda r: r.add_rows([np.inf], np.zeros((1, 4))), "finite"),
         (lambda r: r.add_rows([2.0, 3.0], np.zeros((3, 4))), r"shape \(2, 4\)"),
         (lambda r: r.add_scan(0, 2.0, [1.0]), "no lidar 0"),
-        (lambda r: r.add_imu(2, 2.0, np.zeros(6)), "no inertial unit 2"),
+        (lambda r: r.add_reading(2, 2.0, np.zeros(6)), "no sensor 2"),
         (lambda r: r.note(what=object()), "plain JSON"),
     ],
 )

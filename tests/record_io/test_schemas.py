@@ -29,7 +29,7 @@ def fields(descriptor: Any) -> list[tuple[Any, ...]]:
             field.message_type.full_name if field.message_type else "",
             [(v.name, v.number) for v in field.enum_type.values] if field.enum_type else [],
         )
-        for field in descriptor.fields
+        for field in sorted(descriptor.fields, key=lambda field: field.number)
     ]
 
 

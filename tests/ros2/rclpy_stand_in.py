@@ -7,17 +7,26 @@ of its rules that callers must know.
    node's, so only another lets the rest go on.
 4. Coroutines are looked at when something arrives, or when the executor is woken.
 5. Nothing may be used after it was destroyed or shut down.
+6. `serialize_message` is that of rmw_fastrtps: it may leave bytes behind the message. The CDR
+   itself is written and read by rosbags.
 """
 
 from __future__ import annotations
 
-import struct
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from enum import Enum, auto
 from types import ModuleType
 from typing import Any, NamedTuple
+
+from rosbags import typesys
+
+from ros2.samples import as_fast_rtps, foreign, native
+from skidpad.ros_messages import MessageType, message_type, service_type
+from skidpad.ros_messages.definition_text import definition_text
+from skidpad.ros_messages.definitions import MESSAGES, SERVICES
+from skidpad.ros_messages.fields import DUMMY
 
 
 class SignalHandlerOptions(Enum):
@@ -125,12 +134,32 @@ class Publisher:
         return wanted.count((self.topic, self.kind))
 
 
+class TopicEndpointInfo(NamedTuple):
+    node_name: str
+    node_namespace: str
+    topic_type: str
+
+
+def _endpoints() -> list[tuple[str, str, TopicEndpointInfo, bool]]:
+    """Topic, type, node and whether it publishes, of all nodes."""
+    found: list[tuple[str, str, TopicEndpointInfo, bool]] = []
+    for node in NODES:
+        ends = [(topic, kind, True) for topic, kind in node.publishers]
+        ends += [(topic, kind, False) for topic, kind, _ in node.subscriptions]
+        for topic, kind, publishes in ends:
+            name = STRUCTURES[kind].name
+            info = TopicEndpointInfo(node.name, node.namespace, name)
+            found.append((topic, name, info, publishes))
+    return found
+
+
 class Node:
     def __init__(self, name: str, namespace: str, context: Context) -> None:
         self.name, self.namespace, self.context = name, namespace, context
         self.group = CallbackGroup()
         self.subscriptions: list[tuple[str, type, Callable[[bytes], None]]] = []
-        self.services: dict[str, tuple[CallbackGroup, type, Callable[..., Any]]] = {}
+        self.publishers: list[tuple[str, type]] = []
+        self.services: dict[str, tuple[CallbackGroup, Any, Callable[..., Any]]] = {}
         self.profiles: dict[str, QoSProfile] = {}
         self.arrived: deque[tuple[CallbackGroup, Callable[..., Any], tuple[Any, ...], Any]] = (
             deque()
@@ -142,6 +171,7 @@ class Node:
         self, msg_type: type, topic: str, qos_profile: QoSProfile, *, callback_group: Any = None
     ) -> Publisher:
         self.profiles[topic] = qos_profile
+        self.publishers.append((topic, msg_type))
         return Publisher(self, msg_type, topic)
 
     def create_subscription(
@@ -172,13 +202,32 @@ class Node:
     def ask(self, name: str, request: Any, answer: Callable[[Any], None]) -> None:
         """What a client would do."""
         group, kind, callback = self.services[name]
-        assert isinstance(request, kind.Request)
-        self.arrived.append((group, callback, (request, kind.Response()), answer))
+        assert type(request) is kind.Request
+        response = message(STRUCTURES[kind.Response])
+        self.arrived.append((group, callback, (request, response), answer))
         self.wake()
 
     def get_node_names_and_namespaces(self) -> list[tuple[str, str]]:
         assert not self.destroyed
         return [(node.name, node.namespace) for node in NODES]
+
+    def get_topic_names_and_types(self, no_demangle: bool = False) -> list[tuple[str, list[str]]]:
+        found: dict[str, set[str]] = {}
+        for topic, kind, _, _ in _endpoints():
+            found.setdefault(topic, set()).add(kind)
+        return [(topic, sorted(kinds)) for topic, kinds in found.items()]
+
+    def get_publishers_info_by_topic(
+        self, topic_name: str, no_mangle: bool = False
+    ) -> list[TopicEndpointInfo]:
+        return [info for topic, _, info, publishes in _endpoints() if publishes
+                and topic == topic_name]  # fmt: skip
+
+    def get_subscriptions_info_by_topic(
+        self, topic_name: str, no_mangle: bool = False
+    ) -> list[TopicEndpointInfo]:
+        return [info for topic, _, info, publishes in _endpoints() if not publishes
+                and topic == topic_name]  # fmt: skip
 
     def destroy_node(self) -> None:
         assert not self.destroyed
@@ -268,37 +317,61 @@ class SingleThreadedExecutor:
         return True
 
 
-class String:
-    """`std_msgs/msg/String`."""
+class _Package(ModuleType):
+    """A module such as `std_msgs.msg`, whose classes are made by rosbags when they are asked for:
+    its CDR is not skidpad's."""
+
+    def __getattr__(self, name: str) -> Any:
+        package, _, kind = self.__name__.rpartition(".")
+        if name.startswith("__") or f"{package}/{kind}/{name}" not in {**MESSAGES, **SERVICES}:
+            raise AttributeError(name)
+        if kind == "msg":
+            made = message_class(message_type(f"{package}/{name}"))
+        else:
+            service = service_type(f"{package}/{name}")
+            parts = map(message_class, (service.request, service.response))
+            made = type(name, (), dict(zip(("Request", "Response"), parts, strict=True)))
+        setattr(self, name, made)
+        return made
 
 
-class SetBool:
-    """`std_srvs/srv/SetBool`."""
+STORE = typesys.get_typestore(typesys.Stores.EMPTY)
+STRUCTURES: dict[type, MessageType] = {}
 
-    class Request:
-        def __init__(self, data: bool = False) -> None:
-            self.data = data
 
-    class Response:
-        def __init__(self, success: bool = False, message: str = "") -> None:
-            self.success, self.message = success, message
+def message_class(structure: MessageType) -> type:
+    """The class of a message, or of one half of a service."""
+    if structure.name not in STORE.types:
+        text = definition_text(structure) or f"uint8 {DUMMY}\n"
+        package, _, title = structure.name.split("/")
+        types = typesys.get_types_from_msg(text, f"{package}/msg/{title}")
+        types[structure.name] = types.pop(f"{package}/msg/{title}")
+        STORE.register({name: it for name, it in types.items() if name not in STORE.fielddefs})
+    made = STORE.types[structure.name]
+    STRUCTURES[made] = structure
+    return made
+
+
+def message(structure: MessageType, **values: Any) -> Any:
+    """A message or request with these values, the others being zero."""
+    message_class(structure)
+    return foreign(STORE, structure, structure.Record(**values))
 
 
 def serialize_message(message: Any) -> bytes:
-    assert type(message) is SetBool.Request
-    return b"\0\1\0\0" + bytes([message.data])
+    """As on rmw_fastrtps, with what its serialiser leaves behind the message."""
+    structure = STRUCTURES[type(message)]
+    cdr = bytes(STORE.serialize_cdr(message, structure.name))
+    return as_fast_rtps(structure, native(structure, message), cdr)
 
 
 def deserialize_message(serialized_message: bytes, message_type: type) -> Any:
     assert type(serialized_message) is bytes
-    assert message_type is SetBool.Response
-    (size,) = struct.unpack_from("<I", serialized_message, 8)
-    text = serialized_message[12 : 12 + size - 1].decode()
-    return SetBool.Response(bool(serialized_message[4]), text)
+    return STORE.deserialize_cdr(serialized_message, STRUCTURES[message_type].name)
 
 
-def modules() -> dict[str, ModuleType]:
-    """What stands where a sourced ROS 2 has it."""
+def modules(without: Collection[str] = ()) -> dict[str, ModuleType]:
+    """What stands where a sourced ROS 2 has it; `without` are packages that are not installed."""
     own = globals()
     contents = {
         "rclpy": ("init", "create_node"),
@@ -309,10 +382,6 @@ def modules() -> dict[str, ModuleType]:
         "rclpy.serialization": ("serialize_message", "deserialize_message"),
         "rclpy.signals": ("SignalHandlerOptions",),
         "rclpy.task": ("Future",),
-        "std_msgs": (),
-        "std_msgs.msg": ("String",),
-        "std_srvs": (),
-        "std_srvs.srv": ("SetBool",),
     }
     made: dict[str, ModuleType] = {}
     for name, members in contents.items():
@@ -320,4 +389,9 @@ def modules() -> dict[str, ModuleType]:
         made[name].__path__ = []
         for member in members:
             setattr(made[name], member, own[member])
+    for package in {name.partition("/")[0] for name in (*MESSAGES, *SERVICES)} - {*without}:
+        made[package] = ModuleType(package)
+        made[package].__path__ = []
+        for kind in ("msg", "srv"):
+            made[f"{package}.{kind}"] = _Package(f"{package}.{kind}")
     return made

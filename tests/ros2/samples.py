@@ -53,3 +53,60 @@ def same(one: Any, other: Any) -> bool:
         pairs = zip(one, other, strict=True)
         return type(one).__name__ == type(other).__name__ and all(same(a, b) for a, b in pairs)
     return type(one) is type(other) and one == other
+
+
+def fast_cdr_size(structure: Structure, record: Any, at: int = 0) -> int:
+    """Where a record ends by the estimate of rosidl_typesupport_fastrtps (`get_serialized_size` in
+    `resource/msg__type_support_c.cpp.em`, branches humble to rolling), counted from behind the
+    header. `rmw_serialize` of rmw_fastrtps hands out that many bytes and the header."""
+    for field, value in zip(structure.fields, record, strict=True):
+        if field.shape in (Shape.SEQUENCE, Shape.BOUNDED):
+            at += 4 + -at % 4
+        if field.shape is not Shape.ONE and field.base in DTYPES:
+            size = np.dtype(DTYPES[field.base]).itemsize
+            at += len(value) * size + -at % size  # Also of an empty sequence.
+            continue
+        for one in (value,) if field.shape is Shape.ONE else value:
+            if field.nested is not None:
+                at = fast_cdr_size(field.nested, one, at)
+            elif field.base == "string":
+                at += 4 + -at % 4 + len(one.encode()) + 1
+            else:
+                size = np.dtype(DTYPES[field.base]).itemsize
+                at += size + -at % size
+    return at
+
+
+def as_fast_rtps(structure: Structure, record: Any, cdr: bytes) -> bytes:
+    """CDR of a record as `rmw_serialize` of rmw_fastrtps returns it: what is behind the last field
+    is whatever lay in that memory."""
+    return cdr + b"\xa5" * (4 + fast_cdr_size(structure, record) - len(cdr))
+
+
+def foreign(store: Any, structure: Structure, record: Any) -> Any:
+    """The record as an object of rosbags, whose sequences are lists."""
+    values: dict[str, Any] = {}
+    for field, value in zip(structure.fields, record, strict=True):
+        if field.nested is not None:
+            many = field.shape is not Shape.ONE
+            ours = [foreign(store, field.nested, one) for one in (value if many else [value])]
+            value = ours if many else ours[0]
+        elif field.base == "string" and field.shape is not Shape.ONE:
+            value = list(value)
+        values[field.name] = value
+    return store.types[structure.name](**values)
+
+
+def native(structure: Structure, theirs: Any) -> Any:
+    """An object of rosbags as our record."""
+    values: list[Any] = []
+    for field in structure.fields:
+        value = getattr(theirs, field.name)
+        if field.nested is not None:
+            many = field.shape is not Shape.ONE
+            ours = tuple(native(field.nested, one) for one in (value if many else [value]))
+            value = ours if many else ours[0]
+        elif field.base == "string" and field.shape is not Shape.ONE:
+            value = tuple(value)
+        values.append(value)
+    return record_class(structure)(*values)

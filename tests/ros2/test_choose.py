@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -54,7 +55,8 @@ def test_what_is_asked_for_is_taken_whatever_else_is_said(
     [
         ("rmw_zenoh_cpp", "zenoh"),
         ("rmw_cyclonedds_cpp", "cyclone"),
-        ("rmw_fastrtps_cpp", "cyclone"),
+        ("rmw_fastrtps_cpp", "rclpy"),
+        ("rmw_fastrtps_dynamic_cpp", "rclpy"),
         ("rmw_connextdds", "rclpy"),
     ],
 )
@@ -68,13 +70,36 @@ def test_the_variable_of_ros_decides(
 
 @pytest.mark.parametrize(
     ("packages", "module"),
-    [(ALL, "cyclone"), ({"zenoh", "rclpy"}, "zenoh"), ({"rclpy"}, "rclpy")],
+    [
+        (ALL, "rclpy"),  # A sourced ROS 2, whose default is Fast DDS.
+        ({"cyclonedds", "zenoh"}, "cyclone"),
+        ({"zenoh"}, "zenoh"),
+        ({"rclpy"}, "rclpy"),
+    ],
 )
 def test_else_what_is_installed(
     packages: set[str], module: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(monkeypatch, packages)
     assert taken() == module
+
+
+def test_peers_on_fast_dds_are_reached_by_cyclone_where_ros_is_not_sourced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    install(monkeypatch, {"cyclonedds", "zenoh"})
+    monkeypatch.setenv("RMW_IMPLEMENTATION", "rmw_fastrtps_cpp")
+    assert taken() == "cyclone"
+
+
+def test_an_rclpy_of_another_python_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sourced ROS 2 is on the path of every Python; its library loads in one version only."""
+    (tmp_path / "rclpy").mkdir()
+    (tmp_path / "rclpy/__init__.py").write_text("from rclpy import _rclpy_pybind11\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert taken() == "cyclone"
 
 
 def test_what_nobody_here_speaks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ros2.samples import random_record, same
+from ros2.samples import as_fast_rtps, foreign, native, random_record, same
 from skidpad.errors import InvalidValue
 from skidpad.ros_messages import declare, message_type, service_type
 from skidpad.ros_messages.definitions import MESSAGES, SERVICES
@@ -48,35 +48,6 @@ HOT = [
 SERVICE_PARTS = [
     part for name in SERVICES for part in (service_type(name).request, service_type(name).response)
 ]
-
-
-def foreign(store: Any, structure: Structure, record: Any) -> Any:
-    """The record as an object of rosbags, whose sequences are lists."""
-    values: dict[str, Any] = {}
-    for field, value in zip(structure.fields, record, strict=True):
-        if field.nested is not None:
-            many = field.shape is not Shape.ONE
-            ours = [foreign(store, field.nested, one) for one in (value if many else [value])]
-            value = ours if many else ours[0]
-        elif field.base == "string" and field.shape is not Shape.ONE:
-            value = list(value)
-        values[field.name] = value
-    return store.types[structure.name](**values)
-
-
-def native(structure: Structure, theirs: Any) -> Any:
-    """An object of rosbags as our record."""
-    values: list[Any] = []
-    for field in structure.fields:
-        value = getattr(theirs, field.name)
-        if field.nested is not None:
-            many = field.shape is not Shape.ONE
-            ours = tuple(native(field.nested, one) for one in (value if many else [value]))
-            value = ours if many else ours[0]
-        elif field.base == "string" and field.shape is not Shape.ONE:
-            value = tuple(value)
-        values.append(value)
-    return structure.Record(*values)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 @pytest.mark.parametrize(
@@ -203,6 +174,44 @@ def test_malformed_data_are_refused_by_name(name: str, data: str, message: str) 
     with pytest.raises(InvalidValue, match=message) as caught:
         message_type(name).decode(bytes.fromhex(data))
     assert str(caught.value).startswith(message_type(name).name)
+
+
+@pytest.mark.parametrize("part", [*map(message_type, sorted(MESSAGES)), *SERVICE_PARTS], ids=str)
+def test_the_surplus_of_fast_rtps_is_taken_and_no_more(part: Any) -> None:
+    """Up to its estimate and the padding of the wire; a byte more is not, nor one that lacks."""
+    rng = np.random.default_rng(4)
+    for _ in range(6):
+        record = random_record(part, rng)
+        cdr = part.encode(record)
+        data = as_fast_rtps(part, record, cdr)
+        assert len(data) >= len(cdr)
+        for more in range(4):
+            assert same(part.decode(data + b"\xa5" * more), record)
+        with pytest.raises(InvalidValue, match=f"{len(data) - len(cdr) + 4} bytes behind the last"):
+            part.decode(data + bytes(4))
+        with pytest.raises(InvalidValue):
+            part.decode(cdr[:-1])
+
+
+def test_what_rmw_fastrtps_leaves_behind_common_messages() -> None:
+    """Counts by hand: each empty sequence of 8-byte numbers is aligned by the estimate."""
+    joints = message_type("sensor_msgs/JointState")
+    header = joints.Record().header._replace(frame_id="abc")
+    # 8 of the stamp, 8 of "abc", 4 of no names; position ends at 24, velocity estimated at 32 and
+    # effort at 40, where CDR has 24, 28 and 32.
+    record = joints.Record(header)
+    cdr = joints.encode(record)
+    assert len(cdr) - 4 == 32
+    assert same(joints.decode(cdr + bytes(8)), record)
+    request = service_type("rcl_interfaces/srv/SetParameters").request
+    value = message_type("rcl_interfaces/ParameterValue").Record(type=3, double_value=0.5)
+    one = message_type("rcl_interfaces/Parameter").Record("realtime_factor", value)
+    for count in (1, 2, 5):
+        record = request.Record((one,) * count)
+        cdr = request.encode(record)
+        surplus = len(as_fast_rtps(request, record, cdr)) - len(cdr)
+        assert 4 * count <= surplus <= 16 * count
+        assert same(request.decode(cdr + bytes(surplus)), record)
 
 
 def test_bounds_hold_both_ways() -> None:

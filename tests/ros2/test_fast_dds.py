@@ -198,6 +198,25 @@ def test_who_comes_later_gets_what_is_latched() -> None:
             assert heard == [string("theirs")]
 
 
+def test_peers_of_another_type_are_told_of_though_they_announce_a_name_only() -> None:
+    """As nodes of ROS 2 do up to Jazzy: TwistStamped where a Twist is taken, as Nav2 has it."""
+    stamped = "geometry_msgs::msg::dds_::TwistStamped_"
+    ends = ("write", "rt/cmd_vel", stamped, "r10", "read", "rt/out", stamped, "r10")
+    with transport() as here:
+        here.subscribe("/cmd_vel", message_type("geometry_msgs/Twist"), DEFAULT, lambda data: None)
+        here.publisher("/out", STRING, DEFAULT)
+        with fast_dds(*ends):
+            told: list[str] = []
+            wait_for(lambda: told.extend(here.warnings()) or len(told) == 2, "word of both")
+        assert sorted(text.split(": change")[0] for text in told) == [
+            "a publisher of /cmd_vel is not connected: its type is geometry_msgs/msg/TwistStamped, "
+            "and here it is geometry_msgs/msg/Twist",
+            "a subscription to /out is not connected: its type is geometry_msgs/msg/TwistStamped, "
+            "and here it is std_msgs/msg/String",
+        ]
+        assert here.warnings() == []
+
+
 def test_who_asks_for_more_than_is_offered_is_told_of() -> None:
     with transport() as here, fast_dds("read", *ARGUMENTS, "r10") as peer:
         here.publisher("/topic", STRING, SENSOR)

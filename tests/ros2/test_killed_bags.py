@@ -10,15 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from mcap.writer import CompressionType, Writer
 from typer.testing import CliRunner
 
 from files.bags import write_bag, write_database
+from ros2.rosbag2_readers import RELEASES, BadConversion, read_metadata
 from ros2.test_rosbag2_writer import KILLED
 from skidpad.cli import app
 from skidpad.errors import InvalidValue
 from skidpad.identify import read_log
 from skidpad.recording import bag_info, recover_bag
+from skidpad.recording.bag_metadata import ROOT
+from skidpad.recording.contents import opened
 from skidpad.ros_messages import message_type
 from skidpad.ros_messages.definition_text import definition_text
 from waiting import PATIENCE
@@ -36,6 +40,13 @@ OLD_QOS = """- history: 1
   avoid_ros_namespace_conventions: false
 """
 """As rosbag2 of Humble writes it, with the numbers of rmw."""
+NEW_QOS = (
+    OLD_QOS.replace("history: 1", "history: keep_last")
+    .replace("reliability: 2", "reliability: best_effort")
+    .replace("durability: 1", "durability: transient_local")
+    .replace("liveliness: 1", "liveliness: automatic")
+)
+"""As Jazzy writes it."""
 COUNT = 40
 
 
@@ -67,7 +78,13 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return bag
 
 
-def as_rosbag2(bag: Path, *, chunked: bool) -> list[tuple[str, int, bytes]]:
+def opened_channels(bag: Path) -> dict[str, dict[str, str]]:
+    """Metadata of the channels by topic."""
+    with opened(bag / "bag_0.mcap") as contents:
+        return {channel.topic: dict(channel.metadata) for channel in contents.channels.values()}
+
+
+def as_rosbag2(bag: Path, *, chunked: bool, qos: str = OLD_QOS) -> list[tuple[str, int, bytes]]:
     """A bag as others write it: definitions within chunks, or no chunks at all."""
     bag.mkdir()
     messages: list[tuple[str, int, bytes]] = []
@@ -77,9 +94,9 @@ def as_rosbag2(bag: Path, *, chunked: bool) -> list[tuple[str, int, bytes]]:
         )
         writer.start(profile="ros2", library="other")
         schema = writer.register_schema(NUMBER.name, "ros2msg", definition_text(NUMBER).encode())
-        qos = {"offered_qos_profiles": OLD_QOS}
+        metadata = {"offered_qos_profiles": qos}
         channels = {
-            name: writer.register_channel(name, "cdr", schema, qos) for name in ("/a", "/b")
+            name: writer.register_channel(name, "cdr", schema, metadata) for name in ("/a", "/b")
         }
         for k in range(COUNT):
             for name, channel in channels.items():
@@ -135,16 +152,81 @@ def test_a_bag_of_others_that_was_cut_off_anywhere(tmp_path: Path, chunked: bool
     assert len(set(kept)) > 5
 
 
-def test_quality_of_service_of_older_releases_is_kept(tmp_path: Path) -> None:
-    as_rosbag2(tmp_path / "bag", chunked=True)
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("qos", [OLD_QOS, NEW_QOS], ids=["numbers", "names"])
+def test_recovered_bags_of_every_release_are_read_by_all(
+    tmp_path: Path, release: str, qos: str
+) -> None:
+    """Also that of a newer release by an older one, as far as metadata.yaml goes."""
+    as_rosbag2(tmp_path / "bag", chunked=True, qos=qos)
+    before = opened_channels(tmp_path / "bag")
     recover_bag(tmp_path / "bag")
+    assert opened_channels(tmp_path / "bag") == before
+    topics = read_metadata((tmp_path / "bag/metadata.yaml").read_text(), release)
+    assert topics.keys() == {"/a", "/b"}
+    for kind, count, (offered,) in topics.values():
+        assert (kind, count, offered.depth) == (NUMBER.name, COUNT, 7)
+        assert offered.policies["reliability"] == "best_effort"
+        assert offered.policies["durability"] == "transient_local"
+        assert set(offered.durations.values()) == {0}
     with rosbag2.Reader(tmp_path / "bag") as reader:
         for connection in reader.connections:
-            (qos,) = connection.ext.offered_qos_profiles
-            assert (qos.depth, qos.reliability.name) == (7, "BEST_EFFORT")
-            assert qos.durability.name == "TRANSIENT_LOCAL"
-    text = (tmp_path / "bag/metadata.yaml").read_text()
-    assert "reliability: best_effort" in text  # Version 9 has names.
+            (theirs,) = connection.ext.offered_qos_profiles
+            assert (theirs.depth, theirs.reliability.name) == (7, "BEST_EFFORT")
+            assert theirs.durability.name == "TRANSIENT_LOCAL"
+
+
+@pytest.mark.parametrize("version", [8, 9])
+@pytest.mark.parametrize("storage", ["MCAP", "SQLITE3"])
+@pytest.mark.parametrize("release", RELEASES)
+def test_bags_that_rosbags_wrote_are_recovered_for_every_release(
+    tmp_path: Path, version: Any, storage: str, release: str
+) -> None:
+    from rosbags.interfaces import Qos, QosDurability, QosHistory, QosLiveliness, QosReliability
+    from rosbags.interfaces import QosTime as Time
+
+    latched = Qos(
+        QosHistory.KEEP_LAST,
+        3,
+        QosReliability.RELIABLE,
+        QosDurability.TRANSIENT_LOCAL,
+        Time(1, 2),
+        Time(3, 4),
+        QosLiveliness.MANUAL_BY_TOPIC,
+        Time(5, 6),
+        avoid_ros_namespace_conventions=False,
+    )
+    plugin = rosbag2.StoragePlugin[storage]
+    with rosbag2.Writer(tmp_path / "bag", version=version, storage_plugin=plugin) as writer:
+        writer.set_custom_data("weather", "rain")
+        connection = writer.add_connection(
+            "/a",
+            NUMBER.name,
+            msgdef=definition_text(NUMBER),
+            rihs01=NUMBER.hash,
+            offered_qos_profiles=[latched],
+        )
+        writer.write(connection, 5, NUMBER.encode(NUMBER.Record(1.0)))
+    file = tmp_path / "bag/metadata.yaml"
+    if version == 9 and release != "jazzy":
+        with pytest.raises(BadConversion):
+            read_metadata(file.read_text(), release)
+    else:
+        assert read_metadata(file.read_text(), release)["/a"][1] == 1
+    file.write_text(file.read_text().replace("message_count: 1", "message_count: 2"))
+    assert recover_bag(tmp_path / "bag").metadata == "not that of its files"
+    ((kind, count, profiles),) = read_metadata(file.read_text(), release).values()
+    assert (kind, count) == (NUMBER.name, 1)
+    (offered,) = profiles
+    assert offered.depth == 3
+    assert [*offered.policies.values()] == [
+        "keep_last",
+        "reliable",
+        "transient_local",
+        "manual_by_topic",
+    ]
+    assert [*offered.durations.values()] == [1 * 10**9 + 2, 3 * 10**9 + 4, 5 * 10**9 + 6]
+    assert yaml.safe_load(file.read_text())[ROOT]["custom_data"] == {"weather": "rain"}
 
 
 @pytest.mark.parametrize("metadata", [None, "", "rosbag2_bagfile_information: {}", "a: [", "stale"])

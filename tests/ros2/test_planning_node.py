@@ -250,7 +250,10 @@ def test_a_twist_needs_a_pose_before(capsys: pytest.CaptureFixture[str]) -> None
     d = desk()
     twist = built("geometry_msgs/msg/TwistStamped", twist__linear__x=3.0)
     d.say("/input/initialtwist", twist)
-    assert "there was no initialpose before" in capsys.readouterr().err
+    assert (
+        "/input/initialtwist is ignored: there was no initial pose before"
+        in capsys.readouterr().err
+    )
     d.say("/input/initialpose", pose(1.0, 0.0))
     d.say("/input/initialtwist", twist)
     assert d.program.simulator.motion.v_x == 3.0

@@ -11,8 +11,16 @@ from typing import Any
 import pytest
 
 from ros2 import rclpy_stand_in
+from ros2.world_stand import CARS, scene
 from ros2.zenoh_router import until
 from skidpad.errors import InvalidValue, MissingExtra
+from skidpad.ros2.arguments import parsed
+from skidpad.ros2.clock import Clock
+from skidpad.ros2.loop import Loop
+from skidpad.ros2.node import Node
+from skidpad.ros2.nodes import brains2, planning, truck, vehicle
+from skidpad.ros2.nodes.world import WorldProgram
+from skidpad.ros2.parameter_services import ParameterServices
 from skidpad.ros2.rclpy import RclpyTransport
 from skidpad.ros2.transport import DEFAULT, LATCHED, SENSOR, Identity, Reply
 from skidpad.ros_messages import message_type, service_type
@@ -24,9 +32,15 @@ Open = Callable[..., RclpyTransport]
 
 
 @pytest.fixture
-def node(monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
+def absent() -> set[str]:
+    """Packages that the stand-in does not have."""
+    return set()
+
+
+@pytest.fixture
+def node(monkeypatch: pytest.MonkeyPatch, absent: set[str]) -> Iterator[Open]:
     """Makes transports that are closed at the end."""
-    for name, module in rclpy_stand_in.modules().items():
+    for name, module in rclpy_stand_in.modules(absent).items():
         monkeypatch.setitem(sys.modules, name, module)
     with ExitStack() as stack:
 
@@ -77,7 +91,7 @@ def test_a_request_waits_for_its_answer_and_nothing_else_does(node: Open) -> Non
     (made,) = rclpy_stand_in.NODES
 
     def ask(wish: bool) -> None:
-        request = rclpy_stand_in.SetBool.Request(wish)
+        request = rclpy_stand_in.message(SET_BOOL.request, data=wish)
         made.ask("/pause", request, lambda response: answers.append(response.message))
 
     ask(True)
@@ -126,6 +140,25 @@ def test_two_nodes_of_one_name_are_told_once(node: Open) -> None:
     assert first.warnings() == []
 
 
+def test_peers_of_another_type_are_told_of_once(node: Open) -> None:
+    sim, other = node("sim"), node("nav", "/robot")
+    twist, stamped = (message_type(f"geometry_msgs/{name}") for name in ("Twist", "TwistStamped"))
+    sim.subscribe("/cmd_vel", twist, DEFAULT, print)
+    sim.publisher("/out", STRING, DEFAULT)
+    assert sim.warnings() == []
+    other.publisher("/cmd_vel", stamped, DEFAULT)
+    other.publisher("/else", stamped, DEFAULT)
+    other.subscribe("/out", twist, DEFAULT, print)
+    told = sorted(sim.warnings())
+    assert [text.split(": change")[0] for text in told] == [
+        "a publisher of /cmd_vel (node /robot/nav) is not connected: its type is "
+        "geometry_msgs/msg/TwistStamped, and here it is geometry_msgs/msg/Twist",
+        "a subscription to /out (node /robot/nav) is not connected: its type is "
+        "geometry_msgs/msg/Twist, and here it is std_msgs/msg/String",
+    ]
+    assert sim.warnings() == []
+
+
 def test_a_context_that_is_shut_down_elsewhere_ends_the_thread(node: Open) -> None:
     transport = node("sim")
     (made,) = rclpy_stand_in.NODES
@@ -134,10 +167,101 @@ def test_a_context_that_is_shut_down_elsewhere_ends_the_thread(node: Open) -> No
     transport.close()
 
 
+@pytest.mark.parametrize("absent", [{"nav_msgs"}])
 def test_a_type_that_ros_does_not_have_is_named(node: Open) -> None:
     transport = node("sim")
     with pytest.raises(InvalidValue, match=r"no type nav_msgs/msg/Odometry.*package nav_msgs"):
         transport.publisher("/odom", message_type("nav_msgs/msg/Odometry"), DEFAULT)
+
+
+def ask(node: Node, made: rclpy_stand_in.Node, service: str, request: Any) -> Any:
+    """The response of a service of a node that is handled here."""
+    answers: list[Any] = []
+    made.ask(service, request, answers.append)
+    until(lambda: node.handle() + len(answers))
+    return until(lambda: (node.handle(), answers)[1])[0]
+
+
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_parameters_are_set_though_fast_rtps_leaves_bytes_behind(node: Open, count: int) -> None:
+    sim = Node(Identity("sim"), node("sim"))
+    names = [f"gain_{k}" for k in range(count)]
+    for name in names:
+        sim.parameters.declare(name, 1.0, "A gain.", dynamic=True)
+    ParameterServices(sim)
+    Value = message_type("rcl_interfaces/msg/ParameterValue").Record
+    One = message_type("rcl_interfaces/msg/Parameter").Record
+    values = tuple(One(name, Value(type=3, double_value=k + 0.5)) for k, name in enumerate(names))
+    kind = service_type("rcl_interfaces/srv/SetParameters").request
+    request = rclpy_stand_in.message(kind, parameters=values)
+    surplus = len(rclpy_stand_in.serialize_message(request)) - len(
+        kind.encode(kind.Record(parameters=values))
+    )
+    assert surplus > 3  # Else it shows nothing.
+    (made,) = rclpy_stand_in.NODES
+    response = ask(sim, made, "/sim/set_parameters", request)
+    assert [one.successful for one in response.results] == [True] * count
+    assert [sim.parameters[name] for name in names] == [k + 0.5 for k in range(count)]
+
+
+def car(node: Node) -> Any:
+    return WorldProgram(
+        node, scene(f"<vehicle name='car'><init_pose>0 0 0</init_pose>{CARS['twist']}</vehicle>")
+    )
+
+
+NODES: dict[str, tuple[Callable[[Node], Any], set[str], str]] = {
+    "world": (car, {"nav2_msgs", "ackermann_msgs"}, "/odom"),
+    "vehicle": (
+        lambda node: vehicle.program(node, "kinematic_bicycle"),
+        {"nav2_msgs", "ackermann_msgs", "skidpad_msgs"},
+        "/odom",
+    ),
+    "planning": (
+        lambda node: planning.program(node, seed=1),
+        {"nav2_msgs", "tier4_external_api_msgs"},
+        "/output/control_mode_report",
+    ),
+    "brains2": (brains2.program, {"nav2_msgs", "visualization_msgs"}, "/brains2/pose"),
+    "truck": (truck.program, {"nav2_msgs"}, "/simulator/localization"),
+}
+"""Nodes, packages that are not installed, and a topic that is published all the same."""
+
+
+@pytest.mark.parametrize(("absent", "name"), [(one[1], name) for name, one in NODES.items()])
+def test_a_node_starts_without_packages_and_names_what_it_leaves_out(
+    node: Open, absent: set[str], name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make, _, topic = NODES[name]
+    words = ["-p", "wheel_base:=2.79", "-p", "vehicle_model_type:=IDEAL_STEER_VEL"]
+    arguments = parsed(["--ros-args", *words]) if name == "planning" else None
+    sim = Node(Identity("sim"), node("sim"), arguments, Clock(wall=False))
+    loop = Loop(sim, make(sim))
+    heard: list[bytes] = []
+    kind = next(one.type for one in sim._topics if one.name == topic)
+    node("other").subscribe(topic, kind, DEFAULT, heard.append)
+    for _ in range(10):
+        loop.tick()
+    until(lambda: heard)
+    assert not loop.paused
+    told = [line for line in capsys.readouterr().err.splitlines() if "has no type" in line]
+    for package in absent:
+        assert any(f"install or source its package {package}" in line for line in told), package
+    (served,) = [line for line in told if "nav2_msgs" in line]
+    assert "service /sim/set_pose is not offered" in served.replace("/sim/car/", "/sim/")
+
+
+@pytest.mark.parametrize("absent", [{"ackermann_msgs", "geometry_msgs"}])
+def test_time_does_not_wait_for_a_command_that_cannot_come(
+    node: Open, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sim = Node(Identity("sim"), node("sim"))
+    sim.obey("/cmd_vel", "geometry_msgs/msg/Twist", print)
+    sim.obey("/text", "std_msgs/msg/String", print)
+    assert [*sim.commanded] == ["/text"]
+    assert "topic /cmd_vel is not subscribed to: the sourced ROS 2 has no type" in (
+        capsys.readouterr().err
+    )
 
 
 def test_without_ros_a_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
+from mcap.reader import make_reader
 
+from ros2.rosbag2_readers import DURATIONS, RELEASES, Offered, read_metadata, read_qos
 from ros2.samples import random_record
 from skidpad.errors import InvalidValue
 from skidpad.identify import read_log
@@ -89,13 +93,44 @@ def test_texts_of_definitions_are_read_back(name: str) -> None:
     assert known.keys() == {name, *(nested.name for nested in type_.referenced)}
 
 
-def test_metadata_is_that_of_version_9(tmp_path: Path) -> None:
-    import yaml
+@pytest.mark.parametrize("release", RELEASES)
+def test_humble_iron_and_jazzy_read_metadata_and_channels(tmp_path: Path, release: str) -> None:
+    written(tmp_path / "bag", 2)
+    forever = dict.fromkeys(DURATIONS, 2**63 - 1)  # rmw's RMW_DURATION_INFINITE, in ns
+    policies = {
+        name: {
+            "history": "keep_last",
+            "reliability": "reliable" if qos.reliable else "best_effort",
+            "durability": "transient_local" if qos.latched else "volatile",
+            "liveliness": "automatic",
+        }
+        for name, (_, qos) in TOPICS.items()
+    }
+    expected = {
+        name: (type_.name, 2, [Offered(qos.depth, policies[name], forever)])
+        for name, (type_, qos) in TOPICS.items()
+    }
+    text = (tmp_path / "bag/metadata.yaml").read_text()
+    assert read_metadata(text, release) == expected
+    with (tmp_path / "bag/bag_0.mcap").open("rb") as file:
+        reader = make_reader(file)
+        summary = reader.get_summary()
+        assert summary is not None
+        channels = {
+            channel.topic: read_qos(channel.metadata["offered_qos_profiles"], release)
+            for channel in summary.channels.values()
+        }
+        (record,) = reader.iter_metadata()
+    assert channels == {name: profiles for name, (_, _, profiles) in expected.items()}
+    embedded = record.metadata["serialized_metadata"]
+    root = "rosbag2_bagfile_information:\n" + textwrap.indent(embedded, "  ")
+    assert read_metadata(root, release) == expected
 
+
+def test_metadata_names_files_and_type_hashes(tmp_path: Path) -> None:
     written(tmp_path / "bag", 2)
     about = yaml.safe_load((tmp_path / "bag/metadata.yaml").read_text())
     about = about["rosbag2_bagfile_information"]
-    assert about["version"] == 9
     assert about["storage_identifier"] == "mcap"
     assert about["relative_file_paths"] == ["bag_0.mcap"]
     assert about["message_count"] == 10

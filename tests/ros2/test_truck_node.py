@@ -13,7 +13,7 @@ from engine.recordings import MAPS, model_path, recording
 from ros2.rig import Rig, pose_request, transform
 from skidpad.compat.truck import Engine, Noise
 from skidpad.errors import InvalidValue
-from skidpad.maps import Map
+from skidpad.plane.maps import Map
 from skidpad.ros2.nodes import truck
 from skidpad.ros_messages import message_type
 

@@ -38,7 +38,7 @@ def test_commands_drive_and_end_after_a_second() -> None:
     assert stand.world.vehicles["r1"].truth.v_x == pytest.approx(-0.4, abs=0.05)
 
 
-@pytest.mark.parametrize("bad", [(np.nan, 0.0), (0.0, np.inf), (-np.inf, np.nan)])
+@pytest.mark.parametrize("bad", [(np.nan, 0.0), (0.0, np.inf), (-np.inf, np.nan), (1e308, 0.0)])
 def test_what_is_no_command_changes_nothing(
     bad: tuple[float, float], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -47,9 +47,12 @@ def test_what_is_no_command_changes_nothing(
     stand.run(2)
     for _ in range(50):
         stand.twist("/cmd_vel", *bad)
+        stand.node.handle()
     stand.run(2)
     assert stand.world.vehicles["r1"].input[:2] == (0.5, 0.2)
-    assert capsys.readouterr().err.count("must be finite") == 1
+    # Some are told, all are counted.
+    assert 1 <= capsys.readouterr().err.count("/cmd_vel: command of r1") <= 10
+    assert stand.node.refused == {"/cmd_vel": 50}
 
 
 @pytest.mark.parametrize("dynamics", CARS.values(), ids=CARS)
@@ -146,7 +149,8 @@ def test_lock_step_gives_the_same_bits_however_commands_come() -> None:
                 stand.twist("/r2/cmd_vel", 0.5, -0.01 * number)
             while stand.node.handle(1):
                 stand.loop._follow_commands()
-        assert stand.loop.ticks == number
+        # Odometry, which a controller answers, comes with every second tick.
+        assert stand.loop.ticks == 2 * number
         return bits
 
     assert played([1] * 40) == played([10, 5, 10, 5, 10])
@@ -161,4 +165,41 @@ def test_either_kind_of_command_lets_time_go_on() -> None:
         stand.twist("/cmd_vel", 1.0)
     while stand.node.handle(1):
         stand.loop._follow_commands()
-    assert stand.loop.ticks == 10
+    assert stand.loop.ticks == 20
+
+
+def test_a_controller_that_answers_odometry_never_stalls_in_lock_step() -> None:
+    """By default a tick is 10 ms and odometry comes every 20 ms."""
+    stand = Stand(scene(robot("r1", "0 0 0")), lock_step=True)
+    odom = stand.heard("/odom")
+    stand.twist("/cmd_vel", 0.5)
+    for k in range(1, 21):
+        stand.loop.turn()
+        assert (len(odom), stand.loop.ticks) == (k, 2 * k)
+        stand.twist("/cmd_vel", 0.5)
+    stand.loop.turn()
+    assert stand.world.time == pytest.approx(0.42)
+    assert stand.world.vehicles["r1"].truth.x > 0.1
+
+
+def test_a_step_in_lock_step_is_one_tick() -> None:
+    stand = Stand(scene(robot("r1", "0 0 0")), lock_step=True)
+    for k in range(1, 4):
+        stand.ask("/mvsim/step", "std_srvs/srv/Trigger")
+        assert stand.loop.ticks == k
+
+
+def test_lock_step_says_once_what_it_waits_for(capsys: pytest.CaptureFixture[str]) -> None:
+    stand = Stand(scene(*TWO), lock_step=True)
+    stand.loop.patience = 0.0
+    stand.twist("/r1/cmd_vel", 0.5)
+    for _ in range(4):
+        stand.loop.turn()
+    told = capsys.readouterr().err
+    assert told.count("lock-step") == 1
+    assert "after tick 0: no new command on /r2/cmd_vel." in told
+    stand.twist("/r2/cmd_vel", 0.5)
+    for _ in range(3):
+        stand.loop.turn()
+    told = capsys.readouterr().err
+    assert told.count("after tick 2: no new command on /r1/cmd_vel, /r2/cmd_vel") == 1

@@ -12,7 +12,7 @@ import skidpad as sp
 from skidpad.errors import InvalidValue
 from skidpad.model import Model, VehicleFactory
 from skidpad.ops import maximum, minimum
-from skidpad.uncertainty import Gaussian
+from skidpad.sensing.uncertainty import Gaussian
 from skidpad.world.motion.groups import Group
 
 

@@ -6,11 +6,13 @@ import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
 from skidpad.tyres import Tyre
+from skidpad.tyres.curves import answers
 from skidpad.tyres.document import Document
 from skidpad.tyres.doubts import reversed_slopes
 from skidpad.tyres.own_sets import FOLDER
@@ -133,6 +135,71 @@ def test_pressures_in_bar(key: str) -> None:
     limits = {("INFLATION_PRESSURE_RANGE", "PRESMIN"): "1.5"}
     limits[("INFLATION_PRESSURE_RANGE", "PRESMAX")] = "3"
     assert told(changed({**units, **pair, **limits})) == []
+
+
+FILES = [*sorted((DATA / "sets").glob("*.tir")), *sorted(FOLDER.glob("*.tir"))]
+
+
+def mutated(document: Document, draw: np.random.Generator) -> Document:
+    """A document with one of its numbers changed: scaled, turned over, or an extreme."""
+    entries = [e for e in document.entries if e.number is not None and e.section != "UNITS"]
+    entry = entries[draw.integers(len(entries))]
+    assert entry.number is not None
+    scale, extreme = 10.0 ** draw.uniform(-9.0, 9.0), 10.0 ** draw.uniform(100.0, 308.0)
+    sign = draw.choice([-1.0, 1.0])
+    value = sign * (scale * entry.number if draw.uniform() < 0.4 else extreme)
+    return document.with_texts({(entry.section, entry.key): repr(float(value))})
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+@pytest.mark.parametrize("limits", [False, True])
+def test_what_is_read_is_finite_at_ordinary_contacts(file: Path, limits: bool) -> None:
+    """Whatever one number of a file becomes, the file is refused or answers everywhere."""
+    draw = np.random.default_rng(len(file.stem) + 100 * limits)
+    document = Document.parsed(file.read_bytes(), file.name)
+    read = 0
+    for _ in range(15):
+        changed = mutated(document, draw)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                tyre = tyre_of(changed, options=Options("reduced", limits=limits))
+        except InvalidValue:
+            continue
+        read += 1
+        ranges, count = tyre.record.ranges, 300
+        most = min(max(ranges.FZMIN, ranges.FZMAX), 5.0 * tyre.record.vertical.FNOMIN)
+        least = min(ranges.FZMIN, most)
+        at = {
+            "F_z": draw.uniform(least, most, count), "kappa": draw.uniform(-1.0, 1.0, count),
+            "alpha": draw.uniform(-0.5, 0.5, count), "gamma": draw.uniform(-0.2, 0.2, count),
+            "v_x": draw.uniform(0.0, 50.0, count),
+        }  # fmt: skip
+        for question in ("forces", "stiffness", "peaks", "relaxation", "radii"):
+            answer = answers(tyre, question, **at)
+            for name, values in zip(answer._fields, answer, strict=True):
+                assert np.isfinite(values).all(), (question, name)
+    assert read > 3
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "what"),
+    [
+        ("ROLLING_COEFFICIENTS", "QSY7", "M_y of forces"),
+        ("LONGITUDINAL_COEFFICIENTS", "PKX3", "F_x of forces"),
+        ("DIMENSION", "UNLOADED_RADIUS", "of radii"),
+    ],
+)
+def test_a_coefficient_that_makes_answers_infinite_is_named(
+    section: str, key: str, what: str
+) -> None:
+    entry = DOCUMENT.entry(section, key)
+    assert entry is not None
+    with pytest.raises(InvalidValue) as error:
+        tyre_of(changed({(section, key): "1e300"}))
+    assert f"x.tir, line {entry.line}: {key} = 1e300 makes" in str(error.value)
+    assert what in str(error.value)
+    assert "not finite at F_z = " in str(error.value)
 
 
 def test_numbers_in_quotes_are_numbers() -> None:

@@ -29,6 +29,9 @@ from skidpad.components.tyre import (
     mounted,
 )
 from skidpad.components.tyre.magic import evaluate, rolling_spin
+from skidpad.components.tyre.magic.inputs import pressure_change
+from skidpad.components.tyre.magic.loaded_radius import load_at, loaded_radius
+from skidpad.components.tyre.magic.radii import free_radius, vertical_stiffness
 from skidpad.errors import InvalidValue
 from tyres.magic_sets import EACH_VERSION, SETS, keys, tyre
 
@@ -299,3 +302,25 @@ def test_what_is_not_allowed_is_named() -> None:
         magic_formula_type(52, turn_slip=TurnSlip)
     with pytest.raises(InvalidValue, match=r"needs a value for model.LONGVL"):
         record.build(MagicFormula61, {})
+
+
+@pytest.mark.parametrize(("name", "floored"), [("book205_61", True), ("suv62", False)])
+def test_a_load_below_the_range_deflects_by_version(name: str, floored: bool) -> None:
+    """With limits 6.1 deflects as under FZMIN and 6.2 as under the load itself, as in MFeval: it
+    looks for the radius at which the load is the one given."""
+    t = tyre(name, {"FZMIN": 600.0}, limits=UsualLimits)
+    at = Contact(F_z=200.0, v_x=10.0, omega=30.0, p=t.operating.INFLPRES)
+    radii, forces = t.radii(at), t.forces(at)
+    C_z = vertical_stiffness(t, pressure_change(t, at.p))
+    under = {
+        F_z: loaded_radius(
+            t, free_radius(t, at.omega), F_z, at.omega, C_z, 0.0, forces.F_x, forces.F_y
+        ).radius
+        for F_z in (200.0, 600.0)
+    }
+    assert radii.loaded == pytest.approx(under[600.0 if floored else 200.0], abs=1e-9)
+    assert abs(under[600.0] - under[200.0]) > 1e-3
+    if not floored:
+        free = free_radius(t, at.omega)
+        told = load_at(t, radii.loaded, free, at.omega, C_z, 0.0, forces.F_x, forces.F_y)
+        assert told.F_z == pytest.approx(200.0, rel=1e-6)

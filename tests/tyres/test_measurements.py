@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -272,6 +274,43 @@ def stepped() -> Measurements:
     actual = loads + 10.0 * rng.normal(size=loads.size)
     force = -10.0 * actual * alpha + 20.0 * np.sign(way)
     return Measurements(actual, alpha=alpha, F_y=force)
+
+
+def opcodes_of(call: Callable[[], object]) -> int:
+    """How many instructions of Python a call runs: its cost, whatever the machine does besides."""
+    count = 0
+
+    def trace(frame: Any, event: str, _: Any) -> Any:
+        nonlocal count
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        count += event == "opcode"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def test_reading_tydex_takes_time_in_proportion_to_channels(tmp_path: Path) -> None:
+    counts: list[int] = []
+    for extra in (60, 240):
+        channels = "".join(f"{f'C{k}':<10}{'':30}{'N':<10}\n" for k in range(extra))
+        channels = f"{'FYW':<10}{'':30}{'N':<10}\n{channels}"
+        file = tmp_path / f"{extra}.tdx"
+        file.write_text(tydex_text(f"{'1.0':>10}" * (1 + extra) + "\n", channels))
+        counts.append(opcodes_of(lambda file=file: measurements(file)))
+    assert counts[1] < 6 * counts[0]  # each with each would be 16 times as many
+
+
+def test_tydex_with_thousands_of_channels_is_refused(tmp_path: Path) -> None:
+    channels = "".join(f"{f'C{k}':<10}{'':30}{'N':<10}\n" for k in range(1001))
+    (tmp_path / "many.tdx").write_text(tydex_text("1.0\n", channels))
+    with pytest.raises(InvalidValue, match=r"many\.tdx has 1001 channels; allowed are 1000"):
+        measurements(tmp_path / "many.tdx")
 
 
 def test_rows_between_steps_are_left_out() -> None:

@@ -106,6 +106,19 @@ def test_the_meaning_of_a_file_with_everything() -> None:
     assert all(Path(warning.filename).name == Path(__file__).name for warning in caught)
 
 
+def test_a_key_given_thousands_of_times_is_one_warning(tmp_path: Path) -> None:
+    text = (DATA / "sets" / "truck52.tir").read_text("latin-1")
+    many = "".join(f"UNKNOWN{k} = 1\nUNKNOWN{k} = 2\n" for k in range(100))
+    own = "[OWN]\n" + "PCY1 = 1.3\n" * 3000
+    (tmp_path / "t.tir").write_text(f"{text}\n{own}{many}", "latin-1")
+    with pytest.warns(UserWarning, match="t.tir") as caught:
+        tyres.read(tmp_path / "t.tir", missing="zero")
+    texts = [str(warning.message) for warning in caught if "given" in str(warning.message)]
+    assert len(texts) == 21
+    assert "PCY1 is given again later, which counts; so are 2998 more of its values" in texts[0]
+    assert "81 more keys are given several times" in texts[-1]
+
+
 def test_values_in_other_units_are_in_si() -> None:
     expected = json.loads((DATA / "syntax" / "units_61.json").read_text("utf-8"))["SI"]
     tyre = tyres.read(DATA / "syntax" / "units_61.tir", missing="reduced")

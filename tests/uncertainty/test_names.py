@@ -15,7 +15,7 @@ import skidpad as sp
 from skidpad import record
 from skidpad.errors import InvalidValue
 from skidpad.model import Model, VehicleFactory
-from skidpad.uncertainty import (
+from skidpad.sensing.uncertainty import (
     FrictionPatches,
     FullStateFeedback,
     Gaussian,

@@ -21,8 +21,9 @@ NO_LIMITS = {"tau_max": 1e9, "steer_max": 1e9, "steer_rate_max": 1e9}
 """The recordings without limiter have targets that a limited actuator would not follow."""
 
 
-def load(name: str) -> Any:
-    return np.load(FOLDER / f"{name}.npz")
+def load(name: str) -> dict[str, Any]:
+    with np.load(FOLDER / f"{name}.npz") as file:
+        return dict(file)
 
 
 def vehicle(factory: Any, params: np.ndarray, **more: float) -> Any:

@@ -9,13 +9,13 @@ from skidpad import record, vehicles
 from skidpad.vehicles.brains2 import MODEL, Held
 from validation.reference import columns, compiled, flow, load, table
 
-RUNS = sorted({key.partition("/")[0] for key in load("sim_upstream").files})
+RUNS = sorted({key.partition("/")[0] for key in load("sim_upstream")})
 DT = 0.01
 
 
 def recorded(run: str) -> dict[str, np.ndarray]:
     data = load("sim_upstream")
-    return {key.partition("/")[2]: data[key] for key in data.files if key.startswith(f"{run}/")}
+    return {key.partition("/")[2]: data[key] for key in data if key.startswith(f"{run}/")}
 
 
 @pytest.mark.parametrize("run", RUNS)

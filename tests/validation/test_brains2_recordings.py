@@ -80,7 +80,7 @@ def test_corrections_matter_in_the_recordings() -> None:
 
 
 def recorded_runs(kind: str, variant: str) -> list[str]:
-    runs = {key.rpartition("/")[0] for key in load(f"traj_{kind}").files}
+    runs = {key.rpartition("/")[0] for key in load(f"traj_{kind}")}
     return sorted(run for run in runs if run.startswith(f"{variant}/"))
 
 

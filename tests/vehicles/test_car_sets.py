@@ -7,23 +7,25 @@ estimates of what is usual.
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import Any, NamedTuple
 
-import numpy as np
 import pytest
 
 import skidpad as sp
-from pages import ROOT, tables
-from printed import rounds_to
-from skidpad import record
-from skidpad.components.tyre import Contact, LinearTyre
-from skidpad.controllers import aids
+from skidpad.components.tyre import LinearTyre
 from skidpad.vehicles.single_track import AccelerationCommand, FirstOrderSlip
 from skidpad.vehicles.two_track_sets import SETS
+from vehicles.car_figures import (
+    car_of,
+    launch,
+    launch_speed,
+    stopped,
+    stopped_by_anti_lock,
+    top_speed,
+    understeer,
+)
 
 two_track, single_track = sp.vehicles.two_track, sp.vehicles.single_track
-WHEELS = ("fl", "fr", "rl", "rr")
 
 
 class Usual(NamedTuple):
@@ -60,134 +62,43 @@ USUAL = {
 }
 
 
-@cache
-def car_of(name: str) -> sp.Vehicle:
-    return two_track(name)
-
-
-@cache
-def fleet_of(name: str) -> sp.Fleet:
-    return sp.Fleet(car_of(name), dt=0.002)
-
-
-def column(name: str, states: np.ndarray, field: str) -> np.ndarray:
-    return states[..., record.names(car_of(name).State).index(field)]
-
-
-def torques(name: str, kind: str, levels: np.ndarray) -> np.ndarray:
-    """Inputs that drive ("tau") or brake ("brake") at some levels, shared as the car shares."""
-    car = car_of(name)
-    p, fields = car.params, car.Input._fields
-    front, most = {"tau": (p.drive_front, p.tau_max), "brake": (p.brake_front, p.brake_max)}[kind]
-    shares = np.array([front, front, 1.0 - front, 1.0 - front]) / max(front, 1.0 - front)
-    u = np.zeros((len(levels), len(fields)))
-    for wheel, share in zip(WHEELS, shares, strict=True):
-        u[:, fields.index(f"{kind}_{wheel}")] = share * most * levels
-    return u
-
-
-def powered(name: str) -> Any:
-    car = car_of(name)
-    return aids.aided(aids.told(car), aids.power_limit(car, SETS[name].power))
-
-
-@cache
-def documented() -> dict[str, list[str]]:
-    """What docs/vehicles.md says of the sets: understeer, top speed, launch and stop."""
-    page = tables((ROOT / "docs" / "vehicles.md").read_text("utf-8"))
-    (rows,) = [table[1:] for table in page if table[0][:3] == ["name", "after", "understeer"]]
-    return {row[0]: [cell.split()[0] for cell in row[2:]] for row in rows}
-
-
 @pytest.fixture(params=SETS)
 def name(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
 def test_every_set_has_its_usual_figures() -> None:
-    assert set(USUAL) == set(SETS) == set(documented())
-
-
-def yaw_gain(car: sp.Vehicle, v: float) -> float:
-    """Steady yaw rate over steering angle of the car as it is linearised while driving straight."""
-    x = car.State(v_x=v)
-    x = car.model.settle(x, car.params) if car.model.settle else x
-    A = np.asarray(car.linearise_continuous(x, car.Input()).A)
-    names = record.names(car.State)
-    away = {"x", "y", "yaw", "v_x", "steer", *(n for n in names if n.startswith(("tau", "F_")))}
-    rest = [k for k, field in enumerate(names) if field not in away]
-    answer = -np.linalg.solve(A[np.ix_(rest, rest)], A[rest, names.index("steer")])
-    return float(answer[[names[k] for k in rest].index("omega")])
+    assert set(USUAL) == set(SETS)
 
 
 @pytest.mark.parametrize("factory", [two_track, single_track])
 def test_understeer_gradient(name: str, factory: Any) -> None:
-    car = factory(name)
-    p, v = car.params, 6.0 if name == "small_scale" else 25.0
-    understeer = (v / yaw_gain(car, v) - p.l_f - p.l_r) / v**2
     low, high = USUAL[name].understeer
-    assert low <= math.degrees(understeer * p.g) <= high
-    if factory is two_track:
-        assert rounds_to(str(math.degrees(understeer * p.g)), documented()[name][0])
+    assert low <= understeer(factory(name), name) <= high
 
 
 def test_top_speed_is_where_power_meets_resistance(name: str) -> None:
     low, high = USUAL[name].top
-    start = 0.9 * low / 3.6
-    steps = 60_000 if name != "small_scale" else 15_000
-    x = car_of(name).model.settle(car_of(name).State(v_x=start), car_of(name).params)  # type: ignore[misc]
-    states = fleet_of(name).rollout(
-        np.array([record.flatten(x)]),
-        torques(name, "tau", np.ones(1)),
-        policy=powered(name),
-        steps=steps,
-        every=steps // 10,
-    )
-    v = column(name, states, "v_x")[:, 0]
-    assert low <= 3.6 * v[-1] <= high
-    assert v[-1] - v[-2] < 0.02 * v[-1]
-    assert rounds_to(str(3.6 * v[-1]), documented()[name][1])
+    assert low <= top_speed(name) <= high
 
 
 def test_launch_takes_what_its_power_and_the_published_figure_allow(name: str) -> None:
-    """The best of some torques; less than the kinetic energy over the power no car takes."""
-    usual, car, p = USUAL[name], car_of(name), car_of(name).params
-    states = fleet_of(name).rollout(
-        {"v_x": 0.0},
-        torques(name, "tau", np.linspace(0.3, 1.0, 8)),
-        policy=powered(name),
-        steps=4500,
-        every=5,
-    )
-    goal = usual.launch_speed / 3.6
-    v = column(name, states, "v_x")
-    reached = [0.01 * np.argmax(v[:, k] >= goal) for k in range(8) if v[-1, k] >= goal]
-    assert 0.5 * p.m * goal**2 / SETS[name].power <= min(reached) <= usual.launch
-    assert car.limits.a_max * min(reached) > goal
-    assert rounds_to(str(min(reached)), documented()[name][2])
+    """Less than the kinetic energy over the power no car takes."""
+    goal, time = launch_speed(name), launch(name)
+    assert goal == pytest.approx(USUAL[name].launch_speed / 3.6)
+    assert 0.5 * car_of(name).params.m * goal**2 / SETS[name].power <= time <= USUAL[name].launch
+    assert car_of(name).limits.a_max * time > goal
 
 
-def slip_of_most_force(name: str) -> float:
-    """Twice the slip at which a front tyre that stayed linear would give its largest force."""
-    tyre, p = SETS[name].front, car_of(name).params
-    at = Contact(F_z=0.5 * p.m * p.g * p.l_r / (p.l_f + p.l_r))
-    return float(2.0 * tyre.peaks(at).mu_x * at.F_z / tyre.stiffness(at).K_x)
+def test_the_same_car_without_a_limit_of_power_is_no_slower(name: str) -> None:
+    assert launch(name, plain=True) <= launch(name) + 1e-3
 
 
 def test_braking_distance(name: str) -> None:
-    """Full brakes, with anti-lock brakes as in the tests of magazines."""
-    usual, car = USUAL[name], car_of(name)
-    states = fleet_of(name).rollout(
-        {"v_x": usual.launch_speed / 3.6},
-        torques(name, "brake", np.ones(1)),
-        policy=aids.aided(aids.told(car), aids.anti_lock(car, slip=slip_of_most_force(name))),
-        steps=2500,
-        every=5,
-    )
-    low, high = usual.stop
-    assert abs(column(name, states, "v_x")[-1, 0]) < 0.1
-    assert low <= column(name, states, "x")[-1, 0] <= high
-    assert rounds_to(str(column(name, states, "x")[-1, 0]), documented()[name][3])
+    """Anti-lock brakes, as in the tests of magazines, stop before the first wheel that locks."""
+    low, high = USUAL[name].stop
+    assert low <= stopped_by_anti_lock(name) <= high
+    assert stopped_by_anti_lock(name) < stopped(name)
 
 
 def test_turning_circle(name: str) -> None:

@@ -178,7 +178,9 @@ def test_force_over_mass_is_the_acceleration_and_moves_load(force: float) -> Non
     share = p.drive_front if force > 0.0 else p.brake_front
     assert out.F_x_f == pytest.approx(share * force, rel=1e-3)
     base = p.l_f + p.l_r
-    want = p.m * (G * p.l_r - out.a_x * p.z_cg) / base
+    # Wheels that roll are sped up by a / R each.
+    turning = 4.0 * p.I_w * out.a_x / LINEAR.carcass.radius
+    want = (p.m * (G * p.l_r - out.a_x * p.z_cg) - turning) / base
     assert out.F_z_f == pytest.approx(want, rel=1e-4)
     assert out.F_z_f + out.F_z_r == pytest.approx(p.m * G, rel=1e-12)
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import skidpad as sp
 from skidpad.components.actuator import limited, smoothly_limited
+from skidpad.components.spinning_wheel import FirstOrderSlip
 from skidpad.errors import InvalidValue
 
 CARS = (
@@ -55,6 +56,21 @@ def test_a_car_within_its_limits_is_nearly_the_same(plain: sp.Vehicle) -> None:
     wider = sp.vehicles.with_smooth_limits(smooth, 0.1)
     assert wider.model is smooth.model
     assert wider.params.limit_width == 0.1
+    assert pickle.loads(pickle.dumps(smooth)).model is smooth.model
+
+
+@pytest.mark.parametrize("slip", [None, FirstOrderSlip()])
+def test_a_single_track_within_its_limits_is_nearly_the_same(slip: object) -> None:
+    plain = sp.vehicles.single_track(slip=slip)
+    smooth = sp.vehicles.with_smooth_limits(plain, 0.01)
+    assert smooth.limits == plain.limits
+    u = plain.Input(steer=0.02, F_drive=500.0)
+    x = plain.State(v_x=20.0, v_y=0.2, omega=0.1, steer=0.01)
+    rates = [np.array(car.derivative(x, u)) for car in (plain, smooth)]
+    np.testing.assert_allclose(rates[1], rates[0], rtol=2e-3, atol=1e-9)
+    far = [car.derivative(x, u._replace(steer=5.0)).steer for car in (plain, smooth)]
+    assert far[0] == plain.params.steer_rate_max
+    assert 0.98 * far[0] < far[1] < far[0]
     assert pickle.loads(pickle.dumps(smooth)).model is smooth.model
 
 

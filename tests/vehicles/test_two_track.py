@@ -62,7 +62,10 @@ def test_braking_straight_decelerates_by_the_forces_of_the_tyres() -> None:
     assert out.a_x == pytest.approx(want, rel=3e-3)
     steps = np.diff(run["v_x"]) / 0.001
     assert steps[-1] == pytest.approx(out.a_x, rel=1e-4)
-    pitch = p.m * out.a_x * p.z_cg / (p.l_f + p.l_r)
+    # Wheels that slow down turn the car with what is left of the torques.
+    rates = car.derivative(sim.state, car.Input(**brakes(700.0, 250.0)))
+    turning = p.I_w * four(rates, "spin").sum()
+    pitch = (p.m * out.a_x * p.z_cg + turning) / (p.l_f + p.l_r)
     front = four(out, "F_z")[:2].sum()
     assert front == pytest.approx(p.m * G * p.l_r / (p.l_f + p.l_r) - pitch, rel=1e-4)
 

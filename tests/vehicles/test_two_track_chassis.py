@@ -25,7 +25,7 @@ from skidpad.components.sprung_mass import (
 from skidpad.components.steering_ratio import SteeringWheel
 from skidpad.components.tyre import Contact
 from skidpad.components.wheel_alignment import LinearAlignment
-from vehicles.two_track_turns import LINEAR, SENSITIVE, steady_turn
+from vehicles.two_track_turns import LINEAR, SENSITIVE, spinning_height, steady_turn
 
 two_track = sp.vehicles.two_track
 WHEELS = ("fl", "fr", "rl", "rr")
@@ -79,7 +79,8 @@ def test_roll_steer_adds_to_understeer(toe: tuple[float, float]) -> None:
     car = two_track(tyre=LINEAR, chassis=QuasiStatic(SPRUNG), alignment=alignment, C_drag=0.0)
     p = car.params
     per_roll = 0.5 * (toe[1] * p.track_r - toe[0] * p.track_f)
-    assert understeer(car) == pytest.approx(per_roll * roll_gradient(SPRUNG, p), rel=3e-3)
+    rolls = roll_gradient(SPRUNG, p) * spinning_height(car, LINEAR.carcass.radius) / p.z_cg
+    assert understeer(car) == pytest.approx(per_roll * rolls, rel=3e-3)
 
 
 @pytest.mark.parametrize(
@@ -127,14 +128,17 @@ def test_loads_of_a_steady_turn_by_hand() -> None:
     car = two_track(tyre=SENSITIVE, chassis=QuasiStatic(SPRUNG), C_drag=0.0)
     p, turn = car.params, steady_turn(car, 25.0, 4.0)
     out = car.outputs(turn.x, car.Input(steer=turn.steer), turn.w)
-    loads, roll = four(out, "F_z"), 4.0 * roll_gradient(SPRUNG, p)
+    # The spin of the wheels yaws with the car, as if the tyres pushed so much more.
+    gyro = p.I_w * four(turn.x, "spin").sum() * turn.x.omega
+    a_y = 4.0 + gyro / (p.m * p.z_cg)
+    loads, roll = four(out, "F_z"), a_y * roll_gradient(SPRUNG, p)
     (K_f, K_r), (G_f, G_r) = roll_stiffness(SPRUNG, p), roll_levers(SPRUNG, p)
-    want = [(K_f * roll + 4.0 * G_f) / p.track_f, (K_r * roll + 4.0 * G_r) / p.track_r]
+    want = [(K_f * roll + a_y * G_f) / p.track_f, (K_r * roll + a_y * G_r) / p.track_r]
     shift = 0.5 * np.array([loads[1] - loads[0], loads[3] - loads[2]])
     assert shift == pytest.approx(want, rel=1e-6)
     body = sprung_mass(SPRUNG, p)
     across = p.track_f * shift[0] + p.track_r * shift[1]
-    want = p.m * 4.0 * p.z_cg + body.m * G * body.arm * roll
+    want = p.m * 4.0 * p.z_cg + gyro + body.m * G * body.arm * roll
     assert across == pytest.approx(want, rel=1e-6)
     assert out.roll == pytest.approx(roll, rel=1e-6)
 
@@ -151,7 +155,9 @@ def test_a_body_that_moves_comes_to_the_turn_of_one_in_balance() -> None:
     assert moving.steer == pytest.approx(still.steer, rel=1e-7)
     assert four(out_moving, "F_z") == pytest.approx(four(out, "F_z"), rel=1e-7)
     assert four(out_moving, "F_y") == pytest.approx(four(out, "F_y"), rel=1e-7)
-    want = 5.0 * roll_gradient(SPRUNG, two_track(chassis=RollPitch(SPRUNG)).params)
+    p = two_track(chassis=RollPitch(SPRUNG)).params
+    gyro = p.I_w * four(moving.x, "spin").sum() * moving.x.omega
+    want = (5.0 + gyro / (p.m * p.z_cg)) * roll_gradient(SPRUNG, p)
     assert moving.x.roll == pytest.approx(want, rel=1e-4)  # the tyres push 5 m/s² to 1e-4
 
 
@@ -177,10 +183,14 @@ def test_the_nose_dives_by_what_the_links_leave() -> None:
     u = {"brake_fl": 800.0, "brake_fr": 800.0, "brake_rl": 250.0, "brake_rr": 250.0}
     sim.run(u, duration=3.0)
     x = sim.state
-    moved = -p.m * car.outputs(x, car.Input(**u)).a_x * p.z_cg / (p.l_f + p.l_r)
+    base = p.l_f + p.l_r
+    moved = -p.m * car.outputs(x, car.Input(**u)).a_x * p.z_cg / base
+    # The reaction of the wheels turns the body itself, past no link.
+    turned = -p.I_w * four(car.derivative(x, car.Input(**u)), "spin").sum() / base
+    assert turned > 0.02 * moved
     travel = p.chassis.travel(x, p)
-    assert travel.front == pytest.approx(0.7 * moved / (2.0 * SPRUNG.k_f), rel=3e-3)
-    assert travel.rear == pytest.approx(-0.8 * moved / (2.0 * SPRUNG.k_r), rel=3e-3)
+    assert travel.front == pytest.approx((0.7 * moved + turned) / (2.0 * SPRUNG.k_f), rel=3e-3)
+    assert travel.rear == pytest.approx(-(0.8 * moved + turned) / (2.0 * SPRUNG.k_r), rel=3e-3)
     assert x.pitch > 0.0
 
 
@@ -192,7 +202,9 @@ def test_natural_frequencies_of_a_car_on_ice() -> None:
     modes = np.linalg.eigvals(car.linearise_continuous(settled(car, v_x=20.0), car.Input()).A)
     leaning = body.m * body.arm
     inertia = p.chassis.I_x + leaning * body.arm * (1.0 - body.m / p.m)
-    roll = math.sqrt((sum(roll_stiffness(SPRUNG, p)) - leaning * G) / inertia)
+    # Wheels that turn make a gyroscope of the car: a body that rolls yaws, and is held by it.
+    spin = p.I_w * four(settled(car, v_x=20.0), "spin").sum() * leaning / (p.m * p.z_cg)
+    roll = math.sqrt((sum(roll_stiffness(SPRUNG, p)) - leaning * G + spin**2 / p.I_z) / inertia)
     k_f, k_r = 2.0 * SPRUNG.k_f, 2.0 * SPRUNG.k_r
     K = np.array(
         [

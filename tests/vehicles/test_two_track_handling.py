@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 
 import skidpad as sp
 from skidpad.components.tyre import Contact
-from vehicles.two_track_turns import LINEAR, SENSITIVE, steady_turn
+from vehicles.two_track_turns import LINEAR, SENSITIVE, spinning_height, steady_turn
 
 two_track = sp.vehicles.two_track
 G = 9.81
@@ -53,10 +53,10 @@ def test_the_roll_share_sets_the_balance_near_the_limit(roll_front: float) -> No
     a_y = 5.0
     car = two_track(tyre=SENSITIVE, roll_front=roll_front, C_drag=0.0)
     p = car.params
-    base = p.l_f + p.l_r
+    base, height = p.l_f + p.l_r, spinning_height(car, SENSITIVE.carcass.radius)
 
     def axle_angle(arm: float, share: float, track: float) -> float:
-        mean, shift = 0.5 * p.m * G * arm / base, share * p.m * a_y * p.z_cg / track
+        mean, shift = 0.5 * p.m * G * arm / base, share * p.m * a_y * height / track
 
         def missing(angle: float) -> float:
             pair = (Contact(F_z=F_z, alpha=-angle) for F_z in (mean - shift, mean + shift))
@@ -166,8 +166,15 @@ def test_loads_of_a_steady_turn_balance() -> None:
     down = 0.5 * 625.0
     assert sum(loads) == pytest.approx(p.m * G + down, rel=1e-9)
     F_x = p.m * out.a_x - turn.w.F_x + 0.5 * p.C_drag * 625.0
+    # The spin of the wheels yaws with the car, and their resistance presses the rear.
+    spins = np.array([getattr(turn.x, f"spin_{w}") for w in ("fl", "fr", "rl", "rr")])
+    tyre = p.tyres.tyre
+    at = (Contact(F_z=F, omega=s) for F, s in zip(loads, spins, strict=True))
+    rolling = sum(tyre.forces(contact).M_y for contact in at)
     pitch = p.l_f * (loads[0] + loads[1]) - p.l_r * (loads[2] + loads[3])
-    assert pitch == pytest.approx(0.5 * down * (p.l_f - p.l_r) - F_x * p.z_cg, rel=1e-6)
+    assert pitch == pytest.approx(0.5 * down * (p.l_f - p.l_r) - F_x * p.z_cg + rolling, rel=1e-6)
     roll = 0.5 * p.track_f * (loads[1] - loads[0]) + 0.5 * p.track_r * (loads[3] - loads[2])
-    assert roll == pytest.approx(p.m * out.a_y * p.z_cg, rel=1e-6)
+    gyro = p.I_w * spins.sum() * turn.x.omega
+    assert roll == pytest.approx(p.m * out.a_y * p.z_cg + gyro, rel=1e-6)
+    assert gyro > 0.025 * roll
     assert out.a_y == pytest.approx(5.0, rel=1e-6)

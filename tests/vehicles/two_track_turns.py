@@ -16,6 +16,13 @@ LINEAR = LinearTyre(trail=0.0, carcass=FREE)
 SENSITIVE = LoadSensitiveTyre(trail=0.0, carcass=FREE)
 
 
+def spinning_height(car: sp.Vehicle, radius: float) -> float:
+    """Height over the mass at which a force at the road moves as much load as it does with the
+    wheels that turn: z + Σ I_w / (m R), whether they are sped up or turned with the car."""
+    p = car.params
+    return p.z_cg + 4.0 * p.I_w / (p.m * radius)
+
+
 class Turn(NamedTuple):
     """A steady turn to the left."""
 

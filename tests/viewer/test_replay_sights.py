@@ -13,10 +13,13 @@ import pytest
 from numpy.typing import NDArray
 
 import skidpad as sp
+from skidpad.recording import WorldRecorder, read
 from skidpad.road import Patch
 from skidpad.stage import Body, Channel, Line, Polygon, Stage
 from skidpad.stage.film import Film, ScanAt
 from skidpad.stage.relief import relief_of
+from skidpad.world import World
+from skidpad.world.xml import loads
 from viewer.films import OUTLINE, SMALL, two_cars
 
 Open = Callable[..., Any]
@@ -185,6 +188,32 @@ def test_accelerations_between_walls_are_those_of_the_motion(opened: Open, tmp_p
     show(page, 1.0)
     page.locator("#figures div", has_text="Along").locator("b", has_text="−0.20").wait_for()
     page.locator("#figures div", has_text="Across").locator("b", has_text="0.33").wait_for()
+
+
+def test_the_page_of_a_crash_shows_the_numbers_of_the_file(opened: Open, tmp_path: Path) -> None:
+    """In g on the page; the wall gives what no tyre can."""
+    car = (
+        "<vehicle name='car'><init_pose>0 0 0</init_pose><init_vel>10 0 0</init_vel>"
+        "<dynamics class='skidpad:four_wheel'></dynamics></vehicle>"
+    )
+    wall = "<walls><shape><pt>5 -9</pt><pt>5 9</pt></shape></walls>"
+    step = "<simul_timestep>0.01</simul_timestep>"
+    world = World(loads(f"<mvsim_world version='1.0'>{step}{wall}{car}</mvsim_world>"))
+    with WorldRecorder(world, tmp_path / "crash.mcap") as recorder:
+        recorder.sample()
+        for _ in range(100):
+            world.step()
+            recorder.sample()
+    recording = read(tmp_path / "crash.mcap")
+    run = recording.trajectory("car")
+    hit = int(np.argmin(run["a_x"]))
+    # It goes from 10 m/s to a stop or less within one or two samples of 1/30 s.
+    assert run["a_x"][hit] < -100.0
+    recording.film().to_html(tmp_path / "crash.html")
+    page = opened(tmp_path / "crash.html")
+    show(page, float(run.t[hit]))
+    shown = f"{run['a_x'][hit] / 9.81:.1f}".replace("-", "−")
+    page.locator("#figures div", has_text="Along").locator("b", has_text=shown).wait_for()
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,13 @@ def test_numbers_theory_and_verdicts_are_in_the_table() -> None:
     assert "2 of 2 limits broken" in text
 
 
+def test_a_metric_without_a_derivative_says_why() -> None:
+    """Below its definition."""
+    rough = replace(metric("a", 2.0), rough="a search to 0.5 km/h")
+    page = report_page(Evaluation(perform([Told([rough, metric("b", 1.0)])], [car()])))
+    assert page.count("It has no derivative by parameters: a search to 0.5 km/h.") == 2
+
+
 def test_the_same_results_give_the_same_page(tmp_path) -> None:
     first, second = tmp_path / "a.html", tmp_path / "b.html"
     write_report(evaluation(), first)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -305,3 +306,23 @@ def test_order_of_elements_does_not_matter_to_contacts() -> None:
         states = [world.vehicles[f"r{k}"].state for k in range(4)]
         ends.append((states, [world.block(f"c{k}") for k in range(3)], list(world.contact_events)))
     assert ends[0] == ends[1]
+
+
+@pytest.mark.parametrize("dt", ["0.001", "0.002", "0.005", "0.01", "1/60", "1/30", "1/240"])
+def test_times_of_steps_are_the_numbers_nearest_to_them(dt: str) -> None:
+    """Products of floats are not: 560 * 0.005 is 2.8000000000000003."""
+    exact = Fraction(dt)
+    made = sp.World(
+        loads(
+            f"<mvsim_world><simul_timestep>{float(exact)!r}</simul_timestep>"
+            f"{ROBOT.format(name='r', pose='1.7 0 0')}{WALLS}</mvsim_world>"
+        )
+    )
+    made.vehicles["r"].command(v=2.0)
+    for k in range(1, 601):
+        made.step()
+        assert made.time == float(k * exact)
+    for event in made.contact_events:
+        steps = round(event.time / made.dt)
+        assert event.time == float(steps * exact)
+    assert made.contact_events

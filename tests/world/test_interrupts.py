@@ -93,7 +93,8 @@ def test_a_group_that_fails_takes_the_others_back() -> None:
             "<vehicle name='a'><init_pose>0 0 0</init_pose><dynamics class='ackermann'/></vehicle>"
             "<vehicle name='b'><init_pose>9 0 0</init_pose>"
             "<dynamics class='differential'/></vehicle>"
-        )
+        ),
+        on_diverge="raise",
     )
     mixed.run(0.1)
     before = places(mixed)

@@ -325,12 +325,14 @@ def test_what_is_not_simulated_is_said_in_one_warning() -> None:
         scene = load(FILE)
     assert len(caught) == 1
     text = str(caught[0].message)
-    assert all(line in text for line in scene.warnings)
+    assert all(line.partition(":")[0] in text for line in scene.warnings)
+    assert len(text) < 1000
+    full = "\n".join(scene.warnings)
     for name in ("camera cam of car", "rgbd_camera depth", "lidar3d l3", "skybox", "ground_grid"):
-        assert name in text
+        assert name in full
     for name in ("pointcloud", "marker", "3-D models", "laser post"):
-        assert name in text
-    assert "unknown" not in text
+        assert name in full
+    assert "unknown" not in full
     assert caught[0].filename == __file__
 
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from skidpad.world.errors import WorldWarning
 from skidpad.world.scene.fields import Source
-from skidpad.world.xml.notes import Note, summaries
+from skidpad.world.xml import load, loads
+from skidpad.world.xml.notes import LONGEST_LINE, MOST_LINES, Note, in_brief, summaries
 from world.worlds import BOT, world
 
 POSE = "<init_pose>0 0 0</init_pose>"
@@ -129,3 +133,39 @@ def test_lamps_need_a_renderer() -> None:
     scene = world(f"<vehicle>{POSE}{BOT}{lamps}</vehicle><block>{POSE}{lamps}</block>")
     (line,) = scene.warnings
     assert line.startswith("not simulated, as they need a renderer: 2 times light_group (")
+
+
+def test_a_world_full_of_notes_warns_in_a_few_lines_and_says_where_all_are(tmp_path: Path) -> None:
+    tags = "".join(f"<unheard_of_{k}>1</unheard_of_{k}>" for k in range(60))
+    file = tmp_path / "many.world.xml"
+    file.write_text(f"<mvsim_world>{tags}</mvsim_world>")
+    with pytest.warns(WorldWarning) as caught:
+        scene = load(file)
+    text = str(caught[0].message)
+    (line,) = scene.warnings
+    assert line.count("unheard_of_") == 60
+    assert len(line) > 2000
+    assert len(text) < len(str(file)) + 2 * LONGEST_LINE
+    assert "`skidpad check many.world.xml` and Scene.warnings list them in full" in text
+    shown = text.count("unheard_of_")
+    assert f"; {60 - shown} more" in text
+
+
+def test_a_brief_note_counts_what_it_leaves_out() -> None:
+    assert in_brief(["slips: a; b"]) == ("slips: a; b",)
+    long = f"slips: {'x' * 500}; b; c"
+    cut, where = in_brief([long])
+    assert cut == f"slips: {'x' * (LONGEST_LINE - 7)}…; 2 more"
+    assert where == "Scene.warnings list them in full"
+    many = in_brief([f"kind {k}: a" for k in range(MOST_LINES + 3)])
+    assert many[MOST_LINES:] == ("and 3 more kinds of notes", "Scene.warnings list them in full")
+
+
+def test_a_receiver_without_a_georeference_is_noted() -> None:
+    inside = f"<vehicle name='v'>{POSE}{BOT}<sensor class='gnss' name='fix'/></vehicle>"
+    with pytest.warns(WorldWarning, match="no readings, as the world has no <georeference>"):
+        scene = loads(f"<mvsim_world>{inside}</mvsim_world>")
+    (line,) = scene.warnings
+    assert "gnss fix of v (" in line
+    placed = "<georeference><latitude>36</latitude><longitude>-2</longitude></georeference>"
+    assert world(inside + placed).warnings == ()

@@ -100,7 +100,7 @@ class Campaign:
         design: Any = self.design
         if isinstance(design, (str, Mapping)):
             object.__setattr__(self, "design", design_of(design, factors))
-        whole("seed", self.seed, "not negative", least=0)
+        whole("seed", self.seed, "not negative", least=0, most=None)
         self._check_names()
         self.design.rounds(len(factors), self.seed).close()  # raises where they do not fit
         self.experiment.check({name: (one.low, one.high) for name, one in factors.items()})

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
-from .. import record, vehicles
+from .. import record, tyres
+from ..by_text import TYRE_NAMES, made_by_call, vehicle_by_text
 from ..errors import InvalidValue
 from ..model import Vehicle
 from ..policy import Policy
@@ -20,7 +20,6 @@ from ..random import (
     by_name,
 )
 from ..record import unknown_name
-from ..vehicles.autoware import NAMES
 from .named_code import code_of
 from .plan_node import Node
 
@@ -35,47 +34,30 @@ MODELS: Mapping[str, tuple[Callable[..., UncertaintyModel], tuple[str, ...]]] = 
 
 def vehicle_of(node: Node) -> Vehicle:
     """The vehicle of a name (`two_track`), of a name and a parameter set (`two_track:sports`), or
-    of `module:name`: a vehicle, or a function without arguments that makes one."""
-    text = node.text()
-    name, colon, chosen_set = text.partition(":")
-    known = (*vehicles.names(), *NAMES)
-    with node.reading(), warnings.catch_warnings():
-        # Parameters that are assumed are those that were asked for here: the defaults.
-        warnings.simplefilter("ignore")
-        if name in known and not colon:
-            return vehicles.named(name)
-        if name in known:
-            factory: Any = vehicles.get(name)
-            return factory(chosen_set)
-        if not colon:
-            raise InvalidValue(
-                unknown_name("skidpad", name, known, "vehicle")
-                + "; one of your own is written module:name"
-            )
-        vehicle = _made(node, Vehicle)
-    if not isinstance(vehicle, Vehicle):
-        raise node.fault(f"must be a vehicle, got {type(vehicle).__name__}")
-    return cast("Vehicle", vehicle)
+    of `module:name`: a vehicle, or a function without arguments that makes one; or of a mapping
+    with such a `name` and the parameters and tyres that are its own."""
+    if not isinstance(node.value, Mapping):
+        with node.reading():
+            return vehicle_by_text(node.text(), folder=node.folder, fault=node.fault)
+    entries = node.entries(("name", "set"), ("name",))
+    name = entries["name"]
+    settings: dict[str, float | str] = {}
+    for key, one in (entries["set"].entries() if "set" in entries else {}).items():
+        is_tyre = key in TYRE_NAMES
+        own = not is_tyre or one.text() in tyres.names()
+        settings[key] = (one.text() if own else str(one.path())) if is_tyre else one.number()
+    with node.reading():
+        return vehicle_by_text(name.text(), settings, folder=node.folder, fault=name.fault)
 
 
 def policy_of(node: Node) -> Policy:
     """The policy of `module:name`: one, or a function without arguments that makes one."""
-    policy = _made(node, Policy)
-    if not isinstance(policy, Policy):
-        raise node.fault(f"must be a skidpad.Policy, got {type(policy).__name__}")
-    return policy
-
-
-def _made(node: Node, kind: type) -> Any:
-    """What `module:name` names, if it is of the kind; else what it makes."""
     target = code_of(node)
-    if isinstance(target, kind) or not callable(target):
+    if isinstance(target, Policy):
         return target
-    try:
-        return target()
-    except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise node.fault(f"was called without arguments and raised {reason:.300}") from error
+    if not callable(target):
+        raise node.fault(f"must be a skidpad.Policy, got {type(target).__name__}")
+    return made_by_call(target, Policy, node.fault)
 
 
 def params_of(node: Node, kind: type) -> dict[str, Any]:

@@ -11,15 +11,25 @@ from .. import record
 from ..record import NO_UNIT
 
 TIME = "t"
-STATE = "x"
+STATE, OUTPUT = "x", "y"
+"""Records whose fields a text names alone, the state first."""
+WHEELS = ("fl", "fr", "rl", "rr")
+"""Ends of names of what each wheel of a car has, by index."""
 CONSTANTS = {"pi": math.pi}
 
 Records = Mapping[str, type]
-"""Classes of the records that a text may read, by `x`, `u`, `p`, `r` and `log`."""
+"""Classes of the records that a text may read, by `x`, `u`, `p`, `y`, `r` and `log`."""
 
 
 def path_of(node: ast.AST) -> str | None:
-    """The dotted name that a node writes; None if it is none."""
+    """The dotted name that a node writes, `F_z[0]` as `F_z_fl`; None if it is no name."""
+    if isinstance(node, ast.Subscript):
+        path, index = path_of(node.value), node.slice
+        if path is None or not isinstance(index, ast.Constant) or type(index.value) is not int:
+            return None
+        if not 0 <= index.value < len(WHEELS):
+            return None
+        return f"{path}_{WHEELS[index.value]}"
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
@@ -31,8 +41,9 @@ def path_of(node: ast.AST) -> str | None:
 
 def place_of(path: str, records: Records) -> tuple[str, list[str]] | None:
     """The record and the names of fields that a path leads through; None if there is no leaf."""
-    if STATE in records and path in record.names(records[STATE]):
-        return STATE, path.split(".")
+    for plain in (STATE, OUTPUT):
+        if plain in records and path in record.names(records[plain]):
+            return plain, path.split(".")
     root, _, rest = path.partition(".")
     if root in records and rest in record.names(records[root]):
         return root, rest.split(".")
@@ -48,15 +59,18 @@ def read_field(value: Any, names: list[str]) -> Any:
 
 def names_in(records: Records) -> list[str]:
     """All names that a text may use."""
-    plain = list(record.names(records[STATE])) if STATE in records else []
-    others = [f"{k}.{n}" for k, kind in records.items() if k != STATE for n in record.names(kind)]
-    return [*plain, TIME, *CONSTANTS, *others]
+    alone = (STATE, OUTPUT)
+    plain = [n for k in alone if k in records for n in record.names(records[k])]
+    others = [
+        f"{k}.{n}" for k, kind in records.items() if k not in alone for n in record.names(kind)
+    ]
+    return [*dict.fromkeys(plain), TIME, *CONSTANTS, *others]
 
 
 def unit_of(node: ast.AST, records: Records) -> str:
     """Symbol of a unit as far as fields, signs, sums and `abs` tell it."""
     match node:
-        case ast.Name() | ast.Attribute():
+        case ast.Name() | ast.Attribute() | ast.Subscript():
             return _field_unit(path_of(node) or "", records)
         case ast.UnaryOp():
             return unit_of(node.operand, records)

@@ -1,9 +1,11 @@
 """Texts as functions: `abs(v_y) / v_x` of a plan file, read without running any of it.
 
 A text is arithmetic, comparisons and calls of functions of `skidpad.ops`. A plain name is a field
-of the state, `u.steer` one of the input, `p.m` of the parameters, `r.v` of what the policy is told,
-`log.y` of a log, and `t` is the time in s. Nothing else of Python is known, so a text from a
-stranger can be wrong, and that is all.
+of the state or, where the state has none of that name, an output of the model: `a_y`, or `F_z_fl`,
+which is also `F_z[0]`, with the wheels fl, fr, rl, rr in order. `y.a_y` is always an output,
+`u.steer` a field of the input, `p.m` of the parameters, `r.v` of what the policy is told, `log.y`
+of a log, and `t` is the time in s. Nothing else of Python is known, so a text from a stranger can
+be wrong, and that is all.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from ..errors import InvalidValue
 from .expression_names import (
     CONSTANTS,
     TIME,
+    WHEELS,
     Records,
     names_in,
     path_of,
@@ -146,7 +149,7 @@ class _Reader:
         match node:
             case ast.Constant():
                 return _constant(self._number(node))
-            case ast.Name() | ast.Attribute():
+            case ast.Name() | ast.Attribute() | ast.Subscript():
                 return self._field(node)
             case ast.UnaryOp():
                 return self._sign(node)
@@ -174,8 +177,13 @@ class _Reader:
             raise self._expression.mistake(f"{_shown(node)} is too large", node)
         return value
 
-    def _field(self, node: ast.Name | ast.Attribute) -> _Part:
+    def _field(self, node: ast.Name | ast.Attribute | ast.Subscript) -> _Part:
         path = path_of(node)
+        if path is None and isinstance(node, ast.Subscript):
+            wheels = ", ".join(f"{k} ({name})" for k, name in enumerate(WHEELS))
+            raise self._expression.mistake(
+                f"{_shown(node)}: the index of a wheel is one of {wheels}", node
+            )
         if path is None:
             raise self._expression.mistake(f"{_shown(node)} is no field of a record", node)
         where = place_of(path, self._records)
@@ -277,7 +285,7 @@ class _Reader:
 _KNOWN = (
     ast.Constant, ast.Name, ast.Attribute, ast.UnaryOp, ast.BinOp, ast.BoolOp, ast.Compare,
     ast.Call, ast.Load, ast.UAdd, ast.USub, ast.Invert, ast.Not, ast.Pow, ast.keyword,
-    *_ARITHMETIC, *_LOGIC, *_COMPARISONS,
+    ast.Subscript, *_ARITHMETIC, *_LOGIC, *_COMPARISONS,
 )  # fmt: skip
 
 

@@ -56,6 +56,8 @@ class Folding:
             "u": self.model.Input,
             "p": self.model.Params,
         }
+        if record.size(self.model.Outputs):
+            kinds["y"] = self.model.Outputs
         if self.policy is not None and record.size(self.Told):
             kinds["r"] = self.Told
         if self.Log is not None:
@@ -192,10 +194,31 @@ class Folding:
             told, log = told[:-width], told[-width:]
             sample["log"] = record.unflatten(self.Log, log)
         if self.policy is None:
-            return {**sample, "u": record.unflatten(self.model.Input, told)}
+            u = record.unflatten(self.model.Input, told)
+            return {**sample, "u": u, "y": self._outputs(sample, u)}
         r = record.unflatten(self.policy.Reference, told)
         u = called(self._command, tuple(states), tuple(ports[1]), r, tuple(params[n:]), period)
-        return {**sample, "u": u, "r": self.told(r)}
+        return {**sample, "u": u, "y": self._outputs(sample, u), "r": self.told(r)}
+
+    def _outputs(self, sample: Mapping[str, Any], u: Any) -> Any:
+        """Outputs of the model at a sample, undisturbed; blank where no quantity reads them."""
+        model = self.model
+        if not self._reads_outputs:
+            return record.at_rest(model.Outputs)
+
+        def outputs(states: Any, inputs: Any, params: Any) -> tuple[Any, ...]:
+            x, p = record.unflatten(model.State, states), record.unflatten(model.Params, params)
+            given, calm = record.unflatten(model.Input, inputs), record.at_rest(model.Disturbance)
+            y = model.outputs(x, model.held_input(x, given, calm, p), calm, p)
+            return record.flatten(y)
+
+        parts = (record.flatten(part) for part in (sample["x"], u, sample["p"]))
+        return record.unflatten(model.Outputs, called(outputs, *parts))
+
+    @cached_property
+    def _reads_outputs(self) -> bool:
+        kernels = [*self._kernels, *([] if self._event is None else [self._event])]
+        return "y" in self.records and any(kernel.reads("y") for kernel in kernels)
 
     def _command(self, states: Any, memory: Any, r: Any, params: Any, period: Any) -> Any:
         """What the policy commands at a sample."""

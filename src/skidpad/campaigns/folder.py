@@ -39,7 +39,7 @@ from .part_files import PartWriter, arrow_module
 from .parts import RUNS, ColumnDigest, UnreadablePart
 from .places import NotWritten, Place, place_of
 from .plan_changes import Extends, check_goes_on, columns_of
-from .run_table import DAMAGED, RunTable
+from .run_table import RunTable
 from .trajectory_files import (
     TRAJECTORIES,
     kept_runs,
@@ -53,7 +53,7 @@ PLAN = "plan.json"
 FORMAT = 1
 """Of the whole folder; newer ones are not read."""
 T = TypeVar("T")
-_FOLDERS = (RUNS, TRAJECTORIES, DAMAGED)
+_FOLDERS = (RUNS, TRAJECTORIES)
 
 
 class NoCampaign(InvalidValue):

@@ -6,12 +6,13 @@ the loop that drives the vehicle. They name what they need:
 
 * `a`: the numbers kept so far, a tuple; for the result, those after the last sample;
 * `v`: the value of `of` at this sample, if the fold is of a quantity;
-* `x`, `u`, `p`, `t`, `r`, `log`: state, input of the coming step, parameters of the vehicle, time
-  in s, what the policy is told, and the columns of a log;
+* `x`, `u`, `p`, `y`, `t`, `r`, `log`: state, input of the coming step, parameters and undisturbed
+  outputs of the vehicle, time in s, what the policy is told, and the columns of a log;
 * `n`: the number of the sample, from 0; for the result, how many samples there were;
 * `dt`: the step in s.
 
-A quantity is a function of some of `x`, `u`, `p`, `t`, `r` and `log`, or a text (`expressions`).
+A quantity is a function of some of `x`, `u`, `p`, `y`, `t`, `r` and `log`, or a text
+(`expressions`).
 The last sample has no step of its own: its input is what is given in that state, of a table of
 controls the last row again.
 """
@@ -26,7 +27,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from .. import ops, record
-from ..brief import brief_repr
+from ..brief import brief_repr, shown
 from ..checks import ROUNDING, not_negative, steps_in
 from ..errors import InvalidValue
 from ..signature import arguments
@@ -35,7 +36,7 @@ from .expressions import NUMBER, TRUTH, Expression
 
 Quantity = Callable[..., Any] | str
 """A function of named arguments or a text."""
-OF_SAMPLE = ("x", "u", "p", "t", "r", "log")
+OF_SAMPLE = ("x", "u", "p", "y", "t", "r", "log")
 """What a quantity may ask for."""
 OF_UPDATE = ("a", "v", *OF_SAMPLE, "n", "dt")
 OF_RESULT = ("a", "n", "dt")
@@ -146,7 +147,8 @@ def quantity_function(
     names = arguments("a quantity", of, OF_SAMPLE)
     for name in names:
         if name not in (*records, "t"):
-            what = "no log" if name == "log" else "no policy that is told anything"
+            missing = {"log": "no log", "y": "no output of the model"}
+            what = missing.get(name, "no policy that is told anything")
             raise InvalidValue(f"a quantity asks for {name!r}, but there is {what}")
     if kind == TRUTH:
         return lambda sample: _truth(of(**{name: sample[name] for name in names}))
@@ -263,9 +265,9 @@ def fold_of(plain: Any) -> Fold:
 def _numbers(start: Any) -> tuple[float, ...]:
     try:
         return tuple(float(value) for value in (start if isinstance(start, tuple) else (start,)))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidValue(
-            f"start = {start!r} of a fold must be a tuple of numbers, such as (0.0,)"
+            f"start = {shown(start)} of a fold must be a tuple of numbers, such as (0.0,)"
         ) from error
 
 

@@ -143,12 +143,17 @@ def table_of(
     columns: dict[str, Factor] = {}
     for name, column in cells.items():
         if column.values is None or not np.isfinite(column.values).all():
-            fault = column.problem or "not all of its values are finite"
+            fault = column.problem or _not_finite(column.values)
             raise InvalidValue(f"{path}: column {name!r} cannot be a factor: {fault}")
         if not column.values.size:
             raise InvalidValue(f"{path}: column {name!r} has no rows; at least 1 is needed")
         columns[name] = factor_of(name, column.values)
     return columns, Table.of(columns)
+
+
+def _not_finite(values: Array | None) -> str:
+    bad = np.flatnonzero(~np.isfinite(values)) if values is not None else np.array([0])
+    return f"row {bad[0] + 1} is empty or not finite, and {len(bad) - 1} others"
 
 
 def _counts(what: str, factors: Mapping[str, Any]) -> dict[str, int]:

@@ -10,6 +10,7 @@ longest dead time ahead of the first step are still to act when it begins.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
@@ -67,6 +68,8 @@ class LogDrive(Constant):
         vehicle = vehicle_of(self.vehicle)
         log = read_log(self.log, self.names)
         recorded = recording(log, vehicle.model)
+        for note in recorded.lost:
+            warnings.warn(f"{recorded.name}: {note}", stacklevel=3)
         longest = recorded.dt if self.dt is None else positive("dt", self.dt, "s")
         again = Replay(vehicle, recorded, longest)
         lead = int(again.begins[0])
@@ -138,15 +141,20 @@ def _start(again: Replay) -> Array:
 
 
 def _columns(log: Log, again: Replay) -> dict[str, Array]:
-    """All columns of the log with plain names at the samples of the drive, linear between rows."""
+    """All columns of the log with plain names at the samples of the drive, linear between the
+    values that there are."""
     recorded, rows = again.recorded, again.rows[:, 0]
     count = (len(rows) - 1) * again.split + 1
     times = recorded.t[rows[0]] + again.dt * np.arange(count)
     matched = {**recorded.states, **recorded.measured}
-    columns = {
-        name: np.interp(times, series.t, series.values)
-        for name, series in log.series.items()
+    others = {
+        name: (one, ~np.isnan(one.values))
+        for name, one in log.series.items()
         if name.isidentifier() and name not in matched
+    }
+    columns = {
+        name: np.interp(times, one.t[known], one.values[known])
+        for name, (one, known) in others.items()
     }
     # By numbers of rows, not by times, so that a row keeps its bits.
     places, whole = np.arange(count) / again.split, np.arange(len(rows))

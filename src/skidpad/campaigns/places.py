@@ -76,7 +76,7 @@ class Place(Protocol):
         ...
 
     def move(self, name: str, target: str) -> None:
-        """Give a file another name; one that has it is replaced."""
+        """Give a file another name; one that has it is replaced, a missing folder is made."""
         ...
 
     def prepare(self, folders: Iterable[str]) -> None:
@@ -177,6 +177,7 @@ class LocalPlace:
     def move(self, name: str, target: str) -> None:
         """Give a file another name."""
         try:
+            (self.path / target).parent.mkdir(exist_ok=True)
             os.replace(self.path / name, self.path / target)
             _sync_folder((self.path / target).parent)
         except OSError as error:
@@ -271,6 +272,7 @@ class RemotePlace:
 
     def move(self, name: str, target: str) -> None:
         """Copy a file and take the first away, which is all that object stores know."""
+        self.prepare(target.split("/")[:-1])
         with self.writing(target) as copy, self.open(name) as file:
             shutil.copyfileobj(file, copy)
         self.remove(name)

@@ -55,7 +55,9 @@ def _drive(node: Node) -> Experiment:
         readers["policy_params"] = lambda one: params_of(one, Params)
     settings = {name: readers[name](one) for name, one in entries.items()}
     references = {"r": Reference} if record.size(Reference) else {}
-    _check_texts(entries, {"x": model.State, "u": model.Input, "p": model.Params, **references})
+    outputs = {"y": model.Outputs} if record.size(model.Outputs) else {}
+    kinds = {"x": model.State, "u": model.Input, "p": model.Params, **outputs, **references}
+    _check_texts(entries, kinds)
     with node.reading():
         return Drive(vehicle, **settings)
 

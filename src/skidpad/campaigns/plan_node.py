@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..brief import shortened
+from ..brief import shortened, shown
 from ..errors import InvalidValue, MissingExtra
 from ..record import unknown_name
 
@@ -82,12 +82,17 @@ class Node:
         """A number."""
         if isinstance(self.value, bool) or not isinstance(self.value, (int, float)):
             raise self.fault("must be a number")
-        return float(self.value)
+        try:
+            return float(self.value)
+        except OverflowError:
+            raise self.fault("must be a number below 1.8e308 in size") from None
 
     def whole(self) -> int:
         """A whole number."""
         if isinstance(self.value, bool) or not isinstance(self.value, int):
             raise self.fault("must be a whole number")
+        if abs(self.value) >= 2**64:
+            raise self.fault(f"must be a whole number below {2**64} in size")
         return self.value
 
     def flag(self) -> bool:
@@ -105,4 +110,4 @@ class Node:
         return self.place or "the file"
 
     def _shown(self) -> str:
-        return shortened(repr(self.value), 80)
+        return shortened(shown(self.value), 80)

@@ -151,5 +151,5 @@ def _metric(node: Node) -> WorldMetric:
     with about.reading():
         try:
             return make(**arguments)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise InvalidValue(f"{name} takes [{', '.join(names)}]: {error}") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import sys
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
@@ -29,6 +30,14 @@ _LOOPBACK_ONLY = ("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
 reach in place of the loopback one."""
 
 
+def _import_ray(*, loopback_only: bool) -> Any:
+    """The `ray` module, imported after the variables that it reads while it is imported are set."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    if loopback_only:
+        os.environ.setdefault(*_LOOPBACK_ONLY)
+    return require("ray", purpose='engine="ray"')
+
+
 class RayEngine:
     """Does chunks as tasks of a Ray cluster, one processor each.
 
@@ -43,7 +52,9 @@ class RayEngine:
 
     Workers may join, leave or be killed: what they were at is done again elsewhere. Every machine
     of a cluster needs skidpad in the same version; kernels are compiled once on each and cached
-    there. Ray reports no usage unless `RAY_USAGE_STATS_ENABLED` says so.
+    there. Modules that a plan names are imported from the folders that this process imports from,
+    where a worker's machine has them. Ray reports no usage unless `RAY_USAGE_STATS_ENABLED` says
+    so.
     """
 
     __repr__ = brief_repr
@@ -64,10 +75,11 @@ class RayEngine:
         self._address, self._options = address, dict(options or {})
         self._workers = None if workers is None else whole("workers", workers, "at least 1")
         self._shared = shared
-        self._ray: Any = None
+        self._ray = _import_ray(loopback_only=address is None)
         self._writer: Any = None
         self._own = False
         self._task: Any = None
+        self._folders: list[str] = []
         self._packed: Any = None
         self._under_way: dict[Any, Chunk] = {}
         self._tries: Counter[int] = Counter()
@@ -81,19 +93,16 @@ class RayEngine:
     @property
     def slots(self) -> int:
         """Some more than processors, as many as the cluster has now."""
-        if self._ray is None:
+        if not self._ray.is_initialized():
             return 1
         processors = int(self._ray.cluster_resources().get("CPU", 1))
         return max(1, _AHEAD * processors)
 
     def start(self, experiment: Experiment, writer: Writer) -> None:
         """Join the cluster, or start one; raises with words where there is none."""
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        if self._address is None:
-            os.environ.setdefault(*_LOOPBACK_ONLY)
-        self._ray = require("ray", purpose='engine="ray"')
         if not self._ray.is_initialized():
             self._join()
+        self._folders = [os.path.abspath(folder) for folder in sys.path]
         self._packed = self._ray.put(pickle.dumps(experiment))
         self._writer = self._ray.put(writer) if self._shared else None
         self._task = self._ray.remote(num_cpus=1, max_retries=0)(done_for)
@@ -126,7 +135,7 @@ class RayEngine:
     def submit(self, chunk: Chunk) -> None:
         """Make a task of it."""
         self._tries[chunk.begin] += 1
-        self._under_way[self._task.remote(self._packed, chunk, self._writer)] = chunk
+        self._under_way[self._task.remote(self._packed, chunk, self._writer, self._folders)] = chunk
 
     def finished(self) -> Finished:
         """Wait for a chunk; those of workers that were lost are begun again."""
@@ -157,7 +166,7 @@ class RayEngine:
 
     def close(self) -> None:
         """Take back what is under way, and leave the cluster; one that was started here ends."""
-        if self._ray is None or not self._ray.is_initialized():
+        if not self._ray.is_initialized():
             return
         for reference in self._under_way:
             self._ray.cancel(reference, force=True)

@@ -12,7 +12,6 @@ from ..arrays import AnyArray, Array
 from ..brief import counted
 from ..checks import whole
 from ..errors import InvalidValue
-from ..extension import outer
 from ..extras import require
 from ..record import unknown_name
 from ..run.monte_carlo.intervals import Probability, proportion
@@ -153,7 +152,9 @@ class Study:
     def campaign(self) -> Source:
         """What ran."""
         if self._campaign is None:
-            self._campaign = outer("Study.campaign")(self.folder)
+            from .plan_file import campaign_of_folder
+
+            self._campaign = campaign_of_folder(self.folder)
         return self._campaign
 
     def replay(self, run: int | Case) -> Trajectory:
@@ -175,7 +176,9 @@ class Study:
 
         However many runs there are, memory and page are of one size.
         """
-        outer("Study.report")(self, path, **options)
+        from ..viewer.campaign_report.page import write_campaign_report
+
+        write_campaign_report(self, path, **options)
 
     def _check_column(self, name: str) -> None:
         names = (RUN, *(column.name for column in self.columns))
@@ -203,7 +206,9 @@ class Study:
         return read[name][independent(self.plan, read[RUN])]
 
     def _repr_html_(self) -> str:
-        return outer("Study.html")(self)
+        from ..viewer.campaign_report.notebook import study_html
+
+        return study_html(self)
 
     def __repr__(self) -> str:
         state = "finished" if self.finished else "under way"

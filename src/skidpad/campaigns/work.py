@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pickle
+import sys
+from collections.abc import Sequence
 from hashlib import blake2b
 from time import perf_counter
 
@@ -27,10 +29,18 @@ def done_by(chunk: Chunk) -> Finished:
     return _done(_only[0], chunk)
 
 
-def done_for(packed: bytes, chunk: Chunk, writer: Writer | None = None) -> Finished:
-    """A chunk of an experiment, in a process that may have several; kept by the writer, if any."""
+def done_for(
+    packed: bytes, chunk: Chunk, writer: Writer | None = None, folders: Sequence[str] = ()
+) -> Finished:
+    """A chunk of an experiment, in a process that may have several; kept by the writer, if any.
+
+    `folders` is the `sys.path` of the process that pickled the experiment: modules next to a plan
+    file are imported from there, after everything that this process finds by itself.
+    """
     key = blake2b(packed, digest_size=16).digest()
     if key not in _ready:
+        there = (one for one in folders if one not in sys.path and os.path.exists(one))
+        sys.path.extend(there)
         _ready[key] = pickle.loads(packed)
     done = _done(_ready[key], chunk)
     if writer is None or done.columns is None:

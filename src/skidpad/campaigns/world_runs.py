@@ -26,7 +26,6 @@ from ..arrays import AnyArray
 from ..brief import brief_repr
 from ..checks import must_be, steps_in
 from ..errors import InvalidValue
-from ..extension import outer
 from ..random.seeds import of_run
 from ..run.kept import Kept
 from ..signature import Constant, pickled_fields
@@ -180,7 +179,9 @@ class WorldRuns(Constant):
     def record(self, rows: Rows, path: str | os.PathLike[str], rate: float | None = 30.0) -> None:
         """Write the one run of `rows` to an MCAP file, everything of the world in it, with so many
         samples per second; None for every step."""
-        self._replayed(rows, lambda world: outer("World.recorder")(world, path, rate=rate))
+        from ..recording.world_recorder import WorldRecorder
+
+        self._replayed(rows, lambda world: WorldRecorder(world, path, rate=rate))
 
     def _replayed(self, rows: Rows, recorder: Callable[[World], Any] | None) -> Trajectory:
         start = self._start(rows)
@@ -236,8 +237,9 @@ class WorldRuns(Constant):
             warnings.simplefilter("ignore", UserWarning)  # said once, when this was made
             made = self._setup().made(values, seed)
             if isinstance(made, World):
+                made.on_diverge = "raise"
                 return _Start(made, pilots(self.drive, made))
-            world = World(changed_scene(made, values), seed=seed)
+            world = World(changed_scene(made, values), seed=seed, on_diverge="raise")
         acting = pilots(self.drive, world)
         for name, fields in commanded(made, values).items():
             world.vehicles[name].command(fields)

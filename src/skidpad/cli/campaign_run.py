@@ -23,8 +23,6 @@ from ..progress import interactive
 from .campaign_tables import summary_sheet
 from .json_output import print_json
 
-_PACKAGES = {"cuda": "cupy", "ray": "ray"}
-"""What engines need."""
 STOPPED = 130
 """Exit status after Ctrl-C, as shells have it."""
 
@@ -71,8 +69,10 @@ def _engine(plan: Campaign, request: Request) -> Engine:
                 raise InvalidValue(f"{option} goes with --engine ray")
     if request.engine == "cuda" and request.workers is not None:
         raise InvalidValue("--workers goes with --engine local or ray")
-    if request.engine in _PACKAGES:  # before a folder is made
-        require(_PACKAGES[request.engine], purpose=f"--engine {request.engine}")
+    # A missing package is reported before a folder is made. RayEngine imports Ray itself, because
+    # Ray reads environment variables on import.
+    if request.engine == "cuda":
+        require("cupy", purpose="--engine cuda")
     if request.engine == "ray":
         from ..campaigns.ray_engine import RayEngine
 

@@ -49,7 +49,7 @@ COMMAND_DRIVEN = (
 
 MANOEUVRES = (
     *("constant_radius", "constant_speed", "constant_steer", "slow_ramp", "step_steer"),
-    *("single_sine", "sine_sweep", "random_steer", "sine_with_dwell"),
+    *("single_sine", "sine_sweep", "random_steer", "weave", "transition", "sine_with_dwell"),
     *("double_lane_change", "obstacle_avoidance"),
     *("straight_braking", "braking_in_turn", "split_braking"),
     *("acceleration", "coast_down", "turning_circle", "slalom_18_m", "slalom_36_m"),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import record
 from ..units import Allowed
+from .tables import own_fields
 
 if TYPE_CHECKING:
     from ..errors import SkidpadError
@@ -47,7 +48,7 @@ def _vehicle(vehicle: Vehicle) -> dict[str, Any]:
         "summary": model.summary,
         "reproduces": model.reproduces or None,
         **{
-            key: [_field(leaf) for leaf in record.fields(getattr(model, kind))]
+            key: [_field(leaf) for leaf in own_fields(vehicle, getattr(model, kind))]
             for key, kind in SECTIONS.items()
         },
     }

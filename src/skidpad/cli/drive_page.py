@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from ..errors import InvalidValue
-from .targets import refuse, vehicle_names
+from .targets import is_vehicle, refuse, vehicle_names
 
 if TYPE_CHECKING:
     from ..viewer.drive_page import Place
@@ -20,14 +20,6 @@ if TYPE_CHECKING:
 PLAYGROUND = "playground"
 """The world that `skidpad serve` shows by itself."""
 
-Params = Annotated[
-    list[Path] | None,
-    typer.Option(metavar="FILE", help="Parameters in YAML or JSON; later files win."),
-]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="One parameter, as in m=1300."),
-]
 Dt = Annotated[float | None, typer.Option(help="Step in s: 0.01, or that of the world.")]
 IntegratorName = Annotated[
     str | None, typer.Option(help="How a step is made, as in rk4; auto by itself.")
@@ -64,8 +56,7 @@ def write_page(request: DriveRequest, out: Path) -> None:
     """Write the page of a vehicle, of a vehicle on a track, or of one of a world."""
     from ..viewer.drive_page import write_drive_page
 
-    name = request.target.partition(":")[0]
-    place = _vehicle_place(request) if name in vehicle_names() else _world_place(request)
+    place = _vehicle_place(request) if is_vehicle(request.target) else _world_place(request)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         write_drive_page(place, out, **request.how)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .completion import vehicles_and_sets
+from .targets import Params, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,17 +27,9 @@ Vehicle = Annotated[
     str,
     typer.Argument(
         metavar="VEHICLE",
-        help="As skidpad models lists it; NAME:SET takes a set.",
+        help="As skidpad models lists it; NAME:SET has a set, MODULE:NAME is your own.",
         autocompletion=vehicles_and_sets,
     ),
-]
-Params = Annotated[
-    list[Path] | None,
-    typer.Option(metavar="FILE", help="Parameters in YAML or JSON; later files win."),
-]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A parameter in SI. May be repeated."),
 ]
 Integrator = Annotated[str, typer.Option(help="As of Simulator: auto, rk4, radau, ...")]
 Dt = Annotated[float, typer.Option(help="Step in s.")]

@@ -12,14 +12,13 @@ from .export import (
     Dt,
     Integrator,
     Name,
-    Params,
     Precision,
-    Settings,
     Substeps,
     Vehicle,
     chosen_export,
     export,
 )
+from .targets import Params, Settings
 
 
 @export.command()
@@ -78,6 +77,5 @@ def fmu(
         compiler=compiler,
         sources_only=sources_only,
         queue=queue,
-        building=lambda target: typer.echo(f"building for {target}", err=True),
     )
     typer.echo(path)

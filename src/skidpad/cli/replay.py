@@ -14,13 +14,12 @@ from .drive_page import (
     DriveRequest,
     Dt,
     IntegratorName,
-    Params,
-    Settings,
     Substeps,
     Track,
     VehicleName,
     write_page,
 )
+from .targets import Params, Settings
 from .world import Compat, Download, Limit, ModelFolder, Shell, Variables, reading_options
 
 if TYPE_CHECKING:

@@ -199,10 +199,13 @@ def vehicle(
     package: Packages = None,
 ) -> None:
     """Any vehicle: its inputs and states as topics."""
+    from ..by_text import is_own, vehicle_by_text
     from ..ros2.nodes.vehicle import SingleVehicle
 
+    own = vehicle_by_text(name) if is_own(name) else name
     launch = _launch(context, middleware, record, lock_step, package)
-    launch.run(name, lambda node: SingleVehicle(node, name, compat=compat), simulates_time=False)
+    plain = name.rpartition(":")[2]
+    launch.run(plain, lambda node: SingleVehicle(node, own, compat=compat), simulates_time=False)
 
 
 @ros2.command()

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from .. import demo
 from ..errors import InvalidValue
-from .targets import refuse, vehicle_names
+from .targets import is_vehicle, refuse, vehicle_names
 
 if TYPE_CHECKING:
     from ..runs import Show
@@ -49,16 +49,13 @@ def show_of(request: Request) -> tuple[str, Show]:
         refuse(request.of_vehicle, "a vehicle")
         refuse(request.of_world, "a world file")
         return target, demo.DEMOS[target].show(request.seed)
-    if target in vehicle_names():
-        from .. import vehicles
+    if is_vehicle(target):
+        from ..by_text import vehicle_by_text
         from ..demo import vehicle_run
 
         refuse(request.of_world, "a world file")
-        with warnings.catch_warnings():
-            # Parameters that are assumed are those that were asked for here: the defaults.
-            warnings.simplefilter("ignore")
-            vehicle = vehicles.named(target)
-        return target, vehicle_run.show(vehicle, request.seed, **request.of_vehicle)
+        show = vehicle_run.show(vehicle_by_text(target), request.seed, **request.of_vehicle)
+        return target.replace(":", "_"), show
     file = Path(target)
     if not file.is_file():
         raise InvalidValue(_unknown(target))
@@ -74,16 +71,17 @@ def _world(file: Path, request: Request) -> Show:
     from ..runs import WorldShow
     from ..world.world import World
     from ..world.xml import WorldWarning, load
+    from ..world.xml.notes import in_brief
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WorldWarning)
         scene = load(file, seed=request.seed, **request.of_world)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", WorldWarning)
-        world = World(scene, seed=request.seed)
+        world = World(scene, seed=request.seed, on_diverge="raise")
     console = Console(stderr=True, soft_wrap=True, quiet=request.quiet)
     later = [str(w.message) for w in caught if issubclass(w.category, WorldWarning)]
-    for line in (*scene.warnings, *later, *_idle(world)):
+    for line in (*in_brief(scene.warnings, scene.file), *later, *_idle(world)):
         console.print(Text(f"note: {line}", "yellow"))
     return WorldShow(world)
 

@@ -83,6 +83,7 @@ def _arena(file: Path | None, seed: int, options: dict[str, Any]) -> Arena:
     from ..viewer.live.arena import Arena
     from ..viewer.live.playground import playground
     from ..world.xml import WorldWarning, load
+    from ..world.xml.notes import in_brief
 
     if file is None:
         play = playground()
@@ -91,7 +92,7 @@ def _arena(file: Path | None, seed: int, options: dict[str, Any]) -> Arena:
         warnings.simplefilter("ignore", WorldWarning)
         scene = load(file, seed=seed, **options)
         arena = Arena(scene, seed=seed)
-    for line in scene.warnings:
+    for line in in_brief(scene.warnings, scene.file):
         sys.stderr.write(f"note: {line}\n")
     return arena
 

@@ -54,6 +54,15 @@ def _summary(vehicle: Vehicle) -> RenderableType:
     return Group(Text(model.summary), grid)
 
 
+def own_fields(vehicle: Vehicle, kind: type) -> tuple[record.Field, ...]:
+    """The fields of one of a vehicle's records; those of its parameters have its values."""
+    leaves = record.fields(kind)
+    if kind is not vehicle.Params:
+        return leaves
+    values = record.flatten(vehicle.params)
+    return tuple(leaf._replace(default=value) for leaf, value in zip(leaves, values, strict=True))
+
+
 def vehicle_sheet(vehicle: Vehicle) -> RenderableType:
     """One vehicle in full: a table for each of its records that has fields."""
     model = vehicle.model
@@ -63,7 +72,7 @@ def vehicle_sheet(vehicle: Vehicle) -> RenderableType:
     width = max(len(name) for _, kind in kinds for name in record.names(kind))
     for word, kind in kinds:
         if record.size(kind):
-            parts += [Text(), Legible(_field_table(word, record.fields(kind), width))]
+            parts += [Text(), Legible(_field_table(word, own_fields(vehicle, kind), width))]
     if model.reproduces:
         parts.append(Text(f"\nReproduces {model.reproduces}."))
     return Group(*parts)

@@ -12,6 +12,7 @@ import typer
 
 from ..errors import InvalidValue
 from .completion import manoeuvre_names, vehicles_and_sets
+from .targets import Params, Settings
 
 if TYPE_CHECKING:
     from ..manoeuvres import Evaluation, Subject
@@ -34,14 +35,8 @@ def test(
             autocompletion=manoeuvre_names,
         ),
     ] = None,
-    params: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="FILE", help="Parameters in YAML or JSON; later files win."),
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="One parameter, as in m=1300."),
-    ] = None,
+    params: Params = None,
+    settings: Settings = None,
     against: Annotated[
         str | None,
         typer.Option(
@@ -55,6 +50,10 @@ def test(
     ] = None,
     at: Annotated[
         float | None, typer.Option(metavar="S", help="Time of the log at which the test begins.")
+    ] = None,
+    wheelbase: Annotated[
+        float | None,
+        typer.Option(metavar="M", help="Wheelbase of the vehicle of the log in m."),
     ] = None,
     limits: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Limits of metrics in YAML.")
@@ -102,7 +101,9 @@ def test(
         held_to.check_manoeuvres(())
     cars = chosen_subjects(vehicle, params, settings, variants, spread, seed)
     columns, changed = split_pairs("--map", names), bool(params or settings)
-    other = compared_with(against, manoeuvre, cars, columns, at, changed=changed)
+    other = compared_with(
+        against, manoeuvre, cars, columns, at, changed=changed, wheel_base=wheelbase
+    )
     tests, other = other.adapting(tests)
     results = perform(tests, [*cars, *other.cars])
     own, others = results[: len(tests) * len(cars)], results[len(tests) * len(cars) :]
@@ -110,7 +111,7 @@ def test(
     _write(evaluation, json, junit, html)
     if all(result.unfit for result in own):
         raise InvalidValue(f"nothing was driven: {own[0].car.name} can do none of it, see above")
-    if other.drive is not None and evaluation.reference and not evaluation.reference.findings:
+    if evaluation.reference is not None and not evaluation.compared:
         raise InvalidValue(f"--against {against}: none of the manoeuvres could be compared with it")
     if held_to is not None and not evaluation.checked:
         raise InvalidValue(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from .. import vehicles
+from ..by_text import TYRE_NAMES, is_own, vehicle_by_text
 from ..errors import InvalidValue
 from ..files import json_of, yaml_of
 from ..manoeuvres import (
@@ -27,6 +27,7 @@ from ..manoeuvres import (
 from ..manoeuvres.measured import adapted_settings
 from ..model import Vehicle
 from ..vehicles.autoware import NAMES
+from .notes import warnings_as_notes
 
 LOGS = (".csv", ".parquet", ".mcap", ".db3")
 UNCHANGED = "(unchanged)"
@@ -57,45 +58,30 @@ def chosen_subjects(
     return [spread_out(car, widths, variants, seed=seed, name=name) for name, car in cars.items()]
 
 
-def set_values(settings: Sequence[str] | None) -> dict[str, float]:
-    """Parameters that `--set` gives, by dotted name."""
+def set_values(settings: Sequence[str] | None) -> dict[str, float | str]:
+    """Parameters that `--set` gives, by dotted name; of tyres their files or names."""
     pairs = split_pairs("--set", settings).items()
-    return {name: _number(name, text) for name, text in pairs}
+    return {name: text if name in TYRE_NAMES else _number(name, text) for name, text in pairs}
 
 
 def vehicle_of(
     name: str,
     files: Sequence[Path] = (),
-    values: Mapping[str, float] | None = None,
+    values: Mapping[str, float | str] | None = None,
     *,
     telling: bool = False,
 ) -> Vehicle:
-    """A vehicle by its name, or name and parameter set, with some parameters replaced: by those of
-    files, later ones winning, and by single ones. `telling` warns of those that are assumed."""
-    model, colon, chosen_set = name.partition(":")
-    with warnings.catch_warnings():
-        # Parameters that are assumed are those that were asked for here: the defaults.
-        if not telling:
-            warnings.simplefilter("ignore")
-        if model in NAMES:
-            if colon:
-                raise InvalidValue(f"{name}: {model} has no parameter sets; use --params")
-            return vehicles.named(model, [*map(str, files), values or {}])  # files of Autoware's
-        changes = parameter_changes(files, values)
-        if not colon:
-            return vehicles.named(model, changes or None)
-        factory: Any = vehicles.get(model)
-        try:
-            car = factory(chosen_set)
-        except InvalidValue as error:
-            if "parameter set" in str(error):
-                raise InvalidValue(f"{name}: {error}") from error
-            raise InvalidValue(f"{name}: {model} has no parameter sets; use --params") from error
-    return car.with_params(changes) if changes else car
+    """A vehicle by its name, name and parameter set, or `module:name`, with some parameters
+    replaced: by those of files, later ones winning, and by single ones. `telling` warns of those
+    that are assumed."""
+    with warnings_as_notes():
+        if name in NAMES:  # files of Autoware's
+            return vehicle_by_text(name, values, files=files, telling=telling)
+        return vehicle_by_text(name, parameter_changes(files, values), telling=telling)
 
 
 def parameter_changes(
-    files: Sequence[Path] = (), values: Mapping[str, float] | None = None
+    files: Sequence[Path] = (), values: Mapping[str, float | str] | None = None
 ) -> dict[str, Any]:
     """Parameters by dotted name: those of files, later ones winning, and single ones."""
     changes: dict[str, Any] = {}
@@ -147,6 +133,8 @@ class Against:
     earlier: Reference | None = None
     drive: CaseRun | None = None
     aligned: bool = True
+    wheel_base: float | None = None
+    """Of the measured vehicle in m; that of the vehicle under test if None."""
     notes: Sequence[str] = ()
     cars: Sequence[Subject] = ()
     """Another vehicle, which has to drive, too."""
@@ -169,8 +157,13 @@ class Against:
     def reference(self, results: Sequence[Result], others: Sequence[Result]) -> Reference | None:
         """With the results of the vehicles under test, and of the other one."""
         if self.drive is not None:
-            how: Any = {"notes": self.notes, "aligned": self.aligned}
-            return measured_reference(self.drive, results, **how)
+            return measured_reference(
+                self.drive,
+                results,
+                notes=self.notes,
+                aligned=self.aligned,
+                wheel_base=self.wheel_base,
+            )
         if self.cars:
             return Reference.of_results(self.cars[0].name, others)
         return self.earlier
@@ -184,13 +177,16 @@ def compared_with(
     at: float | None,
     *,
     changed: bool = False,
+    wheel_base: float | None = None,
 ) -> Against:
     """What `--against` names; `tests` are the manoeuvres that were named. With `changed` the
     vehicles under test are not as their names say, and one may be compared with what it was."""
     path = Path(against) if against is not None else Path()
     log = against is not None and (path.is_dir() or path.suffix.lower() in LOGS)
-    if (names or at is not None) and not log:
-        raise InvalidValue(f"--{'map' if names else 'at'} goes with --against LOG")
+    of_log = {"map": names or None, "at": at, "wheelbase": wheel_base}
+    given = [option for option, value in of_log.items() if value is not None]
+    if given and not log:
+        raise InvalidValue(f"--{given[0]} goes with --against LOG")
     if against is None:
         return Against()
     if log:
@@ -201,7 +197,7 @@ def compared_with(
                 f"--against {against}: say what the log is of with --manoeuvre, as in step_steer"
             )
         drive, notes = drive_of_log(read_log(path, names), at)
-        return Against(drive=drive, aligned=at is None, notes=notes)
+        return Against(drive=drive, aligned=at is None, wheel_base=wheel_base, notes=notes)
     if path.suffix.lower() == ".json":
         return Against(earlier(path))
     under_test = against in [car.name for car in cars]
@@ -210,7 +206,7 @@ def compared_with(
             f"--against {against}: it is under test itself; name another one, or change the one "
             f"under test with --set or --params"
         )
-    if against.partition(":")[0] not in (*vehicles.names(), *NAMES):
+    if not is_own(against) and against.partition(":")[0] not in (*vehicles.names(), *NAMES):
         raise InvalidValue(
             f"--against {against} is neither a file of results (.json), nor a log "
             f"({', '.join(LOGS)}, or a bag), nor a vehicle; skidpad models lists the vehicles"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..errors import InvalidValue
-from .completion import vehicle_names
+from .completion import vehicles_and_sets
+from .targets import Settings
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -26,20 +26,30 @@ def tune(
     vehicle: Annotated[
         str,
         typer.Argument(
-            metavar="VEHICLE", help="As skidpad models lists it.", autocompletion=vehicle_names
-        ),
-    ],
-    target: Annotated[
-        list[str],
-        typer.Option(
-            metavar="METRIC=VALUE",
-            help="A metric and what it should be, in SI. May be repeated.",
+            metavar="VEHICLE",
+            help="As skidpad models lists it; NAME:SET has a set, MODULE:NAME is your own.",
+            autocompletion=vehicles_and_sets,
         ),
     ],
     free: Annotated[
         list[str],
         typer.Option(metavar="NAME,...", help="Parameters to be found, as in l_f,roll_front."),
     ],
+    target: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="METRIC=VALUE",
+            help="A metric and what it should be, in SI. May be repeated.",
+        ),
+    ] = None,
+    minimise: Annotated[
+        list[str] | None,
+        typer.Option(metavar="METRIC", help="A metric to make small. May be repeated."),
+    ] = None,
+    maximise: Annotated[
+        list[str] | None,
+        typer.Option(metavar="METRIC", help="A metric to make large. May be repeated."),
+    ] = None,
     bounds: Annotated[
         list[str] | None,
         typer.Option(
@@ -51,12 +61,14 @@ def tune(
         list[Path] | None,
         typer.Option(metavar="FILE", help="Parameters to start from in YAML; later files win."),
     ] = None,
+    settings: Settings = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the parameters found, in YAML.")
     ] = None,
     iterations: Annotated[int, typer.Option(min=1, help="At most.")] = 20,
 ) -> None:
-    """Find the parameters of a vehicle that reach target metrics of the standard manoeuvres.
+    """Find the parameters of a vehicle that reach target metrics of the standard manoeuvres, or
+    make metrics small or large.
 
     A METRIC is one of a manoeuvre, as in step_steer.yaw_rate_overshoot=0.05. The exit status is 1
     if a target is out of reach; the nearest parameters are written all the same.
@@ -66,13 +78,24 @@ def tune(
 
     from ..files import target_of
     from ..manoeuvres import tune as tuned
+    from .test_request import set_values, vehicle_of
 
     if out is not None:
         target_of(out)
-    car = _vehicle(vehicle, params or ())
-    goals = {name: _number("--target", name, text) for name, text in _pairs("--target", target)}
+    car = vehicle_of(vehicle, params or (), set_values(settings))
+    goals = {
+        name: _number("--target", name, text) for name, text in _pairs("--target", target or ())
+    }
     wanted = _free(car, free, bounds or ())
-    result = tuned(car, goals, wanted, iterations=iterations, watch=_say)
+    result = tuned(
+        car,
+        goals,
+        wanted,
+        minimise=minimise or (),
+        maximise=maximise or (),
+        iterations=iterations,
+        watch=_say if goals else _count,
+    )
     console = Console(soft_wrap=True)
     for table in (_target_table(result), _parameter_table(result)):
         console.print(table)
@@ -90,21 +113,9 @@ def _say(done: int, missed: float) -> None:
     typer.echo(f"iteration {done}: targets missed by up to {100.0 * missed:.3g} %", err=True)
 
 
-def _vehicle(name: str, files: Sequence[Path]) -> Vehicle:
-    """The vehicle of a name, with parameters of files."""
-    from .. import vehicles
-    from ..files import yaml_of
-
-    values: dict[str, Any] = {}
-    for file in files:
-        tree = yaml_of(file)
-        if not isinstance(tree, Mapping):
-            raise InvalidValue(f"{file} must be a mapping of parameters by name")
-        values |= dict(tree)
-    with warnings.catch_warnings():
-        # Parameters that are assumed are the defaults, from which the search starts.
-        warnings.simplefilter("ignore")
-        return vehicles.named(name, values or None)
+def _count(done: int, _: float) -> None:
+    """How far the search is, without targets."""
+    typer.echo(f"iteration {done}", err=True)
 
 
 def _free(
@@ -150,7 +161,11 @@ def _target_table(result: Tuning) -> RenderableType:
         (one.name, one.unit, _shown(one.before), _shown(one.after), _shown(one.target), one.reached)
         for one in result.targets
     ]
-    marks = [(*row[:-1], "reached" if row[-1] else "out of reach") for row in rows]
+    marks = [(*row[:-1], "reached" if row[-1] else "missed") for row in rows]
+    marks += [
+        (one.name, one.unit, _shown(one.before), _shown(one.after), one.goal, "")
+        for one in result.objectives
+    ]
     return _table(("target", "unit", "before", "after", "wanted", "status"), marks)
 
 

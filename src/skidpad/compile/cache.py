@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
+from ..progress import working
 from ..workers import alone
 
 _HEADER = b"skidpad-object-1\n"
@@ -58,11 +59,14 @@ def get_or_build(
     name: str,
     build: Callable[..., bytes],
     prepare: Callable[[], tuple[Any, ...]] = tuple,
+    label: str = "compiling",
 ) -> bytes:
     """The entry `name`, built and stored if it is missing or damaged.
 
     `prepare` gives the arguments of `build`, which may stay for long inside of a library: it runs
     in a thread of its own. Interrupted, it goes on, and the next call finds the entry.
+
+    In a terminal `label` says what takes so long.
 
     A folder that cannot be used (read-only, not private) means building every time, never an error.
     """
@@ -70,14 +74,16 @@ def get_or_build(
     body = load(entry)
     if body is not None:
         return body
-    arguments = prepare()
+    with working(label) as sign:
+        arguments = prepare()
+        sign.show()
 
-    def stored() -> bytes:
-        built = build(*arguments)
-        store(entry, built)
-        return built
+        def stored() -> bytes:
+            built = build(*arguments)
+            store(entry, built)
+            return built
 
-    return alone(stored)
+        return alone(stored, sign.show)
 
 
 def load(entry: str) -> bytes | None:

@@ -243,7 +243,15 @@ def _library(
     def build(text: str) -> bytes:
         return native.object_code(text, in_order=_stays_in_order(traced, precision, lanes))
 
-    return native.Library(cache.get_or_build(name, build, assembly))
+    return native.Library(cache.get_or_build(name, build, assembly, _label(traced)))
+
+
+def _label(program: Program) -> str:
+    """What is compiled, as in "compiling two_track, Radau"."""
+    vehicle, _, rest = program.name.partition(".")
+    what = rest.removeprefix("step.")
+    what = {"radau": "Radau", "rk4": "RK4"}.get(what, what)
+    return f"compiling {vehicle}" + (f", {what}" if what else "")
 
 
 def _stays_in_order(traced: Program, precision: str, lanes: int) -> bool:

@@ -19,7 +19,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..extension import outer
 from ..model import Model
 from . import cache as disk
 
@@ -52,7 +51,10 @@ def stored(model: Model, key: Any, make: Callable[[], T]) -> T:
 
 def _name(model: Model, key: Any) -> str | None:
     """The name of an entry; None where the package alone does not decide what is in it."""
-    recipe = outer("Model.listed")(model) or outer("Model.recipe")(model)
+    from ..vehicles import listed
+    from .described import recipe_of_model
+
+    recipe = listed(model) or recipe_of_model(model)
     if recipe is None:
         return None
     try:

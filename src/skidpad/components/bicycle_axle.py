@@ -94,8 +94,12 @@ class AxleForces(NamedTuple):
     """Along the wheels, with rolling resistance."""
     F_y: N
     """To the left."""
+    M_y: Nm
+    """Rolling resistance; negative when they roll forward."""
     M_z: Nm
     """Aligning moment, positive to the left."""
+    R_e: m
+    """Effective rolling radius."""
     tan_alpha_rate: per_s
     """Rate of the tangent of the slip angle, if that is a state."""
 
@@ -141,12 +145,14 @@ def axle_forces(
     contact = contact._replace(alpha=atan(acting))
     left, right = (mounted(tyre, contact, side) for side in (1.0, -1.0))
     grip = tyre.peaks(contact).mu_x * at.F_z
-    rolling = (left.M_y + right.M_y) / effective_radius(tyre, contact)
-    used = use(at.demand + rolling, grip, share.most, share.F_floor)
+    M_y, R_e = left.M_y + right.M_y, effective_radius(tyre, contact)
+    used = use(at.demand + M_y / R_e, grip, share.most, share.F_floor)
     return AxleForces(
         grip * (used.firm + used.sliding),
         used.across * (left.F_y + right.F_y),
+        M_y,
         used.across * (left.M_z + right.M_z),
+        R_e,
         rate,
     )
 

@@ -20,7 +20,11 @@ contract:
    by so much per mass; `loss(x, p)` the power that dampers take there.
 10. `bumped(x, loads, road, p)` is what bumps do to it along the road, None where it has no wheels
     to feel them.
-11. `fills` names those of its states that `settled(x, road, air, p)` gives for a car that stands or
+11. `tilt_rate(x, p)` is the rate at which the axles of the wheels tilt with the body in roll, by
+    which their spin turns the car; None where they stay upright.
+12. `turns_by_pitch` says whether a state of it is the `pitch_rate` of the body that the wheels spin
+    in. Their reaction then turns that body; else loads follow it.
+13. `fills` names those of its states that `settled(x, road, air, p)` gives for a car that stands or
     rolls along in balance.
 """
 
@@ -28,13 +32,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..ops import logical_or, where
-from ..units import N, Nm, m_s, rad
+from ..ops import logical_or, maximum, where
+from ..units import N, Nm, kg_m2, m, m_s, one, rad, rad_s, rad_s2
 from .assembly import NoStates
 from .axle import Force
 from .corner_loads import CornerLoads, corner_loads, loads_under, spread_loads
 from .on_road import RoadUnderCar
 from .rigid_body import Acceleration
+from .spinning_wheel import WheelForces
 from .sprung_mass import (
     Suspension,
     Travel,
@@ -47,7 +52,22 @@ from .sprung_mass import (
 )
 from .wheel import Velocity
 
-__all__ = ["Acting", "Bumped", "Posture", "Pressed", "QuasiStatic", "RollShare"]
+__all__ = [
+    "Acting",
+    "Bumped",
+    "Posture",
+    "Pressed",
+    "QuasiStatic",
+    "RollShare",
+    "WheelMoments",
+    "leaning_arm",
+    "push_of",
+    "spin_momentum",
+    "wheel_moments",
+]
+
+_LOWEST: one = 1e-3
+"""Height of the centre of mass over the wheelbase that stands in for a smaller one."""
 
 
 class Pressed(NamedTuple):
@@ -55,6 +75,17 @@ class Pressed(NamedTuple):
 
     front: N
     rear: N
+
+
+class WheelMoments(NamedTuple):
+    """Moments that wheels transmit to the body besides their forces at the road, in body axes."""
+
+    roll: Nm = 0.0
+    """Moment of their tyres and of the spin that yaws with the car; positive right side down."""
+    pitch: Nm = 0.0
+    """Moment of their tyres, less that which accelerates their spin; positive nose down."""
+    inertia: kg_m2 = 0.0
+    """Inertia of the wheels that pitches with the body, because a powertrain couples them."""
 
 
 class Acting(NamedTuple):
@@ -70,6 +101,8 @@ class Acting(NamedTuple):
     """What the air presses each axle with."""
     road: RoadUnderCar
     """The road under the car."""
+    turned: WheelMoments = WheelMoments()
+    """Moments of the wheels on the body."""
 
 
 class Bumped(NamedTuple):
@@ -85,6 +118,42 @@ class Bumped(NamedTuple):
 
 FOLLOWED = ("load_a_x", "load_a_y")
 """Forces of the tyres over the mass that loads may follow."""
+
+
+def spin_momentum(spins: tuple[rad_s, ...], I_w: kg_m2) -> Any:
+    """Angular momentum of the four wheels about their axles, in kg·m²/s."""
+    fl, fr, rl, rr = spins
+    return I_w * ((fl + fr) + (rl + rr))
+
+
+def wheel_moments(
+    wheels: list[WheelForces],
+    spins: tuple[rad_s, ...],
+    spin_rates: tuple[rad_s2, ...],
+    omega: rad_s,
+    I_w: kg_m2,
+) -> WheelMoments:
+    """Moments of four wheels by Euler's equation, as if none of them were steered.
+
+    The momentum H = Σ I_w spin lies across the car. Its rate is H' about the axles and -omega H
+    about the axis ahead. The tyres give the moments M_y and M_x of that, the body the rest.
+    """
+    fl, fr, rl, rr = wheels
+    over, along = (fl.M_x + fr.M_x) + (rl.M_x + rr.M_x), (fl.M_y + fr.M_y) + (rl.M_y + rr.M_y)
+    return WheelMoments(
+        over + omega * spin_momentum(spins, I_w), along - spin_momentum(spin_rates, I_w)
+    )
+
+
+def leaning_arm(p: Any) -> m:
+    """Height of the centre of mass, kept above zero so that moments may be divided by it."""
+    return maximum(p.z_cg, _LOWEST * (p.l_f + p.l_r))
+
+
+def push_of(moments: WheelMoments, p: Any) -> Acceleration:
+    """The force at the road over the mass that moves as much load as these moments do."""
+    by = 1.0 / (p.m * leaning_arm(p))
+    return Acceleration(-by * moments.pitch, by * moments.roll)
 
 
 def alike(x: m_s, y: m_s) -> tuple[Velocity, Velocity, Velocity, Velocity]:
@@ -121,8 +190,8 @@ def _no_states(_: Any, *told: Any) -> NoStates:
     return NoStates()
 
 
-def _unfelt(_: Any, *told: Any) -> Bumped | None:
-    """Bumps do nothing to it."""
+def _unfelt(_: Any, *told: Any) -> Any:
+    """None: bumps do not act on this chassis, and its wheels stay upright."""
     return None
 
 
@@ -141,7 +210,9 @@ class RollShare(NamedTuple):
     fills = ()
     replaces = ()
     carried, rates, bumped, settled = _as_the_mass, _no_states, _unfelt, _no_states
+    tilt_rate = _unfelt
     energy = loss = _nothing
+    turns_by_pitch = False
 
     def check(self, p: Any) -> None:
         """Nothing to object to."""
@@ -177,7 +248,9 @@ class QuasiStatic(NamedTuple):
     fills = ()
     replaces = ("roll_front",)
     carried, rates, bumped, settled = _as_the_mass, _no_states, _unfelt, _no_states
+    tilt_rate = _unfelt
     energy = loss = _nothing
+    turns_by_pitch = False
 
     def check(self, p: Any) -> None:
         """Raise for a car that this body cannot stand on."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..errors import InvalidValue
-from ..units import J, N, N_m, kg_m2, m, m_s2
+from ..units import J, N, N_m, kg_m2, m, m_s2, rad_s
 from .assembly import assembled
 from .chassis import Acting, Bumped, Pressed, unless_moving
 from .corner_loads import CornerLoads, loads_under
@@ -93,6 +93,7 @@ class IndependentSuspension(NamedTuple):
     follows = ()
     fills = SuspensionState._fields
     replaces = ("roll_front", "t_load")
+    turns_by_pitch = True
 
     def check(self, p: Any) -> None:
         """Raise for a car that this body cannot stand on."""
@@ -141,7 +142,10 @@ class IndependentSuspension(NamedTuple):
         front, rear = up[0] + up[1], up[2] + up[3]
         left = (0.5 * p.track_f) * (up[0] - up[1]) + (0.5 * p.track_r) * (up[2] - up[3])
         leaning = (body.m * body.z) * a.y + (body.m * body.arm) * (fall * x.roll)
+        leaning = leaning + acting.turned.roll
         diving = body.l_r * (rear - air.rear) - body.l_f * (front - air.front)
+        diving = diving - (p.m * p.z_cg) * a.x + acting.turned.pitch
+        by_I_y = 1.0 / (s.I_y + acting.turned.inertia)
         heavier = fall - p.g
         across = axle_forces(x, acting.forces, fall, s, p)
         by_f, by_r = 2.0 * (1.0 / s.m_u_f), 2.0 * (1.0 / s.m_u_r)
@@ -154,12 +158,16 @@ class IndependentSuspension(NamedTuple):
             sinking[0],
             while_upright(x.roll, (left + leaning) * (1.0 / roll_inertia(s, p))),
             sinking[1],
-            while_upright(x.pitch, (diving - (p.m * p.z_cg) * a.x) * (1.0 / s.I_y)),
+            while_upright(x.pitch, diving * by_I_y),
             sinking[2],
             (front + rear - air.front - air.rear) * (1.0 / body.m) - heavier,
             *sinking[3:],
             *hopping,
         )
+
+    def tilt_rate(self, x: Any, p: Any) -> rad_s:
+        """Wheels tilt as the body rolls."""
+        return x.roll_rate
 
     def rising(self, x: Any, road: RoadUnderCar, p: Any) -> tuple[Any, ...]:
         """Rates of roll, pitch, heave and wheel heights over the plane under the car."""

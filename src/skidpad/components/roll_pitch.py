@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple
 
 from ..units import J, N_s_m, kg_m2, m, m_s, m_s2, non_negative, positive, rad, rad_s
 from .assembly import NoStates
-from .chassis import FOLLOWED, Acting, Pressed, alike, unless_moving
+from .chassis import FOLLOWED, Acting, Pressed, alike, leaning_arm, push_of, unless_moving
 from .corner_loads import CornerLoads, loads_under, spread_loads
 from .on_road import RoadUnderCar
 from .ramp import ramp
@@ -78,6 +78,7 @@ class RollPitch(NamedTuple):
     follows = FOLLOWED
     fills = RollPitchState._fields
     replaces = ("roll_front",)
+    turns_by_pitch = True
 
     def check(self, p: Any) -> None:
         """Raise for a car that this body cannot stand on."""
@@ -133,19 +134,28 @@ class RollPitch(NamedTuple):
         K_f, K_r = roll_stiffness(s, p)
         C_f, C_r = self._roll_damping(p)
         leaning = body.m * body.arm
-        rolling = leaning * pushed.y - (K_f + K_r - leaning * p.g) * x.roll
+        across = pushed.y + push_of(acting.turned, p).y
+        rolling = leaning * across - (K_f + K_r - leaning * p.g) * x.roll
         rolling = rolling - (C_f + C_r) * x.roll_rate
         front, rear = self._axle_forces(x, at, pitch_transfer(pushed.x, p))
         up_f, up_r = front - air.front, rear - air.rear
         pitching = body.l_r * up_r - body.l_f * up_f - (p.m * p.z_cg) * pushed.x
+        pitching = pitching + acting.turned.pitch
         return RollPitchState(
             x.roll_rate,
             while_upright(x.roll, rolling * (1.0 / self.roll_inertia(p))),
             x.pitch_rate,
-            while_upright(x.pitch, pitching * (1.0 / self.I_y)),
+            while_upright(x.pitch, pitching * (1.0 / (self.I_y + acting.turned.inertia))),
             x.heave_rate,
             (up_f + up_r) * (1.0 / body.m),
         )
+
+    def tilt_rate(self, x: Any, p: Any) -> rad_s:
+        """Roll rate, times the share of a moment of the wheels that rolls the body, for balance of
+        power."""
+        body = sprung_mass(self.suspension, p)
+        lever = body.m * body.arm / (p.m * leaning_arm(p))
+        return lever * x.roll_rate
 
     def roll_inertia(self, p: Any) -> kg_m2:
         """Inertia of rolling: of the body, and of body and wheels going opposite ways."""

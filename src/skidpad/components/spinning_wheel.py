@@ -53,6 +53,8 @@ class WheelForces(NamedTuple):
     """Along the wheel."""
     F_y: N
     """To the left."""
+    M_x: Nm
+    """Overturning moment, positive when it turns the top to the right."""
     M_y: Nm
     """Rolling resistance; negative when it rolls forward."""
     M_z: Nm
@@ -131,7 +133,7 @@ def wheel_forces(tyre: Any, law: Any, slip: SlipState, at: WheelMotion, side: on
     alpha = atan(acting.tan_alpha)
     f = mounted(tyre, contact._replace(kappa=acting.kappa, alpha=alpha), side)
     return WheelForces(
-        f.F_x, f.F_y, f.M_y, f.M_z, R_e, acting.kappa, alpha, rate.kappa, rate.tan_alpha
+        f.F_x, f.F_y, f.M_x, f.M_y, f.M_z, R_e, acting.kappa, alpha, rate.kappa, rate.tan_alpha
     )
 
 

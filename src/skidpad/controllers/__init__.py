@@ -13,6 +13,7 @@ vehicle. `nmpc` is the exception: it solves a program at every step, so it drive
 
 from __future__ import annotations
 
+from .. import record
 from . import (
     abilities,
     aids,
@@ -67,3 +68,5 @@ __all__ = [
     "state_conversion",
     "wheeled",
 ]
+
+record.document_all()

@@ -33,7 +33,9 @@ from .nmpc_problem import (
     bounds,
     own_accelerations,
     packed,
+    prediction_model,
     program,
+    servos_of,
     solver_of,
     unpacked,
 )
@@ -92,7 +94,8 @@ class Nmpc:
             vehicle's own, over its parameters a_long_max and a_lat_max; None for no constraint.
         solver: "ipopt", "fatrop" or "sqpmethod"; another one stands in where it is missing.
         max_iterations: of one solve.
-        integrator: of the prediction.
+        integrator: of the prediction; "auto" for RK4 where it is stable, else Radau IIA.
+        substeps: steps of the integrator in one dt; those of the vehicle if None.
         options: passed to `casadi.nlpsol` over the ones set here.
     """
 
@@ -113,11 +116,15 @@ class Nmpc:
         solver: str = "ipopt",
         max_iterations: int = 100,
         integrator: str = "rk4",
+        substeps: int | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
         vehicle, dt = vehicle_of(vehicle), positive_step(dt, "float64")
         constrained = _accelerations(vehicle, accelerations)
-        method = chosen(vehicle, integrator, dt)
+        count = vehicle.model.substeps
+        if substeps is not None:
+            count = whole("substeps", substeps, "at least 1")
+        method = chosen(vehicle, integrator, dt, count)
         states, inputs = record.names(vehicle.State), record.names(vehicle.Input)
         q = weights("Q", states, Q)
         self.formulation = Formulation(
@@ -131,13 +138,13 @@ class Nmpc:
             state_bounds=bounds(vehicle.State, "state_bounds", state_bounds),
             accelerations=constrained,
             integrator=method,
+            substeps=count,
+            servos=servos_of(vehicle),
         )
-        problem = program(self.formulation)
-        self._limits = problem.limits
+        self._program = problem = program(self.formulation)
         limit = whole("max_iterations", max_iterations, "at least 1")
         self._solver = solver_of(problem, solver, limit, options or {})
-        model = vehicle.casadi(method)
-        self._step: Callable[..., Any] = model.step
+        self._step: Callable[..., Any] = prediction_model(self.formulation).step
         self.plan: Plan | None = None
         """The last plan; None before the first solve."""
 
@@ -177,13 +184,18 @@ class Nmpc:
         inputs = _table("u_ref", inputs, (f.horizon, f.nu))
         guess = self._guess(start, targets, inputs, x_init, u_init)
         begin = perf_counter()
+        limits, x_scale, g_scale = (
+            self._program.limits,
+            self._program.x_scale,
+            self._program.g_scale,
+        )
         answer = self._solver(
-            x0=packed(*guess),
+            x0=packed(*guess) / x_scale,
             p=np.concatenate([start, targets.ravel(), inputs.ravel()]),
-            lbx=self._limits.x_low,
-            ubx=self._limits.x_high,
-            lbg=self._limits.g_low,
-            ubg=self._limits.g_high,
+            lbx=limits.x_low / x_scale,
+            ubx=limits.x_high / x_scale,
+            lbg=limits.g_low / g_scale,
+            ubg=limits.g_high / g_scale,
         )
         plan = self._read(answer, perf_counter() - begin)
         self.plan = plan if plan.feasible else self._instead(plan, start, inputs)
@@ -223,8 +235,9 @@ class Nmpc:
         return np.vstack([plan.states[1:], end]), np.vstack([plan.inputs[1:], last])
 
     def _read(self, answer: Mapping[str, Any], seconds: s) -> Plan:
-        f, limits = self.formulation, self._limits
-        values, g = (np.array(answer[name]).ravel() for name in ("x", "g"))
+        f, limits = self.formulation, self._program.limits
+        values = np.array(answer["x"]).ravel() * self._program.x_scale
+        g = np.array(answer["g"]).ravel() * self._program.g_scale
         beyond = [limits.x_low - values, values - limits.x_high, limits.g_low - g]
         violation = float(np.max(np.concatenate([*beyond, g - limits.g_high])))
         stats = self._solver.stats()
@@ -348,7 +361,7 @@ def _said(stats: Mapping[str, Any]) -> str:
 def _table(name: str, values: Any, shape: tuple[int, int]) -> Array:
     try:
         array = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidValue(f"{name} must be an array of numbers, shape {shape}") from None
     if array.shape != shape:
         raise InvalidValue(f"{name} has shape {array.shape}; expected {shape}")

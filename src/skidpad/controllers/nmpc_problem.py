@@ -6,14 +6,20 @@ structure that FATROP is made for.
 
     minimise  sum over k < N of  |x_k - x_ref_k|²_Q + |u_k - u_ref_k|²_R   +  |x_N - x_ref_N|²_Q_N
     subject to  x_0 given,  x_{k+1} = step(x_k, u_k),  bounds on u_k and on x_{k+1},
+                |u_k - x_k| <= t rate_max of each actuator with a limited rate,
                 a_long² + a_lat² <= 1 of the normalised accelerations at k < N
+
+Actuators that are first-order lags with limits, as the steering of most cars, are predicted without
+these limits, which are constraints instead: a `clip` has no slope beyond its corner, so that none
+of the solvers finds its way back from there. A lag is fastest at the start of a step, so where the
+constraints hold the limits never act, and the plan is a motion of the vehicle itself.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, NamedTuple
 
@@ -23,6 +29,7 @@ from .. import record
 from ..arrays import Array
 from ..errors import InvalidValue, MissingExtra
 from ..integrate.base import Integrator
+from ..model import Vehicle
 from ..units import s
 
 SOLVERS = ("ipopt", "fatrop", "sqpmethod")
@@ -30,6 +37,63 @@ SOLVERS = ("ipopt", "fatrop", "sqpmethod")
 
 Accelerations = Callable[[Any, Any], tuple[Any, Any]]
 """From state and input records to longitudinal and lateral acceleration over their limits."""
+
+
+_SERVOS = (
+    ("steer", "t_steer", "steer_max", "steer_rate_max"),
+    *((f"tau_{wheel}", "t_tau", "tau_max", None) for wheel in ("fl", "fr", "rl", "rr")),
+)
+"""Actuators that vehicles may have: field of state and input, and the parameters with the time
+constant and the limits of target and rate."""
+_FREE = 1e9
+"""A limit that is never reached, in rad, rad/s or N·m."""
+SCALES = {"rad": 0.1, "rad/s": 0.1, "N": 1e3, "N·m": 1e3}
+"""Size of a variable by its unit; 1 for others. Solvers regularise all variables alike."""
+
+
+class Servo(NamedTuple):
+    """An actuator that follows its input as a first-order lag within limits."""
+
+    field: str
+    """Of the state, and of the input that is its target."""
+    target_max: float
+    reach: float
+    """Largest distance from the present value to the target at which the rate is not limited."""
+    params: tuple[str, ...]
+    """Parameters that are the limits."""
+
+
+def servos_of(vehicle: Any) -> tuple[Servo, ...]:
+    """The actuators of a vehicle that are lags with hard limits on target and rate."""
+    states, inputs = record.names(vehicle.State), record.names(vehicle.Input)
+    params = dict(
+        zip(record.names(vehicle.model.Params), record.flatten(vehicle.params), strict=True)
+    )
+    servos: list[Servo] = []
+    for field, t_name, max_name, rate_name in _SERVOS:
+        names = tuple(name for name in (max_name, rate_name) if name is not None)
+        if not vehicle.model.continuous or field not in states or field not in inputs:
+            continue
+        if not {t_name, *names} <= set(params):
+            continue
+        t, most = float(params[t_name]), float(params[max_name])
+        rate = inf if rate_name is None else float(params[rate_name])
+        if most > 0.0 and rate > 0.0 and _is_limited_lag(vehicle, field, t, most, rate):
+            servos.append(Servo(field, most, t * rate, names))
+    return tuple(servos)
+
+
+def _is_limited_lag(vehicle: Any, field: str, t: s, most: float, rate: float) -> bool:
+    """Whether a field's rate is clip((clip(target, ±most) - value) / t, ±rate).
+
+    Parameters of other vehicles have the same names and act differently, or smoothly."""
+    for value, target in ((0.0, 0.01), (0.1, -0.01), (0.0, 0.9), (-0.2, 5.0), (0.3, -5.0)):
+        x = record.build(vehicle.State, {field: value * most})
+        u = record.build(vehicle.Input, {field: target * most})
+        wanted = np.clip((np.clip(target, -1.0, 1.0) - value) * most / t, -rate, rate)
+        if not np.isclose(float(getattr(vehicle.derivative(x, u), field)), wanted, rtol=1e-9):
+            return False
+    return True
 
 
 @dataclass(frozen=True)
@@ -49,6 +113,10 @@ class Formulation:
     state_bounds: tuple[Array, Array]
     accelerations: Accelerations | None
     integrator: Integrator
+    substeps: int
+    """Steps of the integrator in one dt."""
+    servos: tuple[Servo, ...]
+    """Actuators whose limits are constraints."""
 
     @property
     def nx(self) -> int:
@@ -123,6 +191,11 @@ class Program:
 
     nlp: Mapping[str, Any]
     limits: Limits
+    """In SI units."""
+    x_scale: Array
+    """What the program's variables are in units of."""
+    g_scale: Array
+    """The same of its constraints."""
     equality: tuple[bool, ...]
     """Which constraints are equalities."""
 
@@ -131,37 +204,48 @@ def program(f: Formulation) -> Program:
     """The nonlinear program; its parameters are the start and the references, column by column."""
     import casadi as ca
 
-    model = f.vehicle.casadi(f.integrator)
+    model = prediction_model(f)
+    freed = {name: _FREE for servo in f.servos for name in servo.params}
+    p = model.parameters(freed)
+    x_scale, u_scale = _scales(f.vehicle.State), _scales(f.vehicle.Input)
+    input_low, input_high = _within(f.input_bounds, f.servos, record.names(f.vehicle.Input))
     X, U = ca.SX.sym("X", f.nx, f.horizon + 1), ca.SX.sym("U", f.nu, f.horizon)
     start = ca.SX.sym("start", f.nx)
     x_ref = ca.SX.sym("x_ref", f.nx, f.horizon + 1)
     u_ref = ca.SX.sym("u_ref", f.nu, f.horizon)
-    variables, lows, highs = [], [], []
-    g, g_low, g_high = [], [], []
+    variables, lows, highs, scales = [], [], [], []
+    g, g_low, g_high, g_scales = [], [], [], []
     cost = 0
     for k in range(f.horizon + 1):
+        x = X[:, k] * x_scale
         variables.append(X[:, k])
+        scales.append(x_scale)
         # The first state is what it is: a bound on it could only make the problem infeasible.
         for side, values, none in zip((lows, highs), f.state_bounds, (-inf, inf), strict=True):
             side.append(values if k else np.full(f.nx, none))
         last = k == f.horizon
-        cost += _square(X[:, k] - x_ref[:, k], f.Q_final if last else f.Q)
+        cost += _square(x - x_ref[:, k], f.Q_final if last else f.Q)
         if last:
             break
+        u = U[:, k] * u_scale
         variables.append(U[:, k])
-        lows.append(f.input_bounds[0])
-        highs.append(f.input_bounds[1])
-        cost += _square(U[:, k] - u_ref[:, k], f.R)
-        g.append(X[:, k + 1] - model.step(X[:, k], U[:, k], f.dt))
+        scales.append(u_scale)
+        lows.append(input_low)
+        highs.append(input_high)
+        cost += _square(u - u_ref[:, k], f.R)
+        g.append(X[:, k + 1] - model.step(x, u, f.dt, p=p) / x_scale)
+        g_scales.append(x_scale)
         if not k:
-            g.append(X[:, 0] - start)
+            g.append(X[:, 0] - start / x_scale)
+            g_scales.append(x_scale)
         zeros = np.zeros(f.nx if k else 2 * f.nx)
         g_low.append(zeros)
         g_high.append(zeros)
-        if f.accelerations is not None:
-            g.append(_circle(f, X[:, k], U[:, k]))
-            g_low.append(np.array([-inf]))
-            g_high.append(np.array([1.0]))
+        for expression, low, high, scale in _path_constraints(f, x, u):
+            g.append(expression / scale)
+            g_low.append(np.array([low]))
+            g_high.append(np.array([high]))
+            g_scales.append(np.array([scale]))
     limits = Limits(*(np.concatenate(part) for part in (lows, highs, g_low, g_high)))
     nlp = {
         "x": ca.vertcat(*variables),
@@ -169,7 +253,41 @@ def program(f: Formulation) -> Program:
         "f": cost,
         "g": ca.vertcat(*g),
     }
-    return Program(nlp, limits, tuple((limits.g_low == limits.g_high).tolist()))
+    sizes = np.concatenate(scales), np.concatenate(g_scales)
+    return Program(nlp, limits, *sizes, tuple((limits.g_low == limits.g_high).tolist()))
+
+
+def prediction_model(f: Formulation) -> Any:
+    """The vehicle as CasADi expressions, with the formulation's sub-steps."""
+    model = replace(f.vehicle.model, substeps=f.substeps)
+    return Vehicle(model, f.vehicle.params).casadi(f.integrator)
+
+
+def _scales(kind: type) -> Array:
+    return np.array([SCALES.get(leaf.unit.symbol, 1.0) for leaf in record.fields(kind)])
+
+
+def _within(
+    limits: tuple[Array, Array], servos: tuple[Servo, ...], fields: Sequence[str]
+) -> tuple[Array, Array]:
+    """Bounds of the inputs that are also within the limits of the actuators."""
+    low, high = (side.copy() for side in limits)
+    for servo in servos:
+        k = fields.index(servo.field)
+        low[k] = max(low[k], -servo.target_max)
+        high[k] = min(high[k], servo.target_max)
+    return low, high
+
+
+def _path_constraints(f: Formulation, x: Any, u: Any) -> Iterator[tuple[Any, float, float, float]]:
+    """Expressions of one step with lower and upper bound and the size of their numbers."""
+    states, inputs = record.names(f.vehicle.State), record.names(f.vehicle.Input)
+    for servo in f.servos:
+        if servo.reach < inf:
+            error = u[inputs.index(servo.field)] - x[states.index(servo.field)]
+            yield error, -servo.reach, servo.reach, servo.reach
+    if f.accelerations is not None:
+        yield _circle(f, x, u), -inf, 1.0, 1.0
 
 
 def _square(e: Any, weight: Array) -> Any:
@@ -216,7 +334,9 @@ def solver_of(problem: Program, name: str, max_iterations: int, options: Mapping
         "sqpmethod": {
             "max_iter": max_iterations,
             "qpsol": "qrqp",
-            "convexify_strategy": "regularize",
+            # Moving all eigenvalues by the least one makes steps so short that 100 do not suffice.
+            "convexify_strategy": "eigen-clip",
+            "max_iter_eig": 1000,
             "print_header": False,
             "print_iteration": False,
             "print_status": False,

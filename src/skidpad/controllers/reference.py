@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array
-from ..brief import brief_repr
+from ..brief import brief_repr, shown
 from ..checks import positive, whole
 from ..errors import InvalidValue
 from ..ops import clip, cos, floor, logical_or, lookup, sin, where
@@ -390,8 +390,10 @@ def _plain(value: Any) -> Any:
 def _numbers(name: str, values: ArrayLike) -> Array:
     try:
         array = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        raise InvalidValue(f"{name} = {values!r} must be a number or an array of them") from None
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidValue(
+            f"{name} = {shown(values)} must be a number or an array of them"
+        ) from None
     if not np.isfinite(array).all():
         raise InvalidValue(f"{name} must be finite, got {array[~np.isfinite(array)][0]}")
     return array

@@ -22,15 +22,15 @@ from numpy.typing import ArrayLike
 
 from .. import record
 from ..arrays import Array
-from ..body import body_of, own_fields
-from ..checks import positive, positive_step, vehicle_of
+from ..brief import shown
+from ..checks import positive_step, vehicle_of
 from ..errors import InvalidValue
+from ..run.linearisation import linearise, linearise_continuous
+from ..run.trim import Roles, Trim, roles_of, steady
 from ..units import m_s, s
 
 SLOPE = 1e-3
 """Curvature in 1/m over which the steady motion's slope is taken."""
-TRIMMED = 1e-10
-"""Rates, in SI units, below which a motion is steady."""
 
 
 class Steady(NamedTuple):
@@ -40,21 +40,6 @@ class Steady(NamedTuple):
     """The state, in the frame of the line."""
     u: Array
     """The input that holds it."""
-
-
-class Roles(NamedTuple):
-    """The fields of a state that a line is compared with."""
-
-    ahead: str
-    """Position along the world's x axis."""
-    left: str
-    """Position along the world's y axis."""
-    heading: str
-    speed: str
-
-    def place(self, x: Any) -> tuple[Any, Any]:
-        """The position in a state."""
-        return getattr(x, self.ahead), getattr(x, self.left)
 
 
 @dataclass(frozen=True)
@@ -124,18 +109,21 @@ def design(
             A field without one that nothing else depends on is no part of the error: the distance
             ahead, if it has none.
         R: weights of the input's difference from the steady one, likewise; all greater than 0.
+            Inputs that are whole numbers, such as a gear, stay at their steady values.
         integrator: how the linear motion becomes a step; as in `skidpad.linearise`.
     """
-    from ..run.linearisation import linearise, linearise_continuous
-
     vehicle, dt = vehicle_of(vehicle), positive_step(dt, "float64")
     states, inputs = record.names(vehicle.State), record.names(vehicle.Input)
     q, r = weights("Q", states, Q), weights("R", inputs, R)
-    straight, left, right = (steady(vehicle, v, kappa) for kappa in (0.0, SLOPE, -SLOPE))
+    ahead, left, right = (_numbers(steady(vehicle, v, kappa)) for kappa in (0.0, SLOPE, -SLOPE))
     slope = Steady(*((a - b) / (2.0 * SLOPE) for a, b in zip(left, right, strict=True)))
-    _, A, B = linearise(vehicle, straight.x, straight.u, dt, integrator)
-    direct = linearise_continuous(vehicle, straight.x, straight.u).B
-    kept = _kept(q, A)
+    _, A, B = linearise(vehicle, *ahead, dt, integrator)
+    direct = linearise_continuous(vehicle, *ahead).B
+    allowed = [leaf.allowed for leaf in record.fields(vehicle.Input)]
+    whole = [k for k, values in enumerate(allowed) if values is not None and values.whole]
+    B[:, whole] = direct[:, whole] = 0.0
+    drifting = [leaf.drifts for leaf in record.fields(vehicle.State)]
+    kept = [k for k in _kept(q, A) if q[k].any() or not drifting[k]]
     part = np.ix_(kept, kept)
     K = gain(A[part], B[kept], q[part], r)
     return Design(
@@ -146,55 +134,14 @@ def design(
         K,
         A[part],
         B[kept],
-        Steady(straight.x[kept], straight.u),
+        Steady(ahead.x[kept], ahead.u),
         Steady(slope.x[kept], slope.u),
         np.asarray(np.linalg.lstsq(direct, slope.x, rcond=1e-9)[0], dtype=np.float64),
     )
 
 
-def steady(vehicle: Any, v: m_s, curvature: float) -> Steady:
-    """The motion along the x axis at speed v with this curvature of the path, positive to the left.
-
-    All rates but those of position and yaw are zero. Where several inputs do the same (the torques
-    of four wheels), they share the work.
-    """
-    positive("v", v, "m/s")
-    roles, fields = roles_of(vehicle), record.names(vehicle.State)
-    rates = dict.fromkeys(fields, 0.0)
-    rates |= {roles.ahead: float(v), roles.heading: float(v) * curvature}
-    start = record.build(vehicle.State, **{roles.speed: v})
-    if vehicle.model.settle is not None:  # wheels that roll, springs under their load
-        start = vehicle.model.settle(start, vehicle.params)
-    guess = np.concatenate([record.flatten(start), record.flatten(record.build(vehicle.Input))])
-    solution = _solved(vehicle, guess, np.array([rates[name] for name in fields]))
-    if solution is None:
-        raise InvalidValue(
-            f"{vehicle.name!r} has no steady motion at v = {v:g} m/s and curvature "
-            f"{curvature:g} 1/m"
-        )
-    x = record.unflatten(vehicle.State, solution[: len(fields)].tolist())
-    if vehicle.model.settle is not None:
-        x = vehicle.model.settle(x, vehicle.params)
-    return Steady(np.array(record.flatten(x)), solution[len(fields) :])
-
-
-def _solved(vehicle: Any, guess: Array, rates: Array) -> Array | None:
-    """State and input with the wanted rates, by Newton's method; None if it finds none.
-
-    Of several solutions it is the one that changes the guess least.
-    """
-    from ..run.linearisation import linearise_continuous
-
-    z, size = guess, len(rates)
-    for _ in range(30):
-        rate, A, B = linearise_continuous(vehicle, z[:size], z[size:])
-        rest, slope = rate - rates, np.hstack([A, B])
-        if not np.isfinite(rest).all() or not np.isfinite(slope).all():
-            return None
-        if np.abs(rest).max() < TRIMMED:
-            return z
-        z = z - np.linalg.lstsq(slope, rest, rcond=1e-12)[0]
-    return None
+def _numbers(motion: Trim) -> Steady:
+    return Steady(*(np.array(record.flatten(part), dtype=float) for part in motion[:2]))
 
 
 def weights(name: str, fields: Sequence[str], values: Any) -> Array:
@@ -206,8 +153,8 @@ def weights(name: str, fields: Sequence[str], values: Any) -> Array:
         values = [values.get(field, 0.0) for field in fields]
     try:
         array = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        raise InvalidValue(f"{name} must be numbers, got {values!r}") from None
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidValue(f"{name} must be numbers, got {shown(values)}") from None
     matrix = np.diag(array) if array.ndim == 1 else array
     _check_weights(name, matrix, len(fields), strict=False)
     return matrix
@@ -236,20 +183,3 @@ def _kept(q: Array, A: Array) -> list[int]:
         if not idle:
             return kept
         kept = [k for k in kept if k not in idle]
-
-
-def roles_of(vehicle: Any) -> Roles:
-    """Where the state of a vehicle has its position, heading and speed."""
-    body, p = body_of(vehicle, "a regulator"), vehicle.params
-    at_rest = record.build(vehicle.Input)
-
-    def compared(x: Any) -> tuple[Any, ...]:
-        return (*body.pose(x, p), body.speed_of(x, at_rest, p))
-
-    fields = own_fields(vehicle.State, compared)
-    if not vehicle.model.continuous or None in fields:
-        raise InvalidValue(
-            f"{vehicle.name!r} must be a continuous model with its position, heading and speed in "
-            "its state"
-        )
-    return Roles(*(str(field) for field in fields))

@@ -124,7 +124,8 @@ def comment(text: str, indent: str = "") -> str:
 
 def plain(text: str) -> str:
     """A text in one line that ends no comment and begins none."""
-    return " ".join(text.split()).replace("*/", "* /").replace("/*", "/ *")
+    line = "".join(c if c.isprintable() else "?" for c in " ".join(text.split()))
+    return line.replace("*/", "* /").replace("/*", "/ *")
 
 
 def _struct(naming: Naming, struct: str) -> list[str]:

@@ -11,24 +11,13 @@ from typing import Any
 import numpy as np
 
 from .. import record
+from ..brief import shortened
 from ..compile.c import literal
 from ..compile.c_exact import TYPES, Type
+from ..errors import InvalidValue
 from ..shared_arrays import ArrayNumber
+from .c_words import LONGEST, is_reserved_member
 from .exported import Exported
-
-# Of C and of C++, which reads the header, too.
-_RESERVED = frozenset(
-    """
-    alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl
-    concept const constexpr continue decltype default delete do double dynamic_cast else
-    enum explicit export extern false float for friend goto if inline int long mutable
-    namespace new noexcept not not_eq nullptr operator or or_eq private protected public
-    register reinterpret_cast requires restrict return short signed sizeof static
-    static_assert static_cast struct switch template this thread_local throw true try
-    typedef typeid typename typeof union unsigned using virtual void volatile wchar_t while
-    xor xor_eq linux unix
-    """.split()  # noqa: SIM905
-)
 
 RECORDS = {
     "state": "State",
@@ -44,13 +33,26 @@ PORTS = {"x": "state", "start": "state", "u": "input", "w": "disturbance", "p": 
 """Ports of Programs and the struct that each is."""
 
 
-def members(names: Iterable[str]) -> tuple[str, ...]:
-    """Names of the leaves of a record as members of a struct: `tyre.B` becomes `tyre_B`."""
+def members(names: Iterable[str], vehicle: str = "car") -> tuple[str, ...]:
+    """Names of the leaves of a record as members of a struct: `tyre.B` becomes `tyre_B`, `NULL`
+    becomes `NULL_`. `vehicle` is the name that the macros of the header begin with.
+
+    Raises:
+        InvalidValue: for a field whose name is too long for compilers.
+    """
     taken: dict[str, None] = {}
     for name in names:
         member = re.sub(r"\W", "_", name, flags=re.ASCII)
-        while member in taken or member in _RESERVED:
-            member += "_"
+        if member.startswith("_"):  # such names belong to compilers and their headers
+            member = f"field{member}"
+        own_macro = member.startswith(f"{vehicle}_") and member.removeprefix(vehicle).isupper()
+        while member in taken or is_reserved_member(member) or own_macro:
+            member, own_macro = f"{member}_", False
+        if len(member) > LONGEST:
+            raise InvalidValue(
+                f"field {shortened(name, 40)!r} has {len(member)} letters in C; at most {LONGEST} "
+                "are allowed, which is what compilers tell apart"
+            )
         taken[member] = None
     return tuple(taken)
 
@@ -78,7 +80,7 @@ class Naming:
     @cached_property
     def fields(self) -> dict[str, tuple[str, ...]]:
         """Members of each struct; a record without fields has no struct."""
-        return {struct: members(record.names(self.record(struct))) for struct in RECORDS}
+        return {s: members(record.names(self.record(s)), self.name) for s in RECORDS}
 
     def has(self, struct: str) -> bool:
         """Whether there is such a struct."""

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..brief import brief_repr
+from ..brief import brief_repr, shortened
 from ..checks import vehicle_of
 from ..compile import pipeline
 from ..compile.held_calls import with_held_parts
@@ -24,20 +24,9 @@ from ..model import Model, Vehicle
 from ..run.settings import Settings
 from ..run.stability import chosen
 from ..units import s
+from .c_words import LONGEST, is_reserved_name
 
 __all__ = ["Exported", "exported"]
-
-TAKEN = frozenset(
-    [
-        *("asm", "auto", "bool", "break", "case", "char", "complex", "const", "continue"),
-        *("default", "do", "double", "else", "enum", "extern", "false", "float", "for"),
-        *("goto", "if", "imaginary", "inline", "int", "long", "main", "register"),
-        *("restrict", "return", "short", "signed", "sizeof", "static", "struct"),
-        *("switch", "true", "typedef", "typeof", "union", "unsigned", "void", "volatile"),
-        "while",
-    ]
-)
-"""Words of C99 and later, and the function that a program begins with."""
 
 
 @dataclass(frozen=True)
@@ -148,10 +137,11 @@ def _identifier(name: str | None, vehicle: Vehicle) -> str:
     if name is None:
         name = re.sub(r"\W+", "_", vehicle.name, flags=re.ASCII).strip("_")
         name = name if name[:1].isalpha() else f"car_{name}"
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) or len(name) > LONGEST:
         raise InvalidValue(
-            f"name = {name!r} is no name in C; allowed are letters, digits and _, a letter first"
+            f"name = {shortened(name, 80)!r} is not a name in C; allowed are letters, digits and "
+            f"_, a letter first, at most {LONGEST}"
         )
-    if name in TAKEN or name.endswith("_t"):
-        raise InvalidValue(f"name = {name!r} means something else in C; take another")
+    if is_reserved_name(name):
+        raise InvalidValue(f"name = {name!r} means something else in C or C++; take another")
     return name

@@ -10,12 +10,15 @@ from __future__ import annotations
 import hashlib
 import tempfile
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from ..checks import one_of
 from ..errors import InvalidValue
 from ..files import path_of, replacing
+from ..progress import Working, working
+from ..workers import alone
 from .c_files import c_sources
 from .exported import Exported
 from .fmu_derivative_source import DerivativeSource
@@ -51,9 +54,8 @@ def write_fmu(
     compiler: str | None = None,
     sources_only: bool = False,
     queue: int | None = None,
-    building: Callable[[str], object] | None = None,
 ) -> Path:
-    """Write a vehicle as an FMU.
+    """Write a vehicle as an FMU. A line in the terminal says which library is being built.
 
     Args:
         exported: the vehicle, made by `exported`.
@@ -64,8 +66,6 @@ def write_fmu(
         compiler: "zig", "gcc" or "clang"; Zig if None, which the extra `export` brings.
         sources_only: leave the libraries out; tools that compile FMUs themselves take it.
         queue: room for commands that wait, of a vehicle with dead times; see `c_sources`.
-        building: called with the name of a platform, as in "x86_64-linux", before the library for
-            it is built, which takes seconds.
 
     Returns:
         The path of the file.
@@ -75,8 +75,10 @@ def write_fmu(
         one_of("compiler", compiler, COMPILERS)
     target = path_of(path, "path")
     wanted = () if sources_only else targets_of(platforms, compiler)
-    files = described(exported, version, queue=queue)
-    files |= _binaries(exported.name, files, wanted, compiler, version, building)
+    with working(f"deriving {exported.name}") as sign:
+        files = described(exported, version, queue=queue)
+        sign.show()
+        files |= _binaries(exported.name, files, wanted, compiler, version, sign)
     with replacing(target) as temporary, zipfile.ZipFile(temporary, "w") as archive:
         for name, content in files.items():
             entry = zipfile.ZipInfo(name, _MOMENT)
@@ -141,7 +143,7 @@ def _binaries(
     targets: Sequence[str],
     compiler: str | None,
     version: int,
-    building: Callable[[str], object] | None,
+    sign: Working,
 ) -> dict[str, bytes]:
     """The libraries for some platforms, by their paths."""
     built: dict[str, list[bytes]] = {}
@@ -150,9 +152,8 @@ def _binaries(
         for path, content in files.items():
             if path.startswith("sources/"):
                 (folder / Path(path).name).write_bytes(content)
-        for target in targets:
-            if building is not None:
-                building(target)
+        for k, target in enumerate(targets):
+            sign.label = f"building {name} for {target} ({k + 1} of {len(targets)})"
             file = f"{name}{TARGETS[target].suffix}"
             out = folder / target / file
             out.parent.mkdir()
@@ -160,7 +161,8 @@ def _binaries(
             flags = ["-fvisibility=hidden", "-s"]
             if target.endswith("macos"):
                 flags.append(f"-Wl,-install_name,@rpath/{file}")
-            build_library([folder / f"fmi{version}.c"], out, target, compiler, flags=flags)
+            source = folder / f"fmi{version}.c"
+            alone(partial(build_library, [source], out, target, compiler, flags=flags), sign.show)
             path = f"binaries/{folder_of(target, version)}/{file}"
             built.setdefault(path, []).append(out.read_bytes())
     return {

@@ -6,6 +6,7 @@ by value reference, 2.0 has scalars and refers to them by their place in the lis
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from typing import NamedTuple
@@ -291,6 +292,13 @@ def _number(value: float) -> str:
     return repr(float(value))
 
 
+_NOT_XML = re.compile("[^\\t\\n\\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that no XML file can have, whatever wrote them into a name or a docstring."""
+
+
 def _text(root: ET.Element) -> bytes:
+    for element in root.iter():
+        for name, value in element.items():
+            element.set(name, _NOT_XML.sub("\ufffd", value))
     ET.indent(root)
     return ET.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
 from ..errors import InvalidValue, MissingFile
-from ..files import LARGEST_BLOCK, reading, yaml_of
+from ..files import LARGEST_BLOCK, open_file, reading, regular_file, yaml_of
 from .gathering import Gathering, Signals
 from .mcap_file import gather_mcap
 from .message_columns import RosTopic, ros_type
@@ -27,9 +27,9 @@ def is_bag(path: Path) -> bool:
     if path.is_dir() or path.suffix.lower() == ".db3":
         return True
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             head = file.read(len(_MCAP) + 16)
-    except OSError:
+    except (InvalidValue, OSError):
         return False
     # Behind the opcode comes the length of the header, then its profile.
     return head.startswith(_MCAP) and head[len(_MCAP) + 8 :] == b"\4\0\0\0ros2"
@@ -119,8 +119,7 @@ def _gather_sqlite(path: Path, gathering: Gathering) -> None:
 
 def opened_database(path: Path) -> sqlite3.Connection:
     """A bag in SQLite, to be read; raises if it is none."""
-    if not path.exists():
-        raise MissingFile(f"{path} does not exist")
+    regular_file(path)
     data = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
     try:
         # A stranger's schema may call functions, and a value may claim any size.

@@ -7,6 +7,7 @@ from array import array
 import numpy as np
 
 from ..arrays import Array
+from ..brief import counted
 
 Signals = dict[str, tuple[Array, Array]]
 """Times in s and values by name."""
@@ -19,6 +20,7 @@ class Gathering:
         self._numbers: dict[str, tuple[array[int], array[float]]] = {}
         self.unread: dict[str, str] = {}
         """Topics or fields, each with the reason."""
+        self._refused: dict[str, tuple[int, str]] = {}
 
     def add(self, name: str, time: int, value: float) -> None:
         """One number."""
@@ -27,6 +29,12 @@ class Gathering:
         times, values = self._numbers[name]
         times.append(time)
         values.append(value)
+
+    def refuse(self, topic: str, reason: str) -> None:
+        """Note a message that cannot be read; others of its topic may be."""
+        count, first = self._refused.get(topic, (0, reason))
+        self._refused[topic] = count + 1, first
+        self.unread[topic] = first + (f", and {counted(count, 'other')}" if count else "")
 
     def signals(self) -> Signals:
         """Sorted by time, which begins with the first message of all; of equal times the last."""

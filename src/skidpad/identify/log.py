@@ -8,23 +8,20 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 
 from ..arrays import Array
 from ..brief import brief_repr
 from ..errors import InvalidValue, SkidpadError
-from ..extension import outer
 from ..files import path_of
 from ..trajectory.trajectory import Trajectory
 from .bag import SUFFIXES, read_bag
 from .table_file import Cells, read_csv, read_parquet
 from .unit_spelling import same_unit
-
-T = TypeVar("T")
 
 TIME = "t"
 """The column with the time of a row in s."""
@@ -37,6 +34,7 @@ USUAL = {
     "steer": ("delta", "steering", "swa"),
 }
 """What columns are called elsewhere, in small letters."""
+_NO_VALUE = "it has no value in any sample"
 SLOWEST = 2.0
 """Longest period of the rows of a table, in s: motors and steering need tenths of a second."""
 
@@ -47,10 +45,14 @@ class Series(NamedTuple):
     t: Array
     """In s, strictly increasing."""
     values: Array
+    """NaN where the log has none; `known_samples` leaves these samples out."""
     unit: str = ""
     """Unit as the log gives it; empty if it does not."""
 
     __repr__ = brief_repr
+
+
+T = TypeVar("T", Cells, Series)
 
 
 @dataclass(frozen=True)
@@ -61,9 +63,21 @@ class Log:
     """File or run, for messages and titles."""
     series: Mapping[str, Series]
     unread: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What else the log holds, each with the reason why it cannot be used."""
+    """What the log holds and could not be read, each with the reason. Of a name that is in `series`
+    as well, a part could."""
 
     __repr__ = brief_repr
+
+    def __post_init__(self) -> None:
+        empty = {
+            k: _NO_VALUE
+            for k, one in self.series.items()
+            if one.values.size and np.isnan(one.values).all()
+        }
+        if empty:
+            series = {k: one for k, one in self.series.items() if k not in empty}
+            object.__setattr__(self, "series", series)
+            object.__setattr__(self, "unread", {**self.unread, **empty})
 
     def __contains__(self, name: object) -> bool:
         return name in self.series
@@ -75,9 +89,10 @@ def read_log(
     """The log in a file (.parquet, .csv or .mcap), a bag of ROS 2 (a folder, or one .mcap or .db3
     of it) or a Trajectory.
 
-    `names` maps columns of the log to the names used here: `{"steer_cmd": "u_steer"}`. A table has
-    its time in s in a column `t`; MCAP files and bags have their own. Of a recording of skidpad
-    with several vehicles, columns are called `vehicle.column`.
+    `names` maps columns of the log to the names used here: `{"steer_cmd": "u_steer"}`; with a minus
+    sign, as in `{"acc_y": "-a_y"}`, the sign of the values is reversed. A table has its time in s
+    in a column `t`; MCAP files and bags have their own. Of a recording of skidpad with several
+    vehicles, columns are called `vehicle.column`.
     """
     if isinstance(source, Log):
         return _renamed(source, names or {})
@@ -85,7 +100,9 @@ def read_log(
         return _renamed(Log(source.name or "trajectory", _of_run(source)), names or {})
     path = path_of(source, "log")
     if path.suffix.lower() == ".mcap" and path.is_file():
-        runs = outer("Log.recorded_runs")(path)
+        from ..recording.runs import recorded_runs
+
+        runs = recorded_runs(path)
         if runs is not None:
             return _renamed(Log(path.name, _of_runs(runs)), names or {})
     readers = {".parquet": read_parquet, ".csv": read_csv}
@@ -143,14 +160,27 @@ def _of_table(name: str, cells: Mapping[str, Cells], names: Mapping[str, str]) -
 
 
 def _renamed(log: Log, names: Mapping[str, str]) -> Log:
+    for old in names:
+        if old in log.unread and old not in log:
+            raise InvalidValue(f"{log.name}: {old} cannot be used: {log.unread[old]}")
     series = _rename(log.name, dict(log.series), names)
     for key, one in series.items():
         _check_time(f"{log.name}, {key}", one.t)
-    return Log(log.name, series, log.unread)
+    # Of a topic, under the names of its quantities.
+    partly = {
+        names.get(old, old).removeprefix("-"): reason
+        for topic, reason in log.unread.items()
+        for old in log.series
+        if old.startswith(f"{topic}.")
+    }
+    return Log(log.name, series, {**log.unread, **partly})
 
 
 def _rename(where: str, columns: dict[str, T], names: Mapping[str, str]) -> dict[str, T]:
-    """The columns under their new names, which win over columns that had these names before."""
+    """The columns under their new names, which win over columns that had these names before; a
+    minus sign before a name reverses the sign of the values."""
+    reversed_ = {old for old, new in names.items() if new.startswith("-")}
+    names = {old: new.removeprefix("-") for old, new in names.items()}
     for old in names:
         if old not in columns:
             near = difflib.get_close_matches(old, columns, n=1)
@@ -162,7 +192,55 @@ def _rename(where: str, columns: dict[str, T], names: Mapping[str, str]) -> dict
         twice = next(n for n in names.values() if list(names.values()).count(n) > 1)
         raise InvalidValue(f"two columns of {where} are both to be {twice!r}; give one")
     kept = {k: v for k, v in columns.items() if k not in names and k not in names.values()}
-    return kept | {new: columns[old] for old, new in names.items()}
+    return kept | {
+        new: _negative(columns[old]) if old in reversed_ else columns[old]
+        for old, new in names.items()
+    }
+
+
+def _negative(column: T) -> T:
+    return column if column.values is None else cast("T", column._replace(values=-column.values))
+
+
+def known_samples(where: str, name: str, one: Series, *, held: bool = False) -> tuple[Series, str]:
+    """A series without the samples that have no value, and a note on them; empty if all have one.
+
+    `held` says that it is a command, which holds until the next; callers interpolate all else
+    linearly. Raises InvalidValue for an infinite value.
+    """
+    infinite = np.flatnonzero(np.isinf(one.values))
+    if infinite.size:
+        i = int(infinite[0])
+        raise InvalidValue(
+            f"{where}: {name} is {one.values[i]} in row {i} (t = {one.t[i]:.9g} s) and "
+            f"{infinite.size - 1} others; every value must be finite"
+        )
+    lost = np.isnan(one.values)
+    if not lost.any():
+        return one, ""
+    kept = one._replace(t=one.t[~lost], values=one.values[~lost])
+    first, count = int(lost.argmax()), int(lost.sum())
+    note = (
+        f"{name} has no value in {count} of {len(lost)} samples, the first at t = "
+        f"{one.t[first]:.6g} s: {'the last value is held' if held else 'interpolated'}"
+    )
+    if len(kept.t) > 1:
+        note += f", over {np.diff(kept.t).max():.3g} s at most"
+    ends = [f"before {kept.t[0]:.6g} s"] * bool(lost[0]) + [f"after {kept.t[-1]:.6g} s"] * bool(
+        lost[-1]
+    )
+    return kept, note + (f"; it has none {' and '.join(ends)}" if ends else "")
+
+
+def unread_notes(log: Log, names: Iterable[str]) -> list[str]:
+    """Notes on columns, of those named, whose numbers in the log could not be read."""
+    return [
+        f"{name}: a part of it could not be read: {log.unread[name]}"
+        if name in log
+        else f"{name} is in the log and not used: {log.unread[name]}"
+        for name in names
+        if name in log.unread
+    ]
 
 
 def how_to_name(

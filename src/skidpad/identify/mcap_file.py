@@ -7,6 +7,7 @@ in s.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 from ..errors import InvalidValue
 from ..extras import require
-from ..files import reading, unpacked
+from ..files import open_file, reading, unpacked
 from .gathering import Gathering
 from .message_columns import RosTopic, ros_type
 
@@ -32,7 +33,7 @@ def gather_mcap(path: Path, gathering: Gathering) -> None:
     not_mcap = require("mcap.exceptions", purpose=f"Reading {path}").InvalidMagic
     channels: dict[int, _Channel] = {}
     try:
-        with reading(path, "is damaged"), path.open("rb") as file:
+        with reading(path, "is damaged"), open_file(path) as file:
             for schema, channel, message in _messages(file, path):
                 if channel.id not in channels:
                     channels[channel.id] = _channel(channel, schema)
@@ -109,14 +110,14 @@ def _take(channel: _Channel, message: Any, gathering: Gathering) -> None:
         try:
             numbers = dict(_leaves(json.loads(message.data), ""))
         except (ValueError, RecursionError, OverflowError):
-            gathering.unread[channel.topic] = "a message is not JSON"
+            gathering.refuse(channel.topic, "a message is not JSON")
             return
         for name, value in numbers.items():
             gathering.add(channel.topic + name, message.log_time, value)
 
 
 def _leaves(value: Any, name: str) -> Iterator[tuple[str, float]]:
-    """The numbers in a JSON value with their dotted names."""
+    """The numbers in a JSON value with their dotted names, NaN for null."""
     if isinstance(value, dict):
         for key, inner in cast("dict[str, Any]", value).items():
             yield from _leaves(inner, f"{name}.{key}")
@@ -125,3 +126,5 @@ def _leaves(value: Any, name: str) -> Iterator[tuple[str, float]]:
             yield from _leaves(inner, f"{name}.{k}")
     elif isinstance(value, (bool, int, float)):
         yield name, float(value)
+    elif value is None:
+        yield name, math.nan

@@ -83,7 +83,7 @@ class RosTopic:
         try:
             record = self._type.decode(data)
         except InvalidValue as error:
-            gathering.unread[self._name] = f"a message is malformed: {error}"
+            gathering.refuse(self._name, f"a message is malformed: {error}")
             return
         for name, number in self._columns.of(record, self._name, gathering.unread):
             gathering.add(name, time, number)

@@ -16,7 +16,8 @@ from .. import record
 from ..arrays import Array
 from ..errors import InvalidValue
 from ..model import Model
-from .log import Log, Series, how_to_name
+from .log import Log, Series, how_to_name, known_samples, unread_notes
+from .log_consistency import check_columns
 from .unit_spelling import same_unit
 
 CHANNELS = {
@@ -63,6 +64,8 @@ class Recording:
     """Begin and end of stretches without samples, in s."""
     notes: tuple[str, ...] = field(default=())
     """What the reader of a result should know about the log."""
+    lost: tuple[str, ...] = field(default=())
+    """Those of the notes that are about values the log lacks or that could not be read."""
     command_series: tuple[Series | None, ...] = field(default=())
     """The commands with their own times, in the order of `commands`; None for one at its default.
     Nothing at all for a log with even times, whose rows they are."""
@@ -111,6 +114,12 @@ class Recording:
 def recording(log: Log, model: Model) -> Recording:
     """What a model needs of a log, checked and on one grid."""
     commands, measured, states = _chosen(log, model)
+    inputs = [name for name in record.names(model.Input) if name not in CHANNELS]
+    lost = unread_notes(log, [*CHANNELS, *(f"u_{name}" for name in inputs), "u_steer", *inputs])
+    for group in (commands, measured, states):
+        for name, series in group.items():
+            group[name], note = known_samples(log.name, name, series, held=group is commands)
+            lost += [note] * bool(note)
     rare = {f"u_{name}" for name in OPTIONAL_INPUTS}
     used = {**commands, **measured, **states}
     for name, series in used.items():
@@ -119,6 +128,8 @@ def recording(log: Log, model: Model) -> Recording:
     steady = {name: series for name, series in used.items() if name not in rare}
     times, even = _grid(log.name, steady.values())
     notes, jitter, gaps = _quality(steady)
+    channels = {name: _linear(name, s, times, even) for name, s in measured.items()}
+    notes = [*lost, *check_columns(log.name, times, channels), *notes]
     absent = [n for n in record.names(model.Input) if f"u_{n}" not in commands]
     defaults = record.build(model.Input)
     if absent:
@@ -134,11 +145,12 @@ def recording(log: Log, model: Model) -> Recording:
         float(times[0]),
         float(times[-1] - times[0]) / (len(times) - 1),
         table,
-        {name: _linear(name, s, times, even) for name, s in measured.items()},
+        channels,
         {name: _linear(name, s, times, even) for name, s in states.items()},
         0.0 if even else jitter,
         tuple(gaps),
         tuple(notes),
+        tuple(lost),
         () if even else tuple(commands.get(f"u_{n}") for n in record.names(model.Input)),
         tuple(n == "gear" for n in record.names(model.Input)),
         {} if even else measured,
@@ -209,13 +221,6 @@ def _check_unit(where: str, name: str, unit: str, expected: str) -> None:
 def _check(where: str, name: str, series: Series, least: int) -> None:
     if len(series.t) < least:
         raise InvalidValue(f"{where}: {name} has {len(series.t)} rows; at least {least} are needed")
-    bad = np.flatnonzero(~np.isfinite(series.values))
-    if bad.size:
-        i = int(bad[0])
-        raise InvalidValue(
-            f"{where}: {name} is {series.values[i]} in row {i} (t = {series.t[i]:.9g} s) and "
-            f"{bad.size - 1} others; every value must be finite"
-        )
 
 
 def _check_ranges(where: str, model: Model, table: Array, times: Array) -> None:

@@ -10,26 +10,26 @@ import numpy as np
 from ..arrays import Array
 from ..errors import InvalidValue
 from ..extras import require
-from ..files import reading
+from ..files import first_repeated, reading
 from ..trajectory.files import csv_rows, parquet_table
+
+EMPTY = frozenset({"", "na", "n/a", "#n/a", "null", "none", "-"})
+"""Cells without a value, in small letters, besides those that `float` reads as NaN."""
 
 
 class Cells(NamedTuple):
     """One column of a table."""
 
     values: Array | None
-    """None: not numbers."""
+    """NaN where a cell is empty. None: not numbers."""
     unit: str = ""
     """Empty: the table does not say."""
     problem: str = ""
     """Why there are no values."""
 
 
-def read_csv(path: Path, separator: str = ",", *, gaps: bool = False) -> dict[str, Cells]:
-    """The columns of a text table with headings `name` or `name [unit]`.
-
-    With `gaps` an empty cell is NaN; without, it is no number.
-    """
+def read_csv(path: Path, separator: str = ",") -> dict[str, Cells]:
+    """The columns of a text table with headings `name` or `name [unit]`; an empty cell is NaN."""
     header, *rows = [row for row in csv_rows(path, separator) if row] or [[]]
     if not header:
         raise InvalidValue(f"{path} is empty: a heading with names of columns is expected")
@@ -38,12 +38,10 @@ def read_csv(path: Path, separator: str = ",", *, gaps: bool = False) -> dict[st
             raise InvalidValue(f"{path}, line {line}: {len(row)} values for {len(header)} columns")
     heads = [_heading(text) for text in header]
     names = [name for name, _ in heads]
-    twice = next((name for name in names if names.count(name) > 1), None)
+    twice = first_repeated(names)
     if twice is not None:
         raise InvalidValue(f"{path}: column {twice!r} appears twice; names must differ")
     texts = zip(*rows, strict=True) if rows else [()] * len(header)
-    if gaps:
-        texts = [tuple(cell.strip() or "nan" for cell in cells) for cells in texts]
     return {name: _parsed(cells, unit) for (name, unit), cells in zip(heads, texts, strict=True)}
 
 
@@ -55,20 +53,19 @@ def _heading(text: str) -> tuple[str, str]:
 
 
 def _parsed(cells: tuple[str, ...], unit: str) -> Cells:
-    try:
-        return Cells(np.array(list(map(float, cells)), dtype=float), unit)
-    except ValueError:
-        pass
-    for line, cell in enumerate(cells, start=2):
+    values = np.empty(len(cells))
+    for k, cell in enumerate(cells):
         try:
-            float(cell)
+            values[k] = float(cell)
         except ValueError:
-            return Cells(None, unit, f"line {line} has {cell!r}, which is no number")
-    raise AssertionError("one of the cells is no number")
+            if cell.strip().lower() not in EMPTY:
+                return Cells(None, unit, f"line {k + 2} has {cell!r}, which is no number")
+            values[k] = np.nan
+    return Cells(values, unit)
 
 
 def read_parquet(path: Path) -> dict[str, Cells]:
-    """The columns of a Parquet file; moments in time become s."""
+    """The columns of a Parquet file, NaN where a value is null; moments in time become s."""
     arrow = require("pyarrow", purpose=f"Reading {path}")
     with reading(path, "is not a readable Parquet file"):
         table = parquet_table(path, f"Reading {path}")

@@ -13,6 +13,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .. import gymnasium_ids
 from ..extras import require
 from . import tasks
 from .actions import Drive, drive_of
@@ -70,6 +71,9 @@ _ADAPTERS = {
     "SkidpadVectorEnv": ("gymnasium", "gymnasium_vector"),
 }
 """Classes that derive from those of another package, which they need to be there at all."""
+
+
+gymnasium_ids.register()
 
 
 def __getattr__(name: str) -> Any:

@@ -56,6 +56,8 @@ def check_programs(programs: TaskPrograms) -> None:
         raise InvalidValue(f"the course of a track has {_COURSE} numbers, not {q}")
     if len(task.lowest) != len(task.highest) or len(task.lowest) != seen["observation"][0]:
         raise InvalidValue("there must be two bounds for each number of the observation")
+    if not programs.reasons:
+        raise InvalidValue("there must be a reason for which an episode ends")
     if programs.courses is not None and len(programs.courses.records) != len(task.tracks):
         raise InvalidValue("there must be a course for each track")
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from .. import record
 from ..arrays import AnyArray
-from ..checks import one_of, whole
+from ..checks import check_room, one_of, whole
 from ..compile import gpu
 from ..errors import InvalidValue, SimulationDiverged, SkidpadError
 from ..random import seeds as seeding
@@ -62,6 +62,7 @@ class CudaEnvironments(Environments):
             raise InvalidValue(f"threads = {threads} are those of a processor; leave it out")
         self.task = task
         self.worlds = whole("count", count, "at least 1", least=1)
+        check_room("count", count, task.agents * record.size(task.vehicle.model.State))
         one_of("autoreset", autoreset, AUTORESET)
         one_of("on_diverge", on_diverge, ON_DIVERGE)
         one_of("library", library, LIBRARIES)
@@ -104,7 +105,7 @@ class CudaEnvironments(Environments):
             raise InvalidValue("given is for device = 'cpu': on a GPU everything is drawn")
         chosen = self._chosen(mask)
         if not self._begun and mask is not None:
-            raise InvalidValue("reset all environments before some of them")
+            raise InvalidValue(faults.none_begun(self.masked_reset))
         if self._reported is None:
             self.check()
         self._reported = None
@@ -128,7 +129,7 @@ class CudaEnvironments(Environments):
         """
         self._must_be_open()
         if not self._begun:
-            raise InvalidValue("reset the environments before the first step")
+            raise InvalidValue(faults.NOT_BEGUN)
         self._tell()
         array = actions.detach() if getattr(actions, "requires_grad", False) else actions
         there = isinstance(array, self.engine.xp.ndarray) or gpu.is_on_device(array)
@@ -148,7 +149,7 @@ class CudaEnvironments(Environments):
         known = isinstance(actions, xp.ndarray) and actions.dtype == engine.dtype
         try:
             array = actions if known else gpu.device_array("actions", actions, engine.dtype)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             if isinstance(error, SkidpadError):
                 raise
             raise InvalidValue(f"actions must be an array of numbers: {error}") from error
@@ -208,7 +209,7 @@ class CudaEnvironments(Environments):
         engine, field = self.engine, word & 0xFFFF
         what, k = word >> 48, word >> 16 & 0xFFFFFFFF
         if what == cuda_text.OVER:
-            return InvalidValue(f"environment {k} has ended; reset it first, with a mask")
+            return InvalidValue(faults.has_ended(self.task, k, self.worlds, self.masked_reset))
         if what == cuda_text.ACTION:
             name = record.names(self.task.Action)[field]
             return InvalidValue(

@@ -16,14 +16,14 @@ import numpy as np
 from .. import record
 from ..arrays import AnyArray, Array
 from ..brief import brief_repr
-from ..checks import one_of, whole
+from ..checks import check_room, making_room, one_of, whole
 from ..errors import InvalidValue, SimulationDiverged
-from ..extension import outer
 from ..random import seeds as seeding
 from ..random.shares import names_as_words, shares
 from ..units import m
 from . import faults
 from .engine import TaskEngine, engine_of
+from .episode_info import NO_ENDS, Ends, EpisodeInfo
 from .programs import TaskPrograms, compiled
 from .task import Task
 
@@ -74,8 +74,11 @@ class Environments:
 
     def __new__(cls, *_: Any, device: str = "cpu", **__: Any) -> Any:
         """Those of a CUDA device are a class of their own, of the same surface."""
-        kind = outer("Environments on cuda") if device == "cuda" and cls is Environments else cls
-        return object.__new__(kind)
+        if device != "cuda" or cls is not Environments:
+            return object.__new__(cls)
+        from .cuda_environments import CudaEnvironments
+
+        return object.__new__(CudaEnvironments)
 
     def __init__(
         self,
@@ -90,6 +93,7 @@ class Environments:
     ) -> None:
         self.task = task
         self.worlds = whole("count", count, "at least 1", least=1)
+        check_room("count", count, task.agents * record.size(task.vehicle.model.State))
         one_of("autoreset", autoreset, AUTORESET)
         one_of("on_diverge", on_diverge, ON_DIVERGE)
         self.autoreset, self.on_diverge = autoreset, on_diverge
@@ -97,9 +101,10 @@ class Environments:
             whole("threads", threads, "at least 1, or None for all processors")
         self._check_places(precision)
         self.programs: TaskPrograms = compiled(task)
-        self.engine: TaskEngine = engine_of(
-            self.programs, self.worlds * task.agents, precision, device, threads
-        )
+        with making_room("count", self.worlds):
+            self.engine: TaskEngine = engine_of(
+                self.programs, self.worlds * task.agents, precision, device, threads
+            )
         self._agent = np.tile(np.arange(task.agents), self.worlds)
         self._draw_words = names_as_words(self.programs.draws)
         self._noise_words = names_as_words(self.programs.noise)
@@ -114,9 +119,16 @@ class Environments:
         self._overrides: dict[int, Array] = {}
         self.failed = np.zeros(rows, np.bool_)
         """Whose state was no longer finite in the last period, (B,), where such episodes end."""
+        self.info = EpisodeInfo(task, self.engine)
+        """Progress and laps of the present episodes."""
+        self.ends: Ends = NO_ENDS
+        """Episodes that ended in the last call, why, and their last infos."""
         self._begun = self._closed = False
         engine = self.engine
         self._nothing = np.empty(0, np.int64), np.empty((0, engine.width), engine.dtype)
+
+    masked_reset = "reset(mask=mask)"
+    """The call that begins some environments anew, for messages; interfaces have others."""
 
     def __len__(self) -> int:
         """Rows: environments times agents."""
@@ -165,12 +177,12 @@ class Environments:
         self._must_be_open()
         overrides, chosen = self._merged_overrides(given), self._chosen(mask)
         if not self._begun and mask is not None:
-            raise InvalidValue("reset all environments before some of them")
+            raise InvalidValue(faults.none_begun(self.masked_reset))
         if seed is not None or not self._begun:
             self._seed(seeding.fresh() >> 1 if seed is None else seed, chosen)
         self._overrides = overrides
         # A task that starts in contact has no state to go on from: then all begin again.
-        self._begun = False
+        self._begun, self.ends = False, NO_ENDS
         if chosen.any():
             self._restart(np.flatnonzero(chosen))
         self._begun = True
@@ -185,10 +197,10 @@ class Environments:
         """
         self._must_be_open()
         if not self._begun:
-            raise InvalidValue("reset the environments before the first step")
+            raise InvalidValue(faults.NOT_BEGUN)
         if self.autoreset == "disabled" and self._over.any():
             k = int(np.flatnonzero(self._over)[0])
-            raise InvalidValue(f"environment {k} has ended; reset it first, with a mask")
+            raise InvalidValue(faults.has_ended(self.task, k, self.worlds, self.masked_reset))
         engine = self.engine
         engine.set_actions(actions)
         again = np.flatnonzero(self._over)
@@ -218,6 +230,10 @@ class Environments:
         elif again.size:
             engine.reward[again], terminated[again], truncated[again] = 0.0, False, False
             over[again] = False
+        self.info.advance(self.steps)
+        self.ends = NO_ENDS
+        if over.any():
+            self.ends = self.info.ends_of(over, terminated, self.failed, self.steps)
         if again.size:
             self._restart(again)
         self._over = np.zeros_like(over) if self.autoreset == "same_step" else over
@@ -246,6 +262,7 @@ class Environments:
         for place, values in self._overrides.items():
             drawn[:, place] = values[rows]
         engine.start(rows, drawn, self._agent[rows])
+        self.info.begin(rows)
         contact = engine.look(rows, self._noise(rows))
         self._check_start(rows, contact)
 

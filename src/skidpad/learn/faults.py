@@ -48,6 +48,25 @@ def touching(task: Any, row: int, motion: Sequence[float]) -> str:
     )
 
 
+NOT_BEGUN = "no episode has begun: call reset() before the first step"
+
+
+def has_ended(task: Any, row: int, worlds: int, masked_reset: str) -> str:
+    """Of a step of an episode that has ended; `masked_reset` is the call for some environments."""
+    if worlds == 1:
+        return "the episode has ended: call reset() to begin the next one"
+    world = row // task.agents
+    return (
+        f"the episode of environment {world} has ended: call {masked_reset} with mask[{world}] = "
+        "True to begin its next one, or reset() for those of all environments"
+    )
+
+
+def none_begun(masked_reset: str) -> str:
+    """Of a reset of some environments before one of all."""
+    return f"no episode has begun: call reset() for all environments before {masked_reset}"
+
+
 def _row(task: Any, row: int) -> str:
     world, agent = divmod(row, task.agents)
     return f"environment {world}" + (f", agent {agent}" if task.agents > 1 else "")

@@ -12,6 +12,7 @@ from ..checks import one_of
 from ..errors import InvalidValue
 from ..plane.pixels import Pixels
 from .environments import Environments
+from .episode_info import info_of
 from .named_task import alone, drawable, task_of
 from .pictures import RENDER_MODES, Rendering
 from .saved_task import SavedTask
@@ -66,7 +67,7 @@ class SkidpadEnv(gymnasium.Env[AnyArray, AnyArray]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[AnyArray, dict[str, Any]]:
-        """Begin an episode; returns its first observation (n,) and {}.
+        """Begin an episode; returns its first observation (n,) and `info`.
 
         Args:
             seed: of a new stream of episodes; None to go on with the one there is.
@@ -77,10 +78,10 @@ class SkidpadEnv(gymnasium.Env[AnyArray, AnyArray]):
         super().reset(seed=seed)
         observation = self.environments.reset(seed)[0].copy()
         self._rendering.begin()
-        return observation, {}
+        return observation, info_of(self.environments, 0)
 
     def step(self, action: Any) -> tuple[AnyArray, float, bool, bool, dict[str, Any]]:
-        """One control period: observation (n,), reward, terminated, truncated and {}.
+        """One control period: observation (n,), reward, terminated, truncated and `info`.
 
         What is beyond the bounds of the action is cut off.
         """
@@ -92,7 +93,7 @@ class SkidpadEnv(gymnasium.Env[AnyArray, AnyArray]):
             stepped.reward.item(),
             stepped.terminated.item(),
             stepped.truncated.item(),
-            {},
+            info_of(self.environments, 0),
         )
 
     def render(self) -> Pixels | None:

@@ -14,6 +14,7 @@ from ..errors import InvalidValue
 from ..plane.pixels import Pixels
 from ..random import seeds as seeding
 from .environments import AUTORESET, Environments, Stepped
+from .episode_info import end_arrays, info_arrays
 from .episode_statistics import EpisodeStatistics
 from .named_task import alone, drawable, task_of
 from .pictures import Pictures
@@ -92,6 +93,7 @@ class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
             on_diverge=on_diverge,
             **({} if library is None else {"library": library}),
         )
+        self.environments.masked_reset = 'reset(options={"reset_mask": mask})'
         self.single_observation_space = observation_space(self.task, precision)
         self.single_action_space = action_space(self.task, precision)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
@@ -114,7 +116,7 @@ class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
         seed: int | list[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[AnyArray, dict[str, Any]]:
-        """Begin anew; returns the observations (num_envs, n) and {}.
+        """Begin anew; returns the observations (num_envs, n) and infos.
 
         Args:
             seed: of the first environment, which the others count on from; or one for each, None
@@ -130,7 +132,8 @@ class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
         self._begun = True
         if self._statistics is not None:
             self._statistics.begin(mask)
-        return _copied(observation) if self.copy else observation, {}
+        infos = self.environments.info.of_rows(mask) if self._on_host else {}
+        return _copied(observation) if self.copy else observation, infos
 
     def _reset_each(self, seeds: list[int | None], mask: AnyArray | None) -> AnyArray:
         """Reset with a seed for each, where None goes on."""
@@ -159,7 +162,11 @@ class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
         observation = stepped.observation
         terminated, truncated = stepped.terminated.copy(), stepped.truncated.copy()
         rewards = stepped.reward.astype(np.float64)
-        infos: dict[str, Any] = self._final(stepped) if self._same_step else {}
+        infos = self.environments.info.of_rows()
+        if self._same_step:
+            infos |= self._final(stepped)
+        else:
+            infos |= end_arrays(self.environments.ends, self.num_envs)
         if self._statistics is not None:
             anew = None if self._same_step else stepped.ended
             infos |= self._statistics.infos(rewards, terminated | truncated, anew)
@@ -190,15 +197,18 @@ class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
         which = np.zeros(self.num_envs, np.bool_)
         which[rows] = True
         return {
-            "final_obs": seen, "_final_obs": which, "final_info": {}, "_final_info": which.copy(),
-        }  # fmt: skip
+            "final_obs": seen,
+            "_final_obs": which,
+            "final_info": info_arrays(self.environments.ends, self.num_envs),
+            "_final_info": which.copy(),
+        }
 
     def render(self) -> tuple[Pixels, ...] | None:
         """A picture (height, width, 3) of bytes for each environment; None without a mode."""
         if self.render_mode is None:
             return None
         if not self._begun:
-            raise InvalidValue("reset the environments before they are rendered")
+            raise InvalidValue("no episode has begun: call reset() before render()")
         if self._pictures is None:
             self._pictures = Pictures(self.environments)
         return tuple(map(self._pictures.frame, range(self.num_envs)))

@@ -8,7 +8,8 @@ On the processor a step is a `jax.pure_callback`: it works in `jit`, `scan` and 
 call of `jax.ffi` would save a copy of the state, but needs a library built against the headers of
 jaxlib, and our kernels are made when the task is known. On a GPU a callback would go through the
 host, so there the functions are called outside of `jit`, and arrays are exchanged by DLPack without
-leaving the device. A step has no derivative here: see `Fleet.gradient` for that.
+leaving the device. A step has no derivative: contacts and ends are decisions, and what computes
+it is compiled for numbers alone. `Fleet.gradient` and `vehicle.jax()` have gradients.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..checks import one_of, whole
-from ..errors import InvalidValue
+from ..errors import InvalidValue, TraceError
 from ..extras import require
 from ..random import seeds as seeding
 from .environments import Environments
@@ -59,6 +60,16 @@ def functional(
     return FunctionalEnvironments(environments, jax, device)
 
 
+def _refused(*_: Any) -> Any:
+    """The derivative of a step, for JAX."""
+    raise TraceError(
+        "gradients do not flow through environments: step() of skidpad.learn.functional was "
+        "differentiated. If actions only choose what is driven, as in a policy gradient, put "
+        "jax.lax.stop_gradient(action) into step(). Derivatives of a drive are those of "
+        "Fleet.gradient; equations of a vehicle that JAX differentiates are vehicle.jax()"
+    )
+
+
 class FunctionalEnvironments:
     """Pure functions over environments; `functional` makes them.
 
@@ -79,6 +90,8 @@ class FunctionalEnvironments:
         seen = shape(observation.shape, dtype)
         truths = shape((rows,), np.bool_)
         self._begun = held, seen
+        self._differentiated = jax.custom_jvp(self._callback)
+        self._differentiated.defjvp(_refused)
         self._stepped = held, seen, shape((rows,), dtype), truths, truths
 
     def reset(self, key: Any) -> tuple[Held, Any]:
@@ -101,8 +114,11 @@ class FunctionalEnvironments:
         """
         if not self._host:
             if isinstance(action, self._jax.core.Tracer):
-                raise InvalidValue("on a GPU environments are stepped outside of jit")
+                raise InvalidValue("on a GPU environments are stepped outside of jit and grad")
             return self._step(state, action)
+        return self._differentiated(state, action)
+
+    def _callback(self, state: Held, action: Any) -> Any:
         return self._jax.pure_callback(
             self._step, self._stepped, state, action, vmap_method="sequential"
         )

@@ -15,6 +15,7 @@ from ..checks import one_of
 from ..errors import InvalidValue
 from ..plane.pixels import Pixels
 from .environments import Environments
+from .episode_info import info_of
 from .named_task import drawable, task_of
 from .pictures import RENDER_MODES, Rendering
 from .saved_task import SavedTask
@@ -87,7 +88,7 @@ class SkidpadParallelEnv(ParallelEnv[str, AnyArray, AnyArray]):
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, AnyArray], dict[str, dict[str, Any]]]:
-        """Begin an episode: observations (n,) and infos, {} each, by agent.
+        """Begin an episode: observations (n,) and infos by agent.
 
         Args:
             seed: of a new stream of episodes; None to go on with the one there is.
@@ -129,7 +130,7 @@ class SkidpadParallelEnv(ParallelEnv[str, AnyArray, AnyArray]):
     def _take(self, actions: Mapping[str, Any]) -> None:
         names = self.possible_agents
         if self._over:
-            raise InvalidValue("the episode has ended; reset the environment first")
+            raise InvalidValue("the episode has ended: call reset() to begin the next one")
         if set(actions) != set(names):
             agents = ", ".join(map(str, actions)) or "none"
             raise InvalidValue(f"actions are given for {agents}; needed are {', '.join(names)}")
@@ -146,7 +147,7 @@ class SkidpadParallelEnv(ParallelEnv[str, AnyArray, AnyArray]):
         return dict(zip(self.possible_agents, values, strict=True))
 
     def _infos(self) -> dict[str, dict[str, Any]]:
-        return {name: {} for name in self.possible_agents}
+        return {name: info_of(self.environments, k) for k, name in enumerate(self.possible_agents)}
 
     def state(self) -> AnyArray:
         """States of all vehicles, one behind the other."""

@@ -10,7 +10,6 @@ from .. import record
 from ..arrays import AnyArray, Array
 from ..body import Pose, body_of
 from ..errors import InvalidValue
-from ..extension import outer
 from ..model import Vehicle
 from ..plane.pixels import Pixels
 from ..plane.pose import to_world
@@ -74,11 +73,13 @@ class Rendering:
     def render(self) -> Pixels | None:
         """A picture (height, width, 3), or None after it was shown on the page."""
         if not self._begun:
-            raise InvalidValue("reset the environment before it is rendered")
+            raise InvalidValue("no episode has begun: call reset() before render()")
         if not self.human:
             return self._pictures.frame(0) if self._mode else None
         if self._page is None:
-            self._page = outer("SkidpadEnv.page")(self._environments.task)
+            from ..viewer.live.episode import EpisodePage
+
+            self._page = EpisodePage(self._environments.task)
         self._page.show(self._pictures.moment(0))
         return None
 

@@ -11,10 +11,10 @@ Five Programs, each compiled by itself: what is observed never changes how the v
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from .. import record
 from ..body import Pose, Velocity, body_of
@@ -32,12 +32,16 @@ from ..run.stability import chosen
 from ..units import one
 from .action_policy import action_policy
 from .course import Course, Courses, PlaceMemory, place_of, placed_at
+from .episode_info import DIVERGED, DURATION, OTHERS
 from .joint_port import Joint
 from .observation import scaled_observation
 from .others import touch_each_other
 from .shape import Parts, Unit, unit_poses, units_of
 from .task import Other, Start, Task
 from .walls import touches
+
+RESERVED = (DURATION, OTHERS, DIVERGED)
+"""Reasons of ends that no task says itself."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,8 @@ class TaskPrograms:
     """Names of the shares that `start` takes."""
     noise: tuple[str, ...]
     """Names of the shares that `judge` takes."""
+    reasons: tuple[str, ...]
+    """Why an episode ends: `ended` of `judge` is 1 for the first of them, 2 for the second."""
     parts: Parts
     """Convex pieces of the vehicle's outline without trailers, in m from its reference point."""
 
@@ -86,7 +92,7 @@ def _traced(task: Task) -> TaskPrograms:
     maker = _Maker(task, courses, units, plant)
     return TaskPrograms(
         task, plant, courses, maker.judge(), maker.look(), maker.start(), maker.sense(),
-        maker.draws, tuple(task.noise), parts,
+        maker.draws, tuple(task.noise), maker.reasons, parts,
     )  # fmt: skip
 
 
@@ -102,6 +108,8 @@ class _Maker:
         self.body = body_of(task.vehicle, "a task")
         on_track = courses is not None
         self.memory = Joint((*((PlaceMemory,) if on_track else ()), task.Memory))
+        self.reasons: tuple[str, ...] = ()
+        """Names of what `ended` gives, known when `judge` was traced."""
         self.numbers = Joint((*((Course,) if on_track else ()), task.Params))
         self.draws = (*(f"draw.{n}" for n in task.draws), *task.randomised)
         if courses is not None and len(courses.tracks) > 1:
@@ -122,7 +130,7 @@ class _Maker:
         def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
             told, place_memory = self._told(*ports)
             reward = task.called("reward", told)
-            ended = where(task.called("ended", told), 1.0, 0.0)
+            ended = self._end(task.called("ended", told))
             if task.remember is not None:
                 told["m"] = task.called("remember", told)
             disturbed = record.flatten(task.called("disturb", told)) if task.disturb else ()
@@ -130,6 +138,29 @@ class _Maker:
             return scaled_observation(self.task, told), (reward,), (ended,), memory, disturbed
 
         return trace(f"{task.name}.judge", function, self._felt(), outputs)
+
+    def _end(self, ended: Any) -> Any:
+        """The number of the first reason that holds, from 1 on; 0 if none does."""
+        task = self.task
+        named = ended if isinstance(ended, Mapping) else {"ended": ended}
+        reasons = cast("Mapping[str, Any]", named)
+        self.reasons = tuple(reasons)
+        for name in reasons:
+            if not name or name in RESERVED:
+                raise InvalidValue(
+                    f"task {task.name!r}: ended gives the reason {name!r}; it must be a text, and "
+                    f"none of {', '.join(RESERVED)}"
+                )
+        allowed = (*self.reasons, DURATION)
+        for name in task.successes:
+            if name not in allowed:
+                raise InvalidValue(
+                    record.unknown_name(f"task {task.name!r}: successes", name, allowed)
+                )
+        number: Any = 0.0
+        for k in reversed(range(len(reasons))):
+            number = where(reasons[self.reasons[k]], k + 1.0, number)
+        return number
 
     def look(self) -> Program:
         """What is felt -> observation, contact."""

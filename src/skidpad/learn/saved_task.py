@@ -81,6 +81,10 @@ class SavedTask:
     """Names of what `reset(given=...)` says."""
     reads_ranges: bool
     """Whether one of its functions reads the lidar itself."""
+    reads_place: bool
+    """Whether one of its functions reads the place on the track."""
+    successes: tuple[str, ...]
+    """Reasons of ends that count as success."""
     disturb: bool
     """Whether it disturbs the vehicle."""
     delays: int
@@ -147,6 +151,9 @@ def _document(task: Task | SavedTask) -> dict[str, Any]:
         "randomised": list(task.randomised),
         "given": list(task.given),
         "reads_ranges": bool(task.lidar is not None and task.reads_ranges),
+        "reads_place": bool(task.tracks) and task.reads_place,
+        "reasons": list(programs.reasons),
+        "successes": list(task.successes),
         "disturb": bool(task.disturb),
     }
 
@@ -175,6 +182,8 @@ def _decoded(document: dict[str, Any], where: str) -> SavedTask:
         randomised=_texts(document["randomised"]),
         given=_texts(document.get("given", ())),
         reads_ranges=document["reads_ranges"] is True,
+        reads_place=document.get("reads_place") is True,
+        successes=_texts(document.get("successes", ())),
         disturb=document["disturb"] is True,
     )
     programs = TaskPrograms(
@@ -184,6 +193,7 @@ def _decoded(document: dict[str, Any], where: str) -> SavedTask:
         **{name: Program.from_document(document[name], where) for name in _PROGRAMS},
         draws=_texts(document["draws"]),
         noise=_texts(document["noise"]),
+        reasons=_texts(document.get("reasons", ("ended",))),
         parts=tuple(tuple(_point(point) for point in part) for part in document["parts"]),
     )
     check_programs(programs)

@@ -24,7 +24,8 @@ class SkidpadVecEnv(VecEnv):
 
     What has ended begins anew in the same step; its last observation is in
     `infos[i]["terminal_observation"]`, and `infos[i]["TimeLimit.truncated"]` says whether its
-    duration cut it off.
+    duration cut it off. `end_reason`, `is_success`, `progress` and laps are there too, at the end
+    alone.
 
     Args:
         task: a `Task`, one of `load_task`, or the name of a function of `skidpad.learn.tasks`.
@@ -72,9 +73,11 @@ class SkidpadVecEnv(VecEnv):
         infos: list[dict[str, Any]] = [{"TimeLimit.truncated": False} for _ in range(self.num_envs)]
         cut_off = stepped.truncated & ~stepped.terminated
         final = stepped.final_observation.copy()
-        for row, last in zip(stepped.ended.tolist(), final, strict=True):
-            infos[row]["TimeLimit.truncated"] = bool(cut_off[row])
-            infos[row]["terminal_observation"] = last
+        ended = zip(stepped.ended.tolist(), self.vector.environments.ends.infos, final, strict=True)
+        for row, info, last in ended:
+            infos[row] = {
+                **info, "TimeLimit.truncated": bool(cut_off[row]), "terminal_observation": last,
+            }  # fmt: skip
         done = stepped.terminated | stepped.truncated
         return stepped.observation.copy(), stepped.reward.astype(np.float32), done, infos
 

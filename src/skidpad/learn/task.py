@@ -101,9 +101,14 @@ class Task(Constant):
     reward: Callable[..., Any]
     """Of a control period."""
     ended: Callable[..., Any]
-    """Whether the episode is over for good: a crash, or the goal."""
+    """Whether the episode is over for good: one truth, or several by name, as in
+    `{"contact": contact > 0.5, "goal": ...}`; the first that holds is the `end_reason` of `info`.
+    """
     start: Callable[..., Any]
     """How an episode begins, a `Start`."""
+    successes: tuple[str, ...] = ()
+    """Reasons that count as success, names of `ended` or "duration": `is_success` of `info`, which
+    has none of it if there are no such reasons."""
     tracks: tuple[Track, ...] = ()
     """Where it is driven; each episode is on one of them."""
     Action: type = Drive
@@ -157,6 +162,7 @@ class Task(Constant):
         put(self, "duration", positive("duration", self.duration, "s"))
         put(self, "substeps", whole("substeps", self.substeps, "at least 1", least=1))
         put(self, "agents", whole("agents", self.agents, "at least 1", least=1))
+        put(self, "successes", tuple(self.successes))
         put(self, "tracks", listed_tracks(self.tracks))
         if self.lidar is not None and not isinstance(self.lidar, Lidar):
             raise InvalidValue(f"{self._label}: lidar must be a Lidar, got {self.lidar!r:.60}")
@@ -203,8 +209,17 @@ class Task(Constant):
     @cached_property
     def reads_ranges(self) -> bool:
         """Whether one of its functions reads the lidar itself."""
+        return self._reads("ranges")
+
+    @cached_property
+    def reads_place(self) -> bool:
+        """Whether one of its functions reads the place on the track, so that progress has a
+        meaning."""
+        return self._reads("place")
+
+    def _reads(self, argument: str) -> bool:
         functions = ("observe", "reward", "ended", "remember", "disturb")
-        return any("ranges" in self.asks(function) for function in functions)
+        return any(argument in self.asks(function) for function in functions)
 
     @cached_property
     def lowest(self) -> tuple[float, ...]:
@@ -293,6 +308,7 @@ def listed_tracks(tracks: Any) -> tuple[Track, ...]:
     listed = (tracks,) if isinstance(tracks, Track) else tracks
     if not isinstance(listed, Sequence) or not all(isinstance(one, Track) for one in listed):
         raise InvalidValue(
-            f"tracks must be a Track or several, as of skidpad.maps.read_track, got {tracks!r:.60}"
+            "tracks must be a Track or several, as of skidpad.plane.maps.read_track, "
+            f"got {tracks!r:.60}"
         )
     return tuple(listed)

@@ -42,7 +42,9 @@ from .steady_circle import ConstantRadius, ConstantSpeed, ConstantSteer
 from .step_steer import StepSteer
 from .subject import Subject
 from .theory import Bicycle, LinearCar, linear_car
-from .tune import Reached, Tuning, tune
+from .transition import Transition
+from .tune import Optimised, Reached, Tuning, tune
+from .weave import Weave
 
 __all__ = [
     "STANDARD",
@@ -76,6 +78,7 @@ __all__ = [
     "Manoeuvre",
     "Metric",
     "ObstacleAvoidance",
+    "Optimised",
     "Path",
     "Performing",
     "RandomSteer",
@@ -98,8 +101,10 @@ __all__ = [
     "StraightAndArc",
     "StraightBraking",
     "Subject",
+    "Transition",
     "Tuning",
     "TurningCircle",
+    "Weave",
     "adapted",
     "as_json",
     "chosen",

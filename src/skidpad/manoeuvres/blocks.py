@@ -19,6 +19,8 @@ ROOM = 1e9
 """Bytes that the drives of a block may take."""
 SIZES = (16, 256)
 """Smallest and largest number of variants of a block. Larger ones are not faster."""
+MOST_THEORIES = 8
+"""Variants up to which each has its linear theory."""
 
 
 def next_size(used: float, variants: int) -> int:
@@ -51,6 +53,12 @@ def part_of(car: Subject, begin: int, size: int) -> Subject:
     return Subject(car.vehicle, rows, car.name)
 
 
+def with_theory(car: Subject) -> Subject:
+    """The variants whose linear theory is computed: all of up to `MOST_THEORIES`, of more the first
+    alone, since a theory takes longer than its drive."""
+    return car if car.variants <= MOST_THEORIES else part_of(car, 0, 1)
+
+
 def joined(parts: Sequence[tuple[Findings | None, int]]) -> Findings | None:
     """Findings of blocks with so many variants, one behind the other; charts are of the first.
 
@@ -78,7 +86,10 @@ def _whole(kind: Metric, parts: Sequence[tuple[Findings | None, int]]) -> Metric
                 for (value, _), one in zip(own, theories, strict=True)
             ]
         )
-    return Metric(kind.name, values, kind.unit, kind.definition, theory)
+    reasons = (metric.rough for findings, _ in parts if findings for metric in findings.metrics
+               if metric.name == kind.name)  # fmt: skip
+    rough = next(filter(None, reasons), "")
+    return Metric(kind.name, values, kind.unit, kind.definition, theory, rough)
 
 
 def _of_blocks(

@@ -24,6 +24,8 @@ from .slow_ramp import SlowRamp
 from .split_braking import SplitBraking
 from .steady_circle import ConstantRadius, ConstantSpeed, ConstantSteer
 from .step_steer import StepSteer
+from .transition import Transition
+from .weave import Weave
 
 __all__ = ["STANDARD", "chosen", "names"]
 
@@ -36,6 +38,8 @@ STANDARD: tuple[Manoeuvre, ...] = (
     SingleSine(),
     SineSweep(),
     RandomSteer(),
+    Weave(),
+    Transition(),
     SineWithDwell(),
     DoubleLaneChange(),
     ObstacleAvoidance(),

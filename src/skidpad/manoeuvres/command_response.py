@@ -33,6 +33,13 @@ STOPPED = 0.01
 """Share of the speed below which a vehicle that is told to stop has stopped."""
 
 
+def in_steps(car: Subject) -> str:
+    """Why what depends on the dead time of a vehicle is not smooth in its parameters; empty of one
+    without dead time."""
+    late = ", ".join(car.vehicle.model.dead_times)
+    return f"commands act late by whole steps of the simulation ({late})" if late else ""
+
+
 def commanded(car: Subject) -> str:
     """Why a vehicle is not one that commands are tested of."""
     if not tyres_needed(car):
@@ -87,7 +94,7 @@ class CommandSteps:
         ]
         runs = yield [*steps, *ramps]
         pairs = list(zip(channels, runs, runs[len(channels) :], strict=False))
-        metrics = [m for one, step, ramp in pairs for m in self._metrics(one, step, ramp)]
+        metrics = [m for one, step, ramp in pairs for m in self._metrics(car, one, step, ramp)]
         return Findings(metrics, [_chart(one, step) for one, step, _ in pairs])
 
     def _channels(self, car: Subject) -> list[_Channel]:
@@ -125,7 +132,7 @@ class CommandSteps:
         more: Any = asked
         return Case(label=label, duration=self.duration, v=v, hold=0.0, run_in=2.0, **more)
 
-    def _metrics(self, one: _Channel, step: CaseRun, ramp: CaseRun) -> list[Metric]:
+    def _metrics(self, car: Subject, one: _Channel, step: CaseRun, ramp: CaseRun) -> list[Metric]:
         kept = step.since(0.0)
         start = step.since(-0.1, -0.01)[one.signal].mean(axis=0)
         final = kept.since(kept.t[-1] - AVERAGED)[one.signal].mean(axis=0)
@@ -143,7 +150,7 @@ class CommandSteps:
             Metric(
                 f"{one.name}_dead_time", begins, "s",
                 f"From a step of the command to where the {_words(one)} begins to follow.",
-                None if own is None else own.dead_time,
+                None if own is None else own.dead_time, in_steps(car),
             ),
             Metric(
                 f"{one.name}_time_constant", late, "s",
@@ -163,6 +170,7 @@ class CommandSteps:
                 f"{one.name}_ramp_delay", behind, "s",
                 "How far it is behind a ramp of the command in the last half second.",
                 None if own is None else own.behind_ramp(one.change / self.duration),
+                in_steps(car),
             ),
         ]  # fmt: skip
 
@@ -224,10 +232,16 @@ class StopFromSpeed:
             theory = own.way_to_rest(v, STOPPED) if by_speed else own.braking_way(v, STOPPED)
         steady = np.nanmax(-run.since(0.0)["a_x"], axis=0)
         metrics = [
-            Metric("stopping_time", when, "s", "From the command to 1 % of the speed."),
-            Metric("stopping_distance", way, "m", "Way from the command to there.", theory),
+            Metric(
+                "stopping_time", when, "s", "From the command to 1 % of the speed.",
+                rough=in_steps(car),
+            ),
+            Metric(
+                "stopping_distance", way, "m", "Way from the command to there.", theory,
+                in_steps(car),
+            ),
             Metric("peak_deceleration", steady, "m/s²", "Largest deceleration on the way."),
-        ]
+        ]  # fmt: skip
         notes = () if np.isfinite(when).all() else ("Where a time is missing, it did not stop.",)
         shown = run if np.isnan(when[0]) else run.since(run.t[0], when[0])
         curve = Curve(shown.t, shown["v_x"][:, 0], "answer")

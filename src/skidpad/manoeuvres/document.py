@@ -154,6 +154,7 @@ def _entry(row: Row) -> dict[str, Any]:
         "value": _plain(row.value),
         "unit": row.unit,
         "definition": row.definition,
+        "rough": row.rough,
         "low": _plain(low),
         "high": _plain(high),
         "theory": _plain(row.theory),

@@ -19,20 +19,27 @@ from ..controllers.path_follower import Params as Return
 from ..controllers.path_follower import steer as steer_back
 from ..controllers.pid_long_lat import SpeedGains, SpeedMemory, answer
 from ..model import Model, Vehicle
-from ..ops import clip, maximum, minimum, sqrt, tan, where
+from ..ops import abs, clip, maximum, minimum, sqrt, tan, where
 from ..policy import Policy
 from ..units import Unit, m, m_s, m_s2, non_negative, one, positive, rad, rad_s, s
 from .path import Path, path_point, straight
 
-__all__ = ["Driving", "Memory", "Told", "driver"]
+__all__ = ["WHEELS", "Driving", "Memory", "SlipControl", "Told", "driver"]
 
 rad_s2_m = Annotated[float, Unit("rad·s²/m", length=-1, time=2)]
 
+WHEELS = ("fl", "fr", "rl", "rr")
 HOLDING = SpeedGains(k_p=2.0, k_i=0.5, limit=5.0)
 """How the driver holds a speed."""
 STANDING: m_s = 0.3
 """Speed below which a deceleration that is told fades: brakes stop a vehicle and do not reverse it.
 One that slides backwards is braked as hard."""
+V_0: m_s = 2.0
+"""Speed by which the driver measures slip at rest."""
+K_P, K_I = 0.75, 15.0
+"""Gains of the slip control in s/m and 1/m."""
+T_TORQUE: s = 0.005
+"""Time constant to which the slip control shortens the lag of wheel torques."""
 
 
 class Told(NamedTuple):
@@ -56,12 +63,50 @@ class Told(NamedTuple):
     """1 to let go of drive and brakes."""
 
 
+class SlipMemory(NamedTuple):
+    """Integral part of the slip control of each wheel."""
+
+    fl: one = 1.0
+    """Front left."""
+    fr: one = 1.0
+    """Front right."""
+    rl: one = 1.0
+    """Rear left."""
+    rr: one = 1.0
+    """Rear right."""
+
+
+class SlipControl(NamedTuple):
+    """Which longitudinal slip the drive holds; none by default.
+
+    Each wheel gets a share of the torque that is asked for, by a PI law of its sliding speed:
+
+        e = slip (|v| + V_0) - (R spin - v)
+        share = feedforward (1 + K_P e + K_I ∫ e dt), within 0 and 1
+
+    The error is a speed and not a slip, so that the loop is as fast at all speeds. A car with one
+    pedal for all wheels gets the smallest share of the four.
+    """
+
+    slip: Annotated[one, non_negative] = 0.0
+    """Slip to hold; 0 to leave the drive alone."""
+    radius_f: Annotated[m, positive] = 1.0
+    """Rolling radius of the front wheels."""
+    radius_r: Annotated[m, positive] = 1.0
+    """Rolling radius of the rear wheels."""
+    feedforward: Annotated[one, positive] = 1.0
+    """Share of the torque at which the tyres are about at their peak."""
+    lag: Annotated[s, non_negative] = 0.0
+    """Time constant of the wheel torques, which the driver compensates."""
+
+
 class Memory(NamedTuple):
     """What the driver remembers."""
 
     progress: m = 0.0
     """Distance along the path to the vehicle."""
     speed: SpeedMemory = SpeedMemory()
+    traction: SlipMemory = SlipMemory()
 
 
 class Driving(NamedTuple):
@@ -89,6 +134,8 @@ class Driving(NamedTuple):
     """Distance along the path from which on no speed is held."""
     speed: SpeedGains = HOLDING
     """How a speed is held."""
+    traction: SlipControl = SlipControl()
+    """Which slip of the driven wheels is held."""
 
 
 def driver(vehicle: Vehicle) -> Policy:
@@ -123,10 +170,17 @@ class _Act:
         angle = limited(p.drive.follow * angle + p.drive.steer_gain * r.steer, p.car.steer_max)
         pace = r._replace(hold=where(progress < p.drive.hold_until, r.hold, 0.0))
         asked, speed = _pace(v, r.v + v_path, m.speed, pace, p.drive, dt)
+        shares, traction = _slip_shares(x, v, m.traction, p.drive.traction, dt)
+        by_wheel = bool(shares) and {f"tau_{w}" for w in WHEELS} <= set(self.model.Input._fields)
+        if shares and not by_wheel:  # one pedal for all wheels
+            fl, fr, rl, rr = shares
+            asked = asked * minimum(minimum(fl, fr), minimum(rl, rr))
         u = body.command(x, _wish(angle, asked, r.v + v_path, r, p.car), own)
+        if by_wheel:
+            u = _with_shares(x, u, shares, p.drive.traction, dt)
         pairs = zip(record.flatten(u), self._released(x, angle, r.handbrake, own), strict=True)
         eased = [value + r.coast * (other - value) for value, other in pairs]
-        return record.unflatten(self.model.Input, eased), Memory(progress, speed)
+        return record.unflatten(self.model.Input, eased), Memory(progress, speed, traction)
 
     def _released(self, x: Any, steer: rad, handbrake: one, own: Any) -> list[Any]:
         """The input of a driver who steers and pulls the handbrake, and nothing else."""
@@ -173,6 +227,35 @@ def _pace(
     held, memory = answer(drive.speed, memory, seen, goal, dt, anti_windup=True)
     stopping = minimum(r.a, 0.0) * clip(v * (1.0 / STANDING), -1.0, 1.0)
     return r.hold * held + maximum(r.a, 0.0) + stopping, memory
+
+
+def _slip_shares(
+    x: Any, v: m_s, memory: SlipMemory, p: SlipControl, dt: s
+) -> tuple[list[one], SlipMemory]:
+    """Share of the torque for each wheel; none of a vehicle whose state has no spins."""
+    if not {f"spin_{w}" for w in WHEELS} <= set(x._fields):
+        return [], memory
+    goal, most = v + p.slip * (abs(v) + V_0), 1.0 / p.feedforward
+    radii = (p.radius_f, p.radius_f, p.radius_r, p.radius_r)
+    shares, integrals = list[one](), list[one]()
+    for wheel, radius, integral in zip(WHEELS, radii, memory, strict=True):
+        error = goal - radius * getattr(x, f"spin_{wheel}")
+        share = clip(p.feedforward * (integral + K_P * error), 0.0, 1.0)
+        shares.append(where(p.slip > 0.0, share, 1.0))
+        integrals.append(clip(integral + (K_I * dt) * error, 0.0, most))
+    return shares, SlipMemory(*integrals)
+
+
+def _with_shares(x: Any, u: Any, shares: list[one], p: SlipControl, dt: s) -> Any:
+    """The input with its share of the torque for each wheel, asked for ahead of its lag."""
+    lead = maximum(p.lag / maximum(T_TORQUE, 2.0 * dt), 1.0)
+    torques: dict[str, Any] = {}
+    for wheel, share in zip(WHEELS, shares, strict=True):
+        name = f"tau_{wheel}"
+        full, now = getattr(u, name), getattr(x, name)
+        ahead = clip(now + lead * (share * full - now), -abs(full), abs(full))
+        torques[name] = where(p.slip > 0.0, ahead, full)
+    return u._replace(**torques)
 
 
 def _wish(angle: rad, a: m_s2, v: m_s, r: Told, g: Any) -> Wish:

@@ -12,7 +12,6 @@ import numpy as np
 
 from ..arrays import Array
 from ..brief import brief_repr
-from ..extension import outer
 from .limits import EVERY, Limit, Limits
 from .metric import Findings, Metric
 from .proving_ground import Result
@@ -62,6 +61,8 @@ class Row(NamedTuple):
     """Empty without a limit."""
     reason: str = ""
     """Why it failed or was skipped."""
+    rough: str = ""
+    """Why the metric has no derivative by parameters of the vehicle; empty if it has."""
 
     @property
     def from_theory(self) -> float | None:
@@ -157,6 +158,15 @@ class Evaluation:
         return [row for row in self.judged if row.verdict != SKIPPED]
 
     @property
+    def compared(self) -> list[Row]:
+        """Metrics that have a value and one of the reference."""
+        return [
+            row
+            for row in self.rows
+            if row.reference is not None and np.isfinite([row.value, row.reference]).all()
+        ]
+
+    @property
     def not_compared(self) -> dict[str, str]:
         """Why manoeuvres that were driven are not compared, by name."""
         driven = {one.manoeuvre.name for one in self.results if one.findings is not None}
@@ -166,7 +176,9 @@ class Evaluation:
     def to_html(self, path: str | os.PathLike[str], *, date: str = "", replay: bool = True) -> None:
         """Write the report: one page with key figures, tables, charts and, with `replay`, the
         drives. It opens from disk and without a network; `date` is printed below its title."""
-        outer("Evaluation.to_html")(self, path, date=date, replay=replay)
+        from ..viewer.report.page import write_report
+
+        write_report(self, path, date=date, replay=replay)
 
     def rows_of(self, result: Result) -> Iterator[Row]:
         """The rows of one manoeuvre of one vehicle."""
@@ -209,6 +221,7 @@ def _row(car: str, manoeuvre: str, metric: Metric, other: Metric | None) -> Row:
         len(values) - len(known),
         None if metric.theory is None else float(metric.theory[0]),
         None if other is None else float(other.value[0]),
+        rough=metric.rough,
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..arrays import AnyArray, Array
 from ..errors import InvalidValue
-from ..units import m_s, m_s2, s
+from ..units import m_s, m_s2, one, s
 from .case import Case
 from .case_run import CaseRun, all_done, endings
 from .fitness import speed_needed, tyres_needed
@@ -30,6 +30,12 @@ BAND = (0.2, 4.0)
 """Frequencies in Hz that are shown and looked at."""
 QUIET: s = 2.0
 """At the end of a drive, in which the vehicle comes to rest."""
+COHERENT: one = 0.8
+"""Coherence that a frequency of a log needs: below, a fifth of the answer has other causes."""
+STEADY_SPEED: one = 0.1
+"""Share by which the speed of a log may differ from its median where a response is taken."""
+COVERED: one = 0.9
+"""Share of the frequencies that have to be coherent for a peak among them."""
 PERIODS = 3
 """Of the lowest frequency that a log has to last."""
 ANSWERS = {"omega": "yaw_rate", "a_y": "lateral_acceleration", "roll": "roll"}
@@ -124,18 +130,41 @@ class SineSweep:
 
 def _speed(drive: CaseRun) -> m_s:
     steering_of(drive)
-    return float(drive["v_x"].mean())
+    return float(_at_one_speed(drive)["v_x"].mean())
+
+
+def _at_one_speed(drive: CaseRun) -> CaseRun:
+    """The longest part of a log with a speed about its median; raises if that is too short."""
+    lasts, least = float(np.ptp(drive.t)), PERIODS / BAND[0]
+    takes = f"{PERIODS} periods of {BAND[0]:g} Hz take {least:g} s"
+    if lasts < least:
+        raise InvalidValue(f"{drive.label} lasts {lasts:.1f} s; {takes}")
+    v = drive["v_x"][:, 0]
+    about = float(np.median(v))
+    steady = np.abs(v - about) <= STEADY_SPEED * abs(about)
+    edges = np.flatnonzero(np.diff(np.r_[0, steady.astype(int), 0]))
+    begin, end = max(edges.reshape(-1, 2).tolist(), key=lambda part: part[1] - part[0])
+    part = drive.since(float(drive.t[begin]), float(drive.t[end - 1]))
+    if np.ptp(part.t) < least:
+        raise InvalidValue(
+            f"{drive.label} has speeds from {v.min():.1f} to {v.max():.1f} m/s, and keeps "
+            f"{about:.1f} m/s within {100.0 * STEADY_SPEED:g} % for {np.ptp(part.t):.1f} s at "
+            f"most; a frequency response is that of one speed, and {takes}"
+        )
+    return part
 
 
 def _measured(car: Subject, drive: CaseRun) -> Findings:
-    lasts, least = float(np.ptp(drive.t)), PERIODS / BAND[0]
-    if lasts < least:
-        raise InvalidValue(
-            f"{drive.label} lasts {lasts:.1f} s; {PERIODS} periods of {BAND[0]:g} Hz take "
-            f"{least:g} s"
-        )
-    whole = CaseRun(drive.label, drive.t - drive.t[0], drive.signals, source=drive.source)
-    return _findings(car, [whole], _speed(drive))
+    part = _at_one_speed(drive)
+    whole = CaseRun(drive.label, part.t - part.t[0], part.signals, source=drive.source)
+    found = _findings(car, [whole], _speed(drive), COHERENT)
+    if len(part.t) == len(drive.t):
+        return found
+    note = (
+        f"taken from {part.t[0]:.4g} to {part.t[-1]:.4g} s of the log, where the speed is within "
+        f"{100.0 * STEADY_SPEED:g} % of its median, {np.median(drive['v_x']):.4g} m/s"
+    )
+    return replace(found, notes=[*found.notes, note])
 
 
 def _swell(t: Array, duration: s) -> Array:
@@ -174,13 +203,20 @@ def _sweep(duration: s) -> Callable[[Array], Array]:
     return angle
 
 
-def _findings(car: Subject, runs: Sequence[CaseRun], v: m_s) -> Findings:
+def _findings(
+    car: Subject, runs: Sequence[CaseRun], v: m_s, coherent: one | None = None
+) -> Findings:
+    """The findings of drives; with `coherent`, only where coherence is at least that."""
     parts = [run.since(0.0) for run in runs]
     seen = {
         signal: estimated_response(parts, "steer", signal, BAND)
         for signal in ANSWERS
         if all(signal in part for part in parts)
     }
+    notes: list[str] = []
+    if coherent is not None:
+        all_of, seen = seen, {name: each.where_coherent(coherent) for name, each in seen.items()}
+        notes = [n for name in seen for n in _left_out(name, all_of[name], seen[name], coherent)]
     done = all_done(runs)
     slow = {signal for signal in seen if any(signal in part.source.steady for part in parts)}
     metrics = [
@@ -190,7 +226,33 @@ def _findings(car: Subject, runs: Sequence[CaseRun], v: m_s) -> Findings:
         for told in [signal not in slow or metric.name.endswith(STEADY_GAIN)]
     ]
     known = {signal: response for signal, response in seen.items() if signal not in slow}
-    return Findings(metrics, _charts(car, known, v), endings(runs))
+    return Findings(metrics, _charts(car, known, v), [*endings(runs), *notes])
+
+
+def _left_out(signal: str, seen: Response, known: Response, least: one) -> list[str]:
+    """A note on the frequencies of a log whose coherence is too low, of a signal that it has."""
+    coherent = np.isfinite(known.gain[:, 0])
+    if coherent.all() or not np.isfinite(seen.gain[:, 0]).any():
+        return []
+    f, low = seen.frequency, seen.coherence[~coherent, 0]
+    ends = f[coherent][[0, -1]] if coherent.any() else None
+    where = "" if ends is None else f", from {ends[0]:.3g} to {ends[1]:.3g} Hz"
+    first = f"{seen.coherence[0, 0]:.2g} at {f[0]:.3g} Hz"
+    slow = "" if coherent[0] else f"; it is {first}: no steady gain"
+    return [
+        f"{ANSWERS[signal]} has a coherence of {least:g} with the angle at {coherent.sum()} of "
+        f"{len(f)} frequencies{where}; at the others, down to {low.min():.2g}, there is no value"
+        f"{slow}"
+    ]
+
+
+def _largest(seen: Response) -> Array:
+    """The largest gain up to the bandwidth, (V,); NaN where too little of that is known."""
+    gain, f = np.abs(seen.gain), seen.frequency[:, None]
+    within = ~(f > seen.bandwidth)  # all of them where there is no bandwidth
+    share = (np.isfinite(gain) & within).sum(axis=0) / within.sum(axis=0)
+    largest = np.where(np.isfinite(gain), gain, -np.inf).max(axis=0)
+    return np.where(share >= COVERED, largest, np.nan)
 
 
 def _metrics(car: Subject, signal: str, seen: Response, v: m_s) -> list[Metric]:
@@ -215,7 +277,7 @@ def _metrics(car: Subject, signal: str, seen: Response, v: m_s) -> list[Metric]:
             np.angle(at_one) if told else None,
         ),
         Metric(
-            f"{name}_peak_ratio", np.abs(seen.gain).max(axis=0) / np.abs(seen.gain[0]), "",
+            f"{name}_peak_ratio", _largest(seen) / np.abs(seen.gain[0]), "",
             "Largest gain of the band over that at the lowest frequency.",
         ),
         Metric(f"{name}_coherence", seen.coherence.min(axis=0), "", "Least coherence of the band."),
@@ -234,8 +296,11 @@ def _charts(car: Subject, seen: dict[str, Response], v: m_s) -> list[Chart]:
     theory = car.theories(v)[0]
     across = "frequency in Hz"
     for signal, response in seen.items():
-        name, f = ANSWERS[signal].replace("_", " "), response.frequency
-        gain, phase = np.abs(response.gain[:, 0]), np.unwrap(np.angle(response.gain[:, 0]))
+        name, known = ANSWERS[signal].replace("_", " "), np.isfinite(response.gain[:, 0])
+        if not known.any():
+            continue
+        f, own = response.frequency[known], response.gain[known, 0]
+        gain, phase = np.abs(own), np.unwrap(np.angle(own))
         gains, phases = [Curve(f, gain, "driven")], [Curve(f, np.rad2deg(phase), "driven")]
         if signal in theory.OUTPUTS:
             linear = theory.to_angle(f)[signal]

@@ -109,6 +109,7 @@ class HillHold:
                 "Rise over horizontal way from which on it slides with the handbrake pulled; "
                 "theory: load on the braked wheels times the most grip that they show.",
                 grip_gradient(car, parked, self.gradient, tried),
+                f"found to a gradient of {100.0 * FINE:g} %",
             ),
         ]  # fmt: skip
         curve = Curve(parked.t, way[:, 0], f"{100.0 * self.gradient:.0f} %")
@@ -220,6 +221,7 @@ class HillStart:
                 "hill takes; theory: drive over weight, or load on the driven wheels times the "
                 "most grip that they show.",
                 np.fmin(by_drive, grip_gradient(car, started, self.gradient, runs)),
+                f"found to a gradient of {100.0 * COARSE:g} %",
             ),
         ]  # fmt: skip
         curve = Curve(started.t, started["v_x"][:, 0], started.label)

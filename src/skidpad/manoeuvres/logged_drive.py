@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from ..arrays import Array
 from ..errors import InvalidValue
-from ..identify.log import Log, how_to_name
+from ..identify.log import Log, Series, how_to_name, known_samples, unread_notes
+from ..identify.log_consistency import check_columns
 from ..identify.unit_spelling import same_unit
 from ..units import s
 from .case_run import CaseRun, Source, from_columns
 from .how_driven import TimedDrive
-from .log_consistency import check_columns
 
 __all__ = ["SIGNALS", "drive_of_log"]
 
@@ -43,6 +42,10 @@ OPTIONAL = ("roll", "pitch", "heave", "a_z", "progress")
 OF_WHEELS = {"F_x": "N", "F_y": "N", "F_z": "N", "spin": "rad/s"}
 LEAST_SAMPLES = 20
 """Of a log."""
+LONGEST_GAP: s = 0.5
+"""Longest stretch without a value that is interpolated, unless samples are rarer."""
+GAP = 5.0
+"""Periods of a signal up to which a stretch without a value is no gap."""
 STEADY_A_Y = (
     "a_y is v_x times omega, as the log has no v_y: right in a steady turn, so metrics of how a_y "
     "changes (rise time, overshoot, bandwidth, phase) are missing"
@@ -57,15 +60,18 @@ def drive_of_log(log: Log, at: s | None = None) -> tuple[CaseRun, list[str]]:
     can: yaw rate from heading, lateral acceleration from speed and yaw rate, and so on. Columns
     that contradict each other raise InvalidValue, with the one that is likely wrong.
     """
-    series = _series(log)
+    series, lost = _without_holes(log.name, _series(log))
+    lost = unread_notes(log, SIGNALS) + lost
     if "v_x" not in series:
         there = tuple(log.series)
+        why = "".join(f". {note}" for note in lost if note.startswith("v_x "))
         raise InvalidValue(
-            f"{log.name} has no column v_x (velocity along the vehicle, m/s). It has "
+            f"{log.name} has no column v_x (velocity along the vehicle, m/s){why}. It has "
             f"{', '.join(there) or 'none'}; {how_to_name('v_x', there)}"
         )
     begin = max(one.t[0] for one in series.values())
     end = min(one.t[-1] for one in series.values())
+    lost += _cut(series, begin, end)
     period = float(np.median(np.diff(series["v_x"].t))) if len(series["v_x"].t) > 1 else 1.0
     count = int(np.floor((end - begin) / period + 1e-6)) + 1
     if count < LEAST_SAMPLES:
@@ -83,7 +89,7 @@ def drive_of_log(log: Log, at: s | None = None) -> tuple[CaseRun, list[str]]:
         name: np.interp(t, one.t, np.unwrap(one.values) if name == "yaw" else one.values)
         for name, one in series.items()
     }
-    notes = check_columns(log.name, t, columns)
+    notes = lost + check_columns(log.name, t, columns)
     steady = _right_when_steady(columns)
     notes += [STEADY_A_Y] if "a_y" in steady else []
     source = Source(steady, tuple(c for c in log.series if c.removeprefix("out_") not in series))
@@ -94,7 +100,7 @@ def drive_of_log(log: Log, at: s | None = None) -> tuple[CaseRun, list[str]]:
     return TimedDrive(log.name, drive.t, drive.signals, source=source), notes
 
 
-def _series(log: Log) -> dict[str, Any]:
+def _series(log: Log) -> dict[str, Series]:
     """Columns of the log that are signals; those that a recording reports come first."""
     units = {name: unit for name, (unit, _) in SIGNALS.items()}
     for name in log.series:
@@ -102,7 +108,7 @@ def _series(log: Log) -> dict[str, Any]:
         kind = next((kind for kind in OF_WHEELS if plain.startswith(f"{kind}_")), None)
         if kind is not None:
             units[plain] = OF_WHEELS[kind]
-    signals: dict[str, Any] = {}
+    signals: dict[str, Series] = {}
     for name, unit in units.items():
         column = f"out_{name}" if f"out_{name}" in log else name
         if column not in log:
@@ -110,10 +116,41 @@ def _series(log: Log) -> dict[str, Any]:
         one = log.series[column]
         if one.unit not in ("", "1") and not same_unit(one.unit, unit):
             raise InvalidValue(f"{log.name}: {column} is in {one.unit}; it must be in {unit}")
-        if not np.isfinite(one.values).all():
-            raise InvalidValue(f"{log.name}: {column} has values that are not finite")
         signals[name] = one
     return signals
+
+
+def _without_holes(where: str, series: Mapping[str, Series]) -> tuple[dict[str, Series], list[str]]:
+    """Signals without their missing samples, and notes; those with a long gap are left out."""
+    kept: dict[str, Series] = {}
+    notes: list[str] = []
+    for name, one in series.items():
+        known, note = known_samples(where, name, one)
+        steps = np.diff(known.t)
+        widest = int(steps.argmax()) if len(steps) else 0
+        if len(steps) and steps[widest] > max(LONGEST_GAP, GAP * float(np.median(steps))):
+            gap = f"{name} has no value from t = {known.t[widest]:.6g} to {known.t[widest + 1]:.6g}"
+            allowed = f"gaps up to {LONGEST_GAP:g} s are interpolated"
+            if name == "v_x":
+                raise InvalidValue(f"{where}: {gap} s; {allowed}: cut the log before or behind it")
+            notes.append(f"{name} is left out: {gap} s; {allowed}")
+            continue
+        kept[name] = known
+        notes += [note] * bool(note)
+    return kept, notes
+
+
+def _cut(series: Mapping[str, Series], begin: s, end: s) -> list[str]:
+    """A note where one signal is much shorter than the velocity, and the drive with it."""
+    v_x = series["v_x"]
+    if begin - v_x.t[0] < LONGEST_GAP and v_x.t[-1] - end < LONGEST_GAP:
+        return []
+    late = max(series, key=lambda name: float(series[name].t[0]))
+    early = min(series, key=lambda name: float(series[name].t[-1]))
+    return [
+        f"the log is used from t = {begin:.6g} to {end:.6g} s, where all its columns have values: "
+        f"{late} begins last, {early} ends first"
+    ]
 
 
 def _right_when_steady(columns: Mapping[str, Array]) -> frozenset[str]:

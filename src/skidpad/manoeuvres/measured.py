@@ -6,21 +6,24 @@ A log is one drive, and a manoeuvre may be many: `adapted` makes of it the test 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import fields, is_dataclass, replace
 from itertools import chain, repeat
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
 from ..arrays import Array
+from ..checks import positive
 from ..errors import InvalidValue
-from ..units import one, s
+from ..units import m, one, s
 from .case import Case
 from .case_run import CaseRun
 from .document import settings_of
 from .evaluation import Reference
 from .how_driven import STARTED, slowing_of, started_at
+from .logged_drive import OF_WHEELS
 from .metric import Curve, Findings
 from .proving_ground import Manoeuvre, Result
 from .step_response import first_time
@@ -32,6 +35,16 @@ LEAST_OF_CASE = 8
 """Samples of the part of a log that stands for a case."""
 MOST_ROUNDS = 8
 """Times that a manoeuvre may ask for more drives: a search has no end when all are the same."""
+LENGTHS = {"wheel_base": "wheelbase", "l_r": "distance from the rear axle to the centre of mass"}
+"""Lengths of a subject that metrics of a log may need."""
+SHOWN: one = 1e-3
+"""Least share by which a metric has to change with 10 % of a length for a note to name it."""
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "v_y or sideslip": ("v_y", "sideslip"),
+    "steer": ("steer",),
+    "omega or yaw": ("omega", "yaw", "a_y", "x", "y"),
+}
+"""Alternative columns that a log may lack, and the signals that follow from any of them."""
 SAME: one = 0.1
 """Share by which a setting of a log may differ from that of the test."""
 
@@ -55,20 +68,37 @@ def adapted_settings(before: Manoeuvre, after: Manoeuvre) -> str:
 
 
 def measured_reference(
-    drive: CaseRun, results: Sequence[Result], *, notes: Sequence[str] = (), aligned: bool = True
+    drive: CaseRun,
+    results: Sequence[Result],
+    *,
+    notes: Sequence[str] = (),
+    aligned: bool = True,
+    wheel_base: m | None = None,
 ) -> Reference:
     """What results are compared with when they are compared with a measured drive; `notes` are
-    those of `drive_of_log`, for the reader."""
+    those of `drive_of_log`, for the reader. `wheel_base` is that of the measured vehicle."""
     findings: dict[tuple[str, str], Findings] = {}
     missing: dict[str, str] = {}
     for result in results:
         name = result.manoeuvre.name
         try:
-            of_result = measured(result.manoeuvre, result.car, drive, result.runs, aligned=aligned)
+            of_result = measured(
+                result.manoeuvre,
+                result.car,
+                drive,
+                result.runs,
+                aligned=aligned,
+                wheel_base=wheel_base,
+            )
         except InvalidValue as error:
             missing[name] = str(error)
-        else:
+            continue
+        own = () if result.findings is None else result.findings.metrics
+        if _known(of_result) & {each.name for each in own if np.isfinite(each.value).any()}:
             findings[result.car.name, name] = of_result
+        else:
+            why = "; ".join(of_result.notes) or "no metric has a value for both"
+            missing[name] = f"nothing can be compared with {drive.label}: {why}"
     own_notes = [f"{name}: {note}" for (_, name), one in findings.items() for note in one.notes]
     return Reference(drive.label, findings, missing, [*notes, *dict.fromkeys(own_notes)])
 
@@ -80,6 +110,7 @@ def measured(
     simulated: Sequence[CaseRun] = (),
     *,
     aligned: bool = True,
+    wheel_base: m | None = None,
 ) -> Findings:
     """The findings of a manoeuvre from a measured drive of a vehicle of this shape.
 
@@ -90,25 +121,126 @@ def measured(
     With `aligned` the drive is shifted so that its wheels reach half of their largest angle when
     they do in the case, or so that it starts or slows down when it does there: by the simulated
     drive of the case if it is there, since vehicles follow late, else by what is asked.
+
+    What no log has, lengths of the vehicle, is that of `car`, but for a `wheel_base` in m that is
+    given. Notes say which metrics depend on such a length and how much, and which the log does not
+    tell for want of a signal.
     """
     own = Subject(car.vehicle, name=car.name)
     lacks = manoeuvre.unfit(own)
     if lacks:
         raise InvalidValue(lacks)
+    if wheel_base is not None:
+        own = own.with_lengths(wheel_base=positive("wheel_base", wheel_base, "m"))
+
+    def found(vehicle: Subject, of: CaseRun) -> Findings:
+        return _found(manoeuvre, vehicle, of, simulated, aligned=aligned)
+
+    findings = found(own, drive)
+    known = {"wheel_base"} if wheel_base is not None else set[str]()
+    notes = _notes_on_lengths(own, findings, lambda vehicle: found(vehicle, drive), known)
+    notes += _notes_on_signals(drive, findings, simulated, lambda of: found(own, of))
+    return _as_measured(replace(findings, notes=[*findings.notes, *notes]))
+
+
+def _found(
+    manoeuvre: Manoeuvre,
+    own: Subject,
+    drive: CaseRun,
+    simulated: Sequence[CaseRun],
+    *,
+    aligned: bool,
+) -> Findings:
     measure = getattr(manoeuvre, "measure", None)
     try:
         _check_settings(manoeuvre, drive)
         with catch_warnings():
             simplefilter("ignore", RuntimeWarning)  # of means of what is unknown
             if measure is not None:
-                findings = measure(own, drive)
-            else:
-                findings = _standing_in(manoeuvre, own, drive, simulated if aligned else None)
+                return measure(own, drive)
+            return _standing_in(manoeuvre, own, drive, simulated if aligned else None)
     except (ValueError, IndexError, ArithmeticError) as error:  # of functions that expect a test
         if isinstance(error, InvalidValue):
             raise
         raise InvalidValue(f"{drive.label} is no drive of {manoeuvre.name}: {error}") from error
-    return _as_measured(findings)
+
+
+def _known(findings: Findings) -> set[str]:
+    """Names of the metrics that have a value."""
+    return {each.name for each in findings.metrics if np.isfinite(each.value).any()}
+
+
+def _notes_on_lengths(
+    own: Subject, findings: Findings, again: Callable[[Subject], Findings], known: AbstractSet[str]
+) -> list[str]:
+    """Notes on metrics that depend on lengths of the vehicle, which come from the model."""
+    notes: list[str] = []
+    for name, words in LENGTHS.items():
+        length = float(getattr(own, name)[0])
+        if name in known or not np.isfinite(length):
+            continue
+        of_longer = again(own.with_lengths(**{name: 1.1 * length}))
+        longer = {each.name: each.value[0] for each in of_longer.metrics}
+        texts = [
+            f"{each.name} {each.value[0]:.4g} (10 % more makes it {longer[each.name]:.4g})"
+            for each in findings.metrics
+            if np.isfinite([each.value[0], longer.get(each.name, np.nan)]).all()
+            and abs(longer[each.name] - each.value[0]) > SHOWN * abs(each.value[0])
+        ]
+        if texts:
+            option = "; --wheelbase gives another" if name == "wheel_base" else ""
+            notes.append(
+                f"the log has no {words}, so these are with that of {own.name}, {length:.4g} m: "
+                f"{', '.join(texts)}{option}"
+            )
+    return notes
+
+
+def _notes_on_signals(
+    drive: CaseRun,
+    findings: Findings,
+    simulated: Sequence[CaseRun],
+    again: Callable[[CaseRun], Findings],
+) -> list[str]:
+    """Notes on metrics that are missing for want of signals: those that get a value as soon as the
+    log has some numbers for these signals."""
+    there = _known(findings)
+    groups = {words: names for words, names in GROUPS.items() if _lacks(drive, names)}
+    more = {name for run in simulated for name in run.signals} - set(drive.signals)
+    wheels = {f"{kind} of the wheels" for kind in OF_WHEELS}
+    for name in sorted(more):
+        kind = name.rpartition("_")[0]
+        words = f"{kind} of the wheels" if f"{kind} of the wheels" in wheels else name
+        groups[words] = (*groups.get(words, ()), name)
+    if len(groups) > 1:
+        groups[" and ".join(groups)] = tuple(name for names in groups.values() for name in names)
+    notes: list[str] = []
+    for words, names in groups.items():
+        try:
+            filled = _known(again(_with_numbers(drive, names)))
+        except (InvalidValue, KeyError):
+            continue
+        if filled - there:
+            notes.append(f"without {words} in the log: no {', '.join(sorted(filled - there))}")
+        there |= filled
+    return notes
+
+
+def _lacks(drive: CaseRun, names: Sequence[str]) -> bool:
+    first = names[0]
+    return first not in drive or not np.isfinite(drive[first]).all()
+
+
+def _with_numbers(drive: CaseRun, names: Sequence[str]) -> CaseRun:
+    """A log with placeholders for signals that it lacks, in proportion to its yaw rate or angle."""
+    shape = next(
+        (drive[n] for n in ("omega", "steer") if not _lacks(drive, [n])),
+        np.sin(drive.t)[:, None],
+    )
+    missing = {name: 0.1 * shape for name in names if _lacks(drive, [name])}
+    steady = frozenset[str]() if "v_y" in names else drive.source.steady
+    source = drive.source._replace(steady=steady)
+    return CaseRun(drive.label, drive.t, {**drive.signals, **missing}, source=source)
 
 
 def _check_settings(manoeuvre: Manoeuvre, drive: CaseRun) -> None:

@@ -28,6 +28,9 @@ class Metric:
     """One sentence that says how it is computed."""
     theory: Any = None
     """What linear theory or a closed form gives, (V,) or a number; None where there is none."""
+    rough: str = ""
+    """Why the metric is not smooth in the vehicle's parameters, such as a search to a resolution;
+    empty if it is. A rough metric has no derivative, and `sensitivity` refuses it."""
 
     __repr__ = brief_repr
 

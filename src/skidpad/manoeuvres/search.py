@@ -18,10 +18,13 @@ from .case import Case
 from .case_run import CaseRun, picked
 from .subject import Subject
 
-__all__ = ["Limit", "highest_clean", "known_understeer", "narrowed"]
+__all__ = ["Limit", "highest_clean", "known_understeer", "least_value", "narrowed"]
 
 SHARES = np.linspace(0.0, 1.0, 8)
 """Of the way from a value that is too low to one that is too high, that are driven at once."""
+
+FINE = 0.1
+"""Logarithm of the factor to either side within which the least value is refined."""
 
 Flags = NDArray[np.bool_]
 
@@ -109,6 +112,50 @@ def narrowed(values: Array, clean: Flags, late: Flags | bool = False) -> tuple[A
     mastered = clean & (np.arange(len(clean))[:, None] < first)
     best = np.where(mastered, values, -np.inf).max(axis=0)
     return np.where(mastered.any(axis=0), best, np.nan), below, above
+
+
+def least_value(
+    grid: Array,
+    variants: int,
+    case: Callable[[Array], Case],
+    value: Callable[[CaseRun], Array],
+) -> Generator[Sequence[Case], Sequence[CaseRun], tuple[Array, CaseRun]]:
+    """The positive setting, (V,), at which a value of a drive is least, and the drive with it.
+
+    The settings of `grid`, in equal ratios, are driven first, then five about the best, and last
+    the minimum of a parabola through these. So the least value has no steps: it is as smooth in the
+    parameters of the vehicle as the drives are (envelope theorem). A value that is not finite does
+    not count; where no drive has one, the first setting is driven.
+    """
+    levels, column = np.log(grid), np.arange(variants)
+    step = float(levels[1] - levels[0])
+    runs = yield [case(np.full(variants, setting)) for setting in grid]
+    values = _finite(runs, value)
+    best = np.argmin(values, axis=0)
+    inner = np.clip(best, 1, len(grid) - 2)
+    below, at, above = (values[inner + k, column] for k in (-1, 0, 1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        vertex = 0.5 * (below - above) / (below - 2.0 * at + above)
+    offset = np.where(np.isfinite(vertex), np.clip(vertex, -1.0, 1.0), best - inner)
+    centre = np.clip(levels[inner] + step * offset, levels[0] + FINE, levels[-1] - FINE)
+    near = np.linspace(-FINE, FINE, 5)
+    runs = yield [case(np.exp(centre + shift)) for shift in near]
+    values = _finite(runs, value)
+    # Least squares of a parabola through five equidistant points z = -2 ... 2.
+    z = np.arange(-2.0, 3.0)[:, None]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        bend, slope = ((z * z - 2.0) * values).sum(axis=0) / 14.0, (z * values).sum(axis=0) / 10.0
+        vertex = -0.5 * slope / bend
+    curved = np.isfinite(vertex) & (bend > 0.0)
+    shift = np.where(curved, np.clip(vertex, -2.0, 2.0), np.argmin(values, axis=0) - 2.0)
+    setting = np.exp(centre + 0.5 * FINE * shift)
+    (run,) = yield [case(np.where(np.isfinite(values).any(axis=0), setting, grid[0]))]
+    return setting, run
+
+
+def _finite(runs: Sequence[CaseRun], value: Callable[[CaseRun], Array]) -> Array:
+    """Values of runs, (S, V), with infinity in place of NaN."""
+    return np.nan_to_num(np.stack([value(run) for run in runs]), nan=np.inf)
 
 
 def known_understeer(car: Subject, v: m_s) -> float:

@@ -1,13 +1,20 @@
 """Which parameter moves which metric: derivatives at the vehicle, and Sobol indices over ranges.
 
 Both are one drive of a fleet: each difference and each sample is a variant.
+
+A derivative exists only of a metric that is smooth in the parameters. Some declare that they are
+not (`Metric.rough`). Of all others it is measured: each parameter is moved by a step and by half of
+it, to both sides. With a smooth metric both steps give the same difference quotient up to the
+square of the step, and the slopes to the left and to the right differ half as much over half the
+step. A staircase breaks the first rule, a kink the second. A staircase whose treads are longer than
+the step is flat there; a third, wider step shows it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +31,16 @@ from .variants import manoeuvre_of, metrics_of, own_value
 __all__ = ["Indices", "Sensitivity", "sensitivity", "sobol"]
 
 
+DISAGREEMENT = 0.2
+"""Share of a difference quotient by which one over half the step may differ."""
+SMALL = 0.05
+"""Per cent of a metric per per cent of a parameter that are of no account."""
+ROUNDING = 1e-9
+"""By which a metric that is next to zero may change over the step, in its unit, and is constant."""
+WIDE = 4.0
+"""The wider step, over the step."""
+
+
 @dataclass(frozen=True, eq=False)
 class Sensitivity:
     """Derivatives of M metrics by P parameters."""
@@ -31,6 +48,7 @@ class Sensitivity:
     names: tuple[str, ...]
     """Of the parameters."""
     metrics: tuple[str, ...]
+    """Those that are smooth in the parameters."""
     units: tuple[str, ...]
     """Of the metrics."""
     at: Array
@@ -39,6 +57,8 @@ class Sensitivity:
     """The metrics there, (M,)."""
     derivatives: Array
     """(M, P): d metric / d parameter, in SI; NaN where a variant gave no number."""
+    refused: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Metrics of the manoeuvre that have no derivative, and why."""
 
     __repr__ = brief_repr
 
@@ -73,6 +93,7 @@ def sensitivity(
     vehicle: Vehicle,
     names: Sequence[str],
     *,
+    metrics: Sequence[str] = (),
     step: float = 0.01,
     kernels: Kernels | None = None,
 ) -> Sensitivity:
@@ -82,44 +103,142 @@ def sensitivity(
         manoeuvre: one with its settings, or the name of a standard one.
         vehicle: with the parameters at which the derivatives are wanted.
         names: of parameters, nested ones with dots.
+        metrics: names of the metrics to differentiate; all of the manoeuvre if empty.
         step: share of a parameter by which it is moved to either side; of one that is zero, the
             amount. One that may not go below a bound is moved to one side only.
+
+    Returns:
+        Derivatives of the metrics that are smooth; the others are in `refused`, with the reason.
+
+    Raises:
+        InvalidValue: for a metric of `metrics` that is not smooth, or if none of all is.
     """
     positive("step", step)
     if not names:
         raise InvalidValue("names is empty; name at least one parameter")
     at = np.array([own_value(vehicle, name) for name in names])
-    low, high = _sides(vehicle, names, at, step)
-    # The vehicle itself, then each parameter lower and higher.
-    rows = np.tile(at, (1 + 2 * len(names), 1))
-    for k in range(len(names)):
-        rows[1 + k, k], rows[1 + len(names) + k, k] = low[k], high[k]
+    places = _places(vehicle, names, at, step)
+    each = places.shape[1]
+    rows = np.tile(at, (1 + each * len(names), 1))
+    for k, row in enumerate(places):
+        rows[1 + each * k : 1 + each * (k + 1), k] = row
     variants = {name: rows[:, k] for k, name in enumerate(names)}
     one = manoeuvre_of(manoeuvre)
-    metrics = metrics_of([one], vehicle, variants, kernels)
-    values = np.stack([metric.value for metric in metrics.values()])
-    lower, higher = np.split(values[:, 1:], 2, axis=1)
+    found = {m.name: m for m in metrics_of([one], vehicle, variants, kernels).values()}
+    for name in metrics:
+        if name not in found:
+            raise InvalidValue(record.unknown_name(one.name, name, list(found), "metric"))
+    slopes: dict[str, list[float]] = {}
+    refused: dict[str, str] = {}
+    for name in metrics or found:
+        own, around = found[name].value[0], found[name].value[1:].reshape(len(names), each)
+        quotients = [
+            _Quotients.of(parameter, value, row - value, own, values)
+            for parameter, value, row, values in zip(names, at, places, around, strict=True)
+        ]
+        doubts = (quotient.doubt for quotient in quotients)
+        if reason := found[name].rough or next(filter(None, doubts), ""):
+            refused[name] = reason
+        else:
+            slopes[name] = [quotient.slope for quotient in quotients]
+    if refused and (metrics or not slopes):
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in refused.items())
+        raise InvalidValue(f"{one.name} has no derivative of what is not smooth: {reasons}")
     return Sensitivity(
         tuple(names),
-        tuple(metric.name for metric in metrics.values()),
-        tuple(metric.unit for metric in metrics.values()),
+        tuple(slopes),
+        tuple(found[name].unit for name in slopes),
         at,
-        values[:, 0],
-        (higher - lower) / (high - low),
+        np.array([found[name].value[0] for name in slopes]),
+        np.array(list(slopes.values())),
+        refused,
     )
 
 
-def _sides(vehicle: Vehicle, names: Sequence[str], at: Array, step: float) -> tuple[Array, Array]:
-    """Lower and higher values, within what each parameter may be."""
-    far = np.where(at == 0.0, step, step * np.abs(at))
+BOTH_SIDES = (-WIDE, -1.0, -0.5, 0.5, 1.0, WIDE)
+ONE_SIDE = (0.0, 0.0, 0.25, 0.5, 1.0, WIDE)
+"""Steps that are driven of a parameter, over the step."""
+
+
+def _places(vehicle: Vehicle, names: Sequence[str], at: Array, step: float) -> Array:
+    """Values of each parameter that are driven, (P, 6), to both sides or, where one is not allowed,
+    to the other. Where only the wider step is not allowed, the step stands for it."""
     allowed = {leaf.name: leaf.allowed for leaf in record.fields(vehicle.model.Params)}
-    low, high = at - far, at + far
-    for k, name in enumerate(names):
-        limits = allowed[name]
-        if limits is not None:
-            low[k] = low[k] if float(low[k]) in limits else at[k]
-            high[k] = high[k] if float(high[k]) in limits else at[k]
-    return low, high
+    rows: list[Array] = []
+    for name, value in zip(names, at.tolist(), strict=True):
+        limits, size = allowed[name], step * (abs(value) or 1.0)
+
+        def fits(share: float, value: float = value, size: float = size, a: Any = limits) -> bool:
+            return a is None or value + share * size in a
+
+        if not (fits(-1.0) or fits(1.0)):
+            raise InvalidValue(
+                f"{name} = {value:g} can be moved by {size:g} to neither side: it must be {limits}"
+            )
+        side = 1.0 if fits(1.0) else -1.0
+        shares = BOTH_SIDES if fits(-side) else tuple(side * share for share in ONE_SIDE)
+        kept = [share if fits(share) else float(np.sign(share)) for share in shares]
+        rows.append(value + size * np.array(kept))
+    return np.stack(rows)
+
+
+class _Quotients(NamedTuple):
+    """Difference quotients of a metric by a parameter."""
+
+    parameter: str
+    step: float
+    """By which the parameter is moved."""
+    slope: float
+    """Over that step, of second order."""
+    half: float
+    """Over half of it."""
+    wide: float
+    """Over the wider one."""
+    kink: float
+    """Slope on the right less that on the left, next to the point; zero if it is smooth."""
+    small: float
+    """Slope that is of no account."""
+
+    @classmethod
+    def of(cls, parameter: str, at: float, far: Array, own: float, values: Array) -> _Quotients:
+        """Of values at distances (6,) from a point, where the metric is `own`; see `_places`."""
+        h = float(np.abs(far[4]))
+        wide = (values[5] - values[0]) / (far[5] - far[0])
+        small = max(SMALL * abs(own) / (abs(at) or 1.0), ROUNDING / h)
+        if far[0] != 0.0:
+            _, low, lower, higher, high, _ = values.tolist()
+            # Slopes of both sides of a smooth metric differ by h f'', so by half over half of h.
+            bend, half_bend = (high - 2.0 * own + low) / h, 2.0 * (higher - 2.0 * own + lower) / h
+            slope, half = (high - low) / (2.0 * h), (higher - lower) / h
+            return cls(parameter, h, slope, half, wide, 2.0 * half_bend - bend, small)
+        first, second, last = values[2:5].tolist()
+        # One-sided, of second order: (4 f(h/2) - 3 f(0) - f(h)) / h.
+        slope = (4.0 * second - 3.0 * own - last) / far[4]
+        half = 2.0 * (4.0 * first - 3.0 * own - second) / far[4]
+        return cls(parameter, h, slope, half, wide, 0.0, small)
+
+    @property
+    def doubt(self) -> str:
+        """Why the metric is not smooth, a clause; empty if it is, or where numbers are missing."""
+        slack = max(DISAGREEMENT * max(abs(self.slope), abs(self.half)), self.small)
+        if abs(self.slope - self.half) > slack:
+            return (
+                f"its differences over {self.step:.3g} and {0.5 * self.step:.3g} of "
+                f"{self.parameter} disagree: {self.slope:.3g} and {self.half:.3g}; it is a "
+                "staircase or has a kink here"
+            )
+        if abs(self.kink) > slack:
+            left, right = self.half - 0.5 * self.kink, self.half + 0.5 * self.kink
+            return (
+                f"its slopes below and above this {self.parameter} differ: {left:.3g} and "
+                f"{right:.3g}; it is a staircase or has a kink here"
+            )
+        if abs(self.slope) <= self.small < abs(self.wide) * DISAGREEMENT:
+            return (
+                f"it is flat over {self.step:.3g} of {self.parameter} and not over "
+                f"{WIDE * self.step:.3g}: {self.slope:.3g} and {self.wide:.3g}; it is a staircase"
+            )
+        return ""
 
 
 @dataclass(frozen=True, eq=False)

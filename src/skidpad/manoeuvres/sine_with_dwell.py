@@ -1,7 +1,12 @@
 """Sine with dwell (FMVSS 126, UN R140): does the vehicle stay stable, and does it still answer?
 
 One period of a sine of 0.7 Hz that pauses at its second peak, with the throttle released, at ever
-larger angles. The unit of the angle is what holds 0.3 g in a steady turn, found beforehand.
+larger angles. The unit of the angle, A in the standards, is that of 0.3 g in slow ramps to both
+sides, found beforehand by linear regression.
+
+The angles grow from 1.5 A by 0.5 A to the larger of 6.5 A and 270° of the steering wheel, at most
+300° (49 CFR 571.126, S7.9.4). What 270° are, only a vehicle with a steering wheel tells, or
+`steering_ratio`; without one the last angle is 6.5 A, and a note says so.
 """
 
 from __future__ import annotations
@@ -16,13 +21,13 @@ from ..arrays import Array
 from ..brief import brief_repr
 from ..errors import InvalidValue
 from ..units import kg, m_s, m_s2, one, rad, s
-from .case import Case, ramp
+from .case import Case
 from .case_run import CaseRun, endings
 from .fitness import speed_needed, tyres_needed
 from .how_driven import steering_of
 from .metric import Chart, Curve, Findings, Metric
 from .proving_ground import Performing
-from .step_response import first_time
+from .steady_state import angle_line
 from .subject import Subject
 
 __all__ = ["SineWithDwell"]
@@ -33,8 +38,18 @@ DWELL: s = 0.5
 """At its second peak."""
 END: s = 1.0 / FREQUENCY + DWELL
 """When the angle is back at zero."""
-UNIT: m_s2 = 0.3 * 9.81
-"""Lateral acceleration of the steady turn whose angle is the unit."""
+G: m_s2 = 9.81
+UNIT: m_s2 = 0.3 * G
+"""Lateral acceleration whose angle is the unit."""
+REGRESSION: tuple[m_s2, m_s2] = 0.1 * G, 0.375 * G
+"""Between which the angle is regressed over lateral acceleration (NHTSA's procedure TP-126)."""
+RAMP: s = 18.0
+"""Duration of a slow ramp, which ends at 0.54 g by linear theory; 0.375 g are needed."""
+LAST_ANGLES: tuple[rad, rad] = np.deg2rad(270.0), np.deg2rad(300.0)
+"""Of the steering wheel: the last angle is not smaller than the first of them, nor larger than the
+second."""
+MOST_FACTORS = 60
+"""Largest number of angles, for vehicles that need little angle for 0.3 g."""
 LATER = ((1.0, 0.35), (1.75, 0.20))
 """Times after the end, and the largest share of its peak that the yaw rate may still have."""
 ASIDE_AT: s = 1.07
@@ -52,7 +67,11 @@ class SineWithDwell:
 
     speed: m_s = 80.0 / 3.6
     factors: tuple[float, ...] = (1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5)
-    """Of the unit."""
+    """Of the unit; those beyond, up to 270° of the steering wheel, follow in the last of their
+    steps."""
+    steering_ratio: one | None = None
+    """Angle of the steering wheel over that of the front wheels; None for the vehicle's own, if it
+    has a steering wheel."""
     aside_from: one = 5.0
     """Factor from which on the vehicle must move aside far enough."""
     angles: tuple[rad, ...] = ()
@@ -72,14 +91,31 @@ class SineWithDwell:
         return lacks
 
     def perform(self, car: Subject) -> Performing:
-        """A slow ramp finds the unit; then all angles at once."""
+        """Slow ramps find the unit; then all angles at once."""
         if self.angles:
             told = {f"{angle:.4g} rad": np.array(angle) for angle in self.angles}
             return self._of_angles((yield self._cases(car, told)))
-        (slow,) = yield [self._slow(car)]
-        unit = _angle_at(slow, UNIT)
-        runs = yield self._cases(car, {f"{k:g} times": k * unit for k in self.factors})
-        return self._findings(car, runs, unit)
+        slow = yield [self._slow(car, sign) for sign in SIDES.values()]
+        lines = [angle_line(run, "a_y", *REGRESSION) for run in slow]
+        unit = np.mean([line.at_zero + UNIT * line.slope for line in lines], axis=0)
+        series = self._series(car, unit)
+        runs = yield self._cases(car, series)
+        return self._findings(car, runs, unit, np.stack(list(series.values())) / unit)
+
+    def _series(self, car: Subject, unit: Array) -> dict[str, Array]:
+        """Angles of all runs to one side, each (V,), by label. A variant whose series ends before
+        that of others repeats its last angle."""
+        ratio = ratio_of(car, self.steering_ratio)
+        if ratio is None:
+            return {f"{k:g} times": k * unit for k in self.factors}
+        least, most = (angle / ratio for angle in LAST_ANGLES)
+        last = np.minimum(np.maximum(self.factors[-1] * unit, least), most)
+        factors = list(self.factors)
+        step = factors[-1] - factors[-2] if len(factors) > 1 else 0.5
+        while factors[-1] + step < np.max(last / unit) and len(factors) < MOST_FACTORS:
+            factors.append(factors[-1] + step)
+        series = {f"{k:g} times": np.minimum(k * unit, last) for k in factors}
+        return series | {"last angle": last}
 
     @property
     def one_drive(self) -> bool:
@@ -127,32 +163,58 @@ class SineWithDwell:
             notes.append("the way aside is not known: the log has neither v_y nor y")
         return Findings(metrics, [_chart(runs, len(self.sides))], notes)
 
-    def _slow(self, car: Subject) -> Case:
-        rate = UNIT / car.theory(self.speed).gains["a_y"] / 10.0
+    def _slow(self, car: Subject, sign: one) -> Case:
+        rate = sign * UNIT / car.theory(self.speed).gains["a_y"] / 10.0
         v = self.speed
-        return Case(label="slow ramp", duration=14.0, v=v, speed=v, steer=ramp(rate))
+        return Case(
+            label=f"slow ramp {'left' if sign > 0.0 else 'right'}",
+            duration=RAMP,
+            v=v,
+            speed=v,
+            steer=lambda t: rate * np.maximum(t, 0.0),
+        )
 
-    def _findings(self, car: Subject, runs: Sequence[CaseRun], unit: Array) -> Findings:
+    def _findings(
+        self, car: Subject, runs: Sequence[CaseRun], unit: Array, factors: Array
+    ) -> Findings:
+        """Factors are those of the unit, (angles, V)."""
         left = _left(runs)
         aside = np.stack([moved_aside(run) for run in runs])
-        factors = np.repeat(self.factors, len(self.sides))[:, None]
+        factors = np.repeat(factors, len(self.sides), axis=0)
         stable = np.logical_and.reduce(
             [share <= most for share, (_, most) in zip(left, LATER, strict=True)]
         )
         least = np.array([1.52 if v.geometry.mass > HEAVY else 1.83 for v in car.each])
-        answers = (aside >= least) | (factors < self.aside_from)
+        answers = (aside >= least) | (factors < self.aside_from - 1e-9)
         done = np.stack([run.done for run in runs])
         failed = np.where(stable & answers & done, np.inf, factors).min(axis=0)
         passed = np.where(factors < failed, factors, 0.0).max(axis=0)
-        large = np.where(factors >= self.aside_from, aside, np.inf)
+        large = np.where(factors >= self.aside_from - 1e-9, aside, np.inf)
         metrics = [
-            Metric("unit_angle", unit, "rad", "Angle of the front wheels at 0.3 g."),
+            Metric("unit_angle", unit, "rad",
+                   "Angle of the front wheels at 0.3 g, by regression from 0.1 to 0.375 g."),
             Metric("largest_factor_passed", passed, "",
                    "Largest angle over the unit up to which all criteria hold and it does not spin "
-                   "or roll over; 0: none."),
+                   "or roll over; 0: none.", rough="the largest of a grid of factors"),
             *_criteria(left, large),
         ]  # fmt: skip
-        return Findings(metrics, [_chart(runs, len(self.sides))], endings(runs))
+        notes = endings(runs)
+        if ratio_of(car, self.steering_ratio) is None:
+            notes.append(
+                f"the last angle is {self.factors[-1]:g} times the unit: of a vehicle without a "
+                "steering wheel only steering_ratio tells what 270° of it are"
+            )
+        return Findings(metrics, [_chart(runs, len(self.sides))], notes)
+
+
+def ratio_of(car: Subject, given: one | None) -> Array | None:
+    """Angle of the steering wheel over that of the front wheels, (V,) or (); None where there is
+    no steering wheel."""
+    if given is not None:
+        return np.array(given)
+    ratios = [getattr(getattr(v.params, "steering", None), "ratio", None) for v in car.each]
+    known = [float(ratio) for ratio in ratios if ratio is not None]
+    return np.array(known) if len(known) == len(ratios) else None
 
 
 def _left(runs: Sequence[CaseRun]) -> list[Array]:
@@ -177,13 +239,6 @@ def sine_with_dwell(t: Array) -> Array:
     after = np.where(t < pause, t, np.maximum(t - DWELL, pause))
     wave = np.sin(2.0 * np.pi * FREQUENCY * after)
     return np.where((t < 0.0) | (t > END), 0.0, wave)
-
-
-def _angle_at(run: CaseRun, a_y: m_s2) -> Array:
-    """The angle at which a ramp reached a lateral acceleration, (V,)."""
-    kept = run.since(0.0)
-    when = first_time(kept.t, kept["a_y"], a_y)
-    return np.array([np.interp(time, kept.t, kept["steer"][:, k]) for k, time in enumerate(when)])
 
 
 def yaw_left(run: CaseRun, after: s) -> Array:

@@ -104,7 +104,7 @@ class SlowRamp:
     def adapted_to(self, drive: CaseRun) -> SlowRamp:
         """With the speed and the side of a log."""
         told = steering_of(drive)
-        must_tell(drive, "a_y", "how far the ramp goes is not told")
+        must_tell(drive, "a_y", "how far the ramp goes is unknown")
         angle, a_y = (told.side * drive[name] for name in ("steer", "a_y"))
         ends = [first_time(drive.t, a_y, share * a_y.max())[0] for share in (0.1, NEAR)]
         slow = np.isfinite(ends).all() and ends[1] - ends[0] > SLOWEST
@@ -147,7 +147,8 @@ def _in_balance(car: Subject, run: CaseRun) -> tuple[Array, Array, Array, Array]
     curvature = omega / np.maximum(run["v_x"], 0.1)
     with np.errstate(invalid="ignore"):
         held = np.abs(a_y - run["v_x"] * omega) < BALANCE * car.grip
-        held &= np.abs(slip - np.arctan(car.l_r * curvature)) < MOST_SLIP
+        # A log need not tell the sideslip.
+        held &= ~(np.abs(slip - np.arctan(car.l_r * curvature)) >= MOST_SLIP)
     for wheels in (("F_z_fl", "F_z_rl"), ("F_z_fr", "F_z_rr")):
         if all(name in run for name in wheels):
             held &= np.logical_or.reduce([run[name] > 1.0 for name in wheels])
@@ -170,7 +171,9 @@ def _limit(car: Subject, run: CaseRun) -> _Limit:
     spins = np.isnan(a_y[-1]) | (own < gradient * most)
     grows = np.isfinite(a_y[-1]) & (angle > REACHED * np.fmax.reduce(steer, axis=0))
     ended = [outcome in ("rolled over", "diverged") for outcome in run.outcomes]
-    rear = np.where(np.array(ended) | np.isnan(most) | grows, np.nan, spins)
+    # Where lateral acceleration is made of the yaw rate, both agree in a spin, too.
+    untold = np.array(ended) | np.isnan(most) | grows | ("a_y" in run.source.steady)
+    rear = np.where(untold, np.nan, spins)
     return _Limit(most, angle, sideslip, own, gradient, rear, grows)
 
 
@@ -205,6 +208,7 @@ def _findings(car: Subject, runs: Sequence[CaseRun], v: m_s) -> Findings:
         Metric(
             "rear_gives_way", limit.rear, "",
             "1: beyond the limit it spins, or the rear has slid further; 0: it goes wide.",
+            rough="either 0 or 1",
         ),
     ]  # fmt: skip
     return Findings(metrics, [_chart(car, runs[0], bicycles[0])], _notes(runs, limit))
@@ -215,6 +219,11 @@ def _notes(runs: Sequence[CaseRun], limit: _Limit) -> list[str]:
     notes = endings(runs)
     if limit.rear[0] in (0.0, 1.0):
         notes.append(f"the {'rear' if limit.rear[0] else 'front'} gives way at the limit")
+    if any("a_y" in run.source.steady for run in runs):
+        notes.append(
+            "the log has no a_y, v_y or sideslip, and does not tell a spin: where it ends in one, "
+            "the largest lateral acceleration is too large"
+        )
     if limit.grows[0]:
         last = np.abs(runs[0]["steer"][:, 0]).max()
         notes.append(f"lateral acceleration still grows at {last:.3g} rad, the largest angle")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arrays import AnyArray, Array
 from .case_run import CaseRun
@@ -25,6 +26,16 @@ class Response(NamedTuple):
     """Complex, (F, V)."""
     coherence: Array
     """(F, V), 1 where the answer is wholly linear in the angle."""
+    averaged: Array
+    """(F,), number of spectra that each value is the mean of."""
+
+    def where_coherent(self, least: float) -> Response:
+        """The same with NaN for gains at frequencies of low coherence: below `least`, or below what
+        noise reaches in one of twenty cases, 1 - 0.05^(1 / (n - 1)) with n spectra."""
+        chance = 1.0 - 0.05 ** (1.0 / np.maximum(self.averaged - 1.0, 1e-3))
+        with np.errstate(invalid="ignore"):
+            coherent = self.coherence >= np.maximum(least, chance)[:, None]
+        return self._replace(gain=np.where(coherent, self.gain, np.nan))
 
     @property
     def bandwidth(self) -> Array:
@@ -33,9 +44,14 @@ class Response(NamedTuple):
         return np.array([bandwidth_of(self.frequency, column) for column in columns])
 
     def phase_at(self, frequency: float) -> Array:
-        """In rad, (V,), not wrapped from the lowest frequency on."""
-        phases = np.unwrap(np.angle(self.gain), axis=0)
-        return np.array([np.interp(frequency, self.frequency, column) for column in phases.T])
+        """In rad, (V,), not wrapped from the lowest frequency on; NaN where it is not known."""
+        return np.array([self._phase_at(frequency, gain) for gain in self.gain.T])
+
+    def _phase_at(self, frequency: float, gain: AnyArray) -> float:
+        phase, known = np.angle(gain), np.isfinite(gain)
+        phase[known] = np.unwrap(phase[known])
+        ends = {"left": np.nan, "right": np.nan}
+        return float(np.interp(frequency, self.frequency, phase, **ends))
 
 
 def bandwidth_of(frequency: Array, gain: Array) -> float:
@@ -64,14 +80,23 @@ def estimated_response(
     kept = (frequency > band[0] - near) & (frequency < band[1] + near)
     cross, own, other = (_smoothed(part, frequency)[kept] for part in (cross, own, other))
     coherence = np.real(np.abs(cross) ** 2 / (own * other))
-    return Response(frequency[kept], cross / own, coherence)
+    low, high = _neighbours(frequency)
+    averaged = len(runs) * (high - low)[kept].astype(float)
+    return Response(frequency[kept], cross / own, coherence, averaged)
 
 
-def _smoothed(spectrum: AnyArray, frequency: Array, octaves: float = 0.06) -> AnyArray:
-    """The mean over neighbours within a part of an octave, more of them at high frequencies."""
-    sums = np.concatenate([np.zeros_like(spectrum[:1]), np.cumsum(spectrum, axis=0)])
+def _neighbours(
+    frequency: Array, octaves: float = 0.06
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Begin and end of the neighbours of each frequency within a part of an octave."""
     step = frequency[1]
     low = np.floor(frequency * 2.0 ** (-0.5 * octaves) / step).astype(int)
     high = np.ceil(frequency * 2.0 ** (0.5 * octaves) / step).astype(int) + 1
-    high = np.minimum(high, len(frequency))
+    return low, np.minimum(high, len(frequency))
+
+
+def _smoothed(spectrum: AnyArray, frequency: Array) -> AnyArray:
+    """The mean over neighbours, more of them at high frequencies."""
+    sums = np.concatenate([np.zeros_like(spectrum[:1]), np.cumsum(spectrum, axis=0)])
+    low, high = _neighbours(frequency)
     return (sums[high] - sums[low]) / (high - low)[:, None]

@@ -38,6 +38,8 @@ SPLIT_STYLES = (
 the damping ratio. Each vehicle has the driver who suits it."""
 LANE: m = 1.0
 """Deviation up to which a vehicle has stayed in its lane."""
+ROUGH = "of the shortest stop of a grid of decelerations and drivers"
+"""Why no metric has a derivative."""
 
 
 @dataclass(frozen=True)
@@ -89,17 +91,18 @@ class SplitBraking:
                 "stopping_distance", masked(ways[best, column]), "m",
                 f"Shortest way to rest on which it stays within {LANE:g} m of its lane; theory: "
                 "with all tyres at their longitudinal peak.",
-                self._theory(most),
+                self._theory(most), ROUGH,
             ),
             Metric(
                 "peak_yaw_rate", masked(np.abs(best_run.since(0.0)["omega"]).max(axis=0)), "rad/s",
-                "On that way.",
+                "On that way.", rough=ROUGH,
             ),
-            Metric("deviation", masked(deviations[best, column]), "m", "Largest, on that way."),
+            Metric("deviation", masked(deviations[best, column]), "m", "Largest, on that way.",
+                   rough=ROUGH),
             Metric(
                 "yaw_moment", masked(brake_moment(car, best_run)), "N·m",
                 "Difference of the brake forces of both sides times half the track, mean of the "
-                "second after the first half; positive turns to the left.",
+                "second after the first half; positive turns to the left.", rough=ROUGH,
             ),
         ]  # fmt: skip
         curve = Curve(best_run["x"][:, 0], best_run["y"][:, 0], best_run.label)

@@ -64,7 +64,8 @@ def _findings(car: Subject, at: SteadyPoints, v: m_s, runs: Sequence[CaseRun] = 
 class ConstantRadius:
     """On a circle at several speeds."""
 
-    radius: m = 60.0
+    radius: m = 100.0
+    """The standard one of ISO 4138; 30 m is the least that it allows."""
     name: ClassVar[str] = "constant_radius"
     title: ClassVar[str] = "Steady circle of constant radius"
     source: ClassVar[str] = "ISO 4138:2021, constant radius"

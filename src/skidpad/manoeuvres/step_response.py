@@ -10,7 +10,7 @@ from ..arrays import Array
 from ..units import s
 from .case_run import CaseRun
 
-__all__ = ["StepResponse", "first_time", "step_response"]
+__all__ = ["StepResponse", "cubic_at", "first_time", "passing_time", "step_response"]
 
 AVERAGED: s = 0.5
 """At the end of a run, over which the steady value is averaged."""
@@ -57,6 +57,31 @@ def first_time(t: Array, values: Array, level: float) -> Array:
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.where(k > 0, (level - low) / (high - low), 0.0)
     return np.where(above.any(axis=0), t[before] + share * (t[k] - t[before]), np.nan)
+
+
+def cubic_at(t: Array, values: Array, at: Array) -> Array:
+    """Each column (T, V) at a time of its own, (V,), by a cubic through the four nearest samples;
+    NaN at a time that is NaN."""
+    step, column = t[1] - t[0], np.arange(values.shape[1])
+    place = (np.nan_to_num(at) - t[0]) / step
+    k = np.clip(np.floor(place).astype(int), 1, len(t) - 3)
+    z = np.where(np.isfinite(at), place - k, np.nan)
+    weights = (
+        -z * (z - 1.0) * (z - 2.0) / 6.0,
+        (z + 1.0) * (z - 1.0) * (z - 2.0) / 2.0,
+        -(z + 1.0) * z * (z - 2.0) / 2.0,
+        (z + 1.0) * z * (z - 1.0) / 6.0,
+    )
+    return sum((w * values[k + d, column] for d, w in enumerate(weights, -1)), 0.0 * z)
+
+
+def passing_time(t: Array, values: Array, rates: Array, level: float) -> Array:
+    """When each column (T, V) first reaches a level, by a cubic between samples, so that the
+    sampling does not show; `rates` are those of the columns. NaN if never."""
+    at = first_time(t, values, level)
+    for _ in range(4):  # Newton's method, from a start that is wrong by less than a sample
+        at = at - (cubic_at(t, values, at) - level) / cubic_at(t, rates, at)
+    return at
 
 
 def peak_of(t: Array, values: Array) -> tuple[Array, Array]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
 from typing import Any
@@ -92,6 +92,14 @@ class Subject:
         """From the rear axle to the centre of mass of each variant in m, (V,)."""
         shapes = (vehicle.geometry for vehicle in self.each)
         return np.array([shape.centre_of_mass[0] - shape.rear_axle for shape in shapes])
+
+    def with_lengths(self, **lengths: float) -> Subject:
+        """The vehicle with another `wheel_base` or `l_r` in m, for a log of one that differs in
+        them; all else, linear theory too, stays that of its parameters."""
+        other = replace(self)
+        rows = {name: np.full(self.variants, length) for name, length in lengths.items()}
+        other.__dict__.update(rows, _theories=self._theories)
+        return other
 
     @property
     def steers(self) -> bool:

@@ -9,7 +9,6 @@ that has the same slow motion: axle stiffnesses, understeer gradient.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -17,10 +16,11 @@ import numpy as np
 
 from .. import record
 from ..arrays import AnyArray, Array
-from ..body import Pose, Velocity, Wish, body_of, own_fields
+from ..body import Wish, body_of
 from ..brief import brief_repr
 from ..model import Vehicle
-from ..units import N_rad, kg, kg_m2, m, m_s, m_s2, s
+from ..run.trim import slopes, straight
+from ..units import N_rad, kg, kg_m2, m, m_s, s
 
 __all__ = ["Bicycle", "LinearCar", "linear_car"]
 
@@ -173,7 +173,7 @@ def linear_car(vehicle: Vehicle, v: m_s) -> LinearCar:
     """The linear theory of a vehicle about driving straight at a speed in m/s."""
     body, p = body_of(vehicle, "linear theory"), vehicle.params
     com, base = vehicle.geometry.centre_of_mass[0], vehicle.geometry.wheel_base
-    start, a = cruising(vehicle, v)
+    start, _, a = straight(vehicle, v, may_change_speed=True)
 
     def commanded(steer: float) -> Any:
         return body.command(start, Wish(steer=steer, a=a, v=v, omega=v * steer / base), p)
@@ -185,9 +185,9 @@ def linear_car(vehicle: Vehicle, v: m_s) -> LinearCar:
 
     u = commanded(0.0)
     _, A, by_input = vehicle.linearise_continuous(start, u)
-    b = by_input @ _slopes(lambda e: record.flatten(commanded(e[0])), [0.0])[:, 0]
-    C = _slopes(lambda row: moving(record.unflatten(vehicle.State, row), u), record.flatten(start))
-    d = _slopes(lambda e: moving(start, commanded(e[0])), [0.0])[:, 0]
+    b = by_input @ slopes(lambda e: record.flatten(commanded(e[0])), [0.0])[:, 0]
+    C = slopes(lambda row: moving(record.unflatten(vehicle.State, row), u), record.flatten(start))
+    d = slopes(lambda e: moving(start, commanded(e[0])), [0.0])[:, 0]
     kept = _that_matter(A, b, C)
     inner, b, rows = A[np.ix_(kept, kept)], b[kept], C[:, kept]
     # a_y = v_y' + v omega, where the angle itself has no rate.
@@ -195,44 +195,6 @@ def linear_car(vehicle: Vehicle, v: m_s) -> LinearCar:
     outputs = np.insert(rows, 2, across[0], axis=0), np.insert(d, 2, across[1])
     linear = LinearCar(v, inner, b, *outputs, _NO_BICYCLE)
     return replace(linear, bicycle=_bicycle(vehicle, linear))
-
-
-def cruising(vehicle: Vehicle, v: m_s) -> tuple[Any, m_s2]:
-    """The state of a vehicle that drives straight at a speed, with all that settles at rest, and
-    the acceleration to wish for that keeps it so."""
-    body, p = vehicle.body, vehicle.params
-    x = body.placed(record.build(vehicle.State), Pose(0.0, 0.0, 0.0), Velocity(v, 0.0, 0.0), p)
-    x = x if vehicle.model.settle is None else vehicle.model.settle(x, p)
-    at_rest = record.build(vehicle.Input)
-    moves = (*own_fields(vehicle.State, lambda x: body.pose(x, p)),)
-    moves += own_fields(vehicle.State, lambda x: body.velocity(x, at_rest, p))
-    names = record.names(vehicle.State)
-    settling = [k for k, name in enumerate(names) if name not in moves]
-    speed = names.index(moves[3]) if moves[3] in names else None
-    a = 0.0
-    for k in range(24):
-        rate, A, _ = vehicle.linearise_continuous(x, body.command(x, Wish(a=a, v=v), p))
-        row = np.array(record.flatten(x), dtype=float)
-        inner = A[np.ix_(settling, settling)]
-        row[settling] -= np.linalg.lstsq(inner, rate[settling], rcond=1e-9)[0]
-        x = record.unflatten(vehicle.State, row.tolist())
-        if k % 3 == 2 and speed is not None:  # when the rest has followed
-            a -= float(rate[speed])
-    return x, a
-
-
-_STEP = 1e-5
-"""Of difference quotients of functions that are linear or nearly so."""
-
-
-def _slopes(function: Callable[[Sequence[float]], Sequence[float]], at: Sequence[float]) -> Array:
-    """Derivatives (values, arguments) of a nearly linear function by central differences."""
-    columns: list[Array] = []
-    for k in range(len(at)):
-        ends = ([*at[:k], at[k] + side * _STEP, *at[k + 1 :]] for side in (1.0, -1.0))
-        high, low = (np.array(function(end), dtype=float) for end in ends)
-        columns.append((high - low) * (0.5 / _STEP))
-    return np.stack(columns, axis=1)
 
 
 def _that_matter(A: Array, b: Array, C: Array) -> list[int]:

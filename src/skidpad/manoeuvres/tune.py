@@ -1,9 +1,14 @@
-"""Parameters within bounds that reach target metrics: least squares over fleets of variants.
+"""Parameters within bounds that reach target metrics, or make metrics small or large.
 
 Each iteration is one drive of several steps, from short to long, of which the best becomes the next
 point. Its derivatives follow from those of the point before and what the step has shown (Broyden);
 only where a step gains little are they driven anew. Parameters are scaled to their bounds,
-residuals to their targets; steps are Levenberg's and Marquardt's, within the bounds.
+residuals to their targets; steps are Levenberg's and Marquardt's, within the bounds. With metrics
+to minimise or maximise a step is that of a linear program within a box about the point, in which
+targets are penalised by their distance; boxes of four sizes are tried at once.
+
+Where no step gains anything, differences over ever larger shares of the ranges are driven before
+the search gives up: a staircase is flat over a small one.
 """
 
 from __future__ import annotations
@@ -12,7 +17,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,18 +32,23 @@ from .metric import Metric
 from .proving_ground import Manoeuvre
 from .variants import manoeuvre_of, metrics_of, own_value
 
-__all__ = ["Moved", "Reached", "Tuning", "tune", "usual_bounds"]
+__all__ = ["Moved", "Optimised", "Reached", "Tuning", "tune", "usual_bounds"]
 
 WIDTH = 0.2
 """Share of a parameter to either side that are its bounds if none are given."""
-DIFFERENCE = 0.005
-"""Share of the range of a parameter by which it is moved for a derivative."""
+DIFFERENCES = (0.005, 0.05, 0.25)
+"""Shares of the range of a parameter by which it is moved for a derivative; one after the other
+where no step gains anything."""
 DAMPING = (1e-6, 1e-3, 1e-1, 3.0)
 """Of the steps that are tried at once."""
 GOOD_GAIN = 0.8
 """Share of the cost that a step must gain for derivatives to be carried on to its end."""
 LEAST_GAIN = 1e-4
 """Share of the cost that an iteration must gain for another one."""
+BOXES = (0.5, 0.15, 0.05, 0.015)
+"""Shares of the ranges by which a step moves parameters at most, where metrics are optimised."""
+PENALTY = 10.0
+"""Of a target missed by its own size, over that of an objective that is worse by its own."""
 
 
 class Reached(NamedTuple):
@@ -51,6 +61,18 @@ class Reached(NamedTuple):
     before: float
     after: float
     reached: bool
+
+
+class Optimised(NamedTuple):
+    """A metric that was minimised or maximised."""
+
+    name: str
+    """Such as "formula_skidpad.time"."""
+    unit: str
+    goal: str
+    """"minimise" or "maximise"."""
+    before: float
+    after: float
 
 
 class Moved(NamedTuple):
@@ -67,7 +89,7 @@ class Moved(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Tuning:
-    """What tuning came to."""
+    """Result of tuning."""
 
     vehicle: Vehicle
     """With the parameters that were found."""
@@ -76,6 +98,7 @@ class Tuning:
     iterations: int
     notes: tuple[str, ...]
     """Why a target is out of reach."""
+    objectives: tuple[Optimised, ...] = ()
 
     __repr__ = brief_repr
 
@@ -88,6 +111,7 @@ class Tuning:
         """A YAML file of the parameters that were free, by name, in SI."""
         lines = [f"# {self.vehicle.name}, tuned to"]
         lines += [f"#   {t.name} = {t.target:g} {t.unit}".rstrip() for t in self.targets]
+        lines += [f"#   {one.goal} {one.name}" for one in self.objectives]
         lines += [f"{one.name}: {one.after!r}" for one in self.params]
         with replacing(path) as file:
             file.write_text("\n".join(lines) + "\n")
@@ -95,47 +119,92 @@ class Tuning:
 
 def tune(
     vehicle: Vehicle,
-    targets: Mapping[str, float],
-    free: Sequence[str] | Mapping[str, tuple[float, float]],
+    targets: Mapping[str, float] | None = None,
+    free: Sequence[str] | Mapping[str, tuple[float, float]] = (),
     *,
+    minimise: Sequence[str] = (),
+    maximise: Sequence[str] = (),
     manoeuvres: Sequence[Manoeuvre] = (),
     tolerance: float = 2e-3,
     iterations: int = 20,
     kernels: Kernels | None = None,
     watch: Callable[[int, float], None] | None = None,
 ) -> Tuning:
-    """Find the parameters within bounds whose metrics are nearest to targets.
+    """Find the parameters within bounds whose metrics are nearest to targets, smallest or largest.
 
     Args:
         vehicle: where the search starts.
         targets: by names such as "step_steer.yaw_rate_overshoot", in the units of the metrics.
         free: parameters by name with their bounds; without, a fifth to either side.
+        minimise: names of metrics to make as small as can be while targets are reached.
+        maximise: names of metrics to make as large as can be; each counts relative to its value
+            at the start, and so does each of `minimise`.
         manoeuvres: with settings of their own; others are the standard ones.
         tolerance: share of a target by which it may be missed and still counts as reached; of a
             target of zero, share of the metric at the start.
         iterations: at most.
         watch: called after each iteration with its number, from zero at the start, and the share
-            by which the farthest target is missed.
+            by which the farthest target is missed, zero without targets.
+
+    Returns:
+        The best that was found. The search is local: from the start it goes where metrics improve.
     """
-    search = _Search(vehicle, targets, _bounds(vehicle, free), manoeuvres, kernels or Kernels())
-    best, done = search.start(), 0
-    while done < iterations and not search.reached(best, tolerance):
+    goals = _goals(targets or {}, minimise, maximise)
+    bounds = _bounds(vehicle, free)
+    search = _Search(vehicle, goals, bounds, manoeuvres, kernels or Kernels(), tolerance)
+    best, done, ended = search.start(), 0, False
+    while done < iterations and not search.finished(best):
         if watch is not None:
-            watch(done, best.missed)
+            watch(done, search.missed(best))
         tried = search.step(best)
         done += 1
-        gained = best.cost - tried.cost
-        if gained > LEAST_GAIN * best.cost:
-            well = gained >= GOOD_GAIN * best.cost or search.reached(tried, tolerance)
+        gained, least = best.cost - tried.cost, LEAST_GAIN * abs(best.cost)
+        if gained > least:
+            well = gained >= GOOD_GAIN * abs(best.cost) or search.finished(tried)
             best = tried if well else search.derived(tried)
-        elif best.fresh:
-            best = tried if gained > 0.0 else best
-            break
-        else:
+        elif not best.fresh:
             best = search.derived(best)
+        elif best.width + 1 < len(DIFFERENCES):
+            best = search.derived(best, best.width + 1)
+        else:
+            best, ended = tried if gained > 0.0 else best, True
+            break
     if watch is not None:
-        watch(done, best.missed)
-    return search.tuning(best, tolerance, done)
+        watch(done, search.missed(best))
+    return search.tuning(best, done, ended)
+
+
+class _Goal(NamedTuple):
+    """What a metric should be."""
+
+    target: float
+    """NaN of one to minimise or maximise."""
+    sign: float
+    """1 to minimise, -1 to maximise, 0 of a target."""
+
+
+def _goals(
+    targets: Mapping[str, float], minimise: Sequence[str], maximise: Sequence[str]
+) -> dict[str, _Goal]:
+    """By name of the metric, targets first."""
+    for what, names in (("minimise", minimise), ("maximise", maximise)):
+        if isinstance(names, str):
+            raise InvalidValue(f"{what} = {names!r} must be a list of names of metrics")
+    named = [*targets, *minimise, *maximise]
+    if not named:
+        raise InvalidValue(
+            "targets, minimise and maximise are empty; name at least one metric, as in "
+            "step_steer.tb_factor"
+        )
+    for name in named:
+        if named.count(name) > 1:
+            raise InvalidValue(f"{name} is named more than once among targets, minimise, maximise")
+    for name, value in targets.items():
+        if not isfinite(value):
+            raise InvalidValue(f"target {name} = {value} must be a number")
+    goals = {name: _Goal(float(value), 0.0) for name, value in targets.items()}
+    goals |= {name: _Goal(float("nan"), 1.0) for name in minimise}
+    return goals | {name: _Goal(float("nan"), -1.0) for name in maximise}
 
 
 class _Point(NamedTuple):
@@ -146,48 +215,42 @@ class _Point(NamedTuple):
     values: Array
     """Metrics, (M,)."""
     residuals: Array
-    """Scaled, (M,)."""
+    """Of targets, what they are missed by; else the metric, negative to maximise; scaled, (M,)."""
     jacobian: Array
     """(M, P)."""
+    cost: float
+    """What is to be small; infinite where a metric has no number."""
     fresh: bool = True
     """Whether the derivatives are of here, not carried on from elsewhere."""
-
-    @property
-    def missed(self) -> float:
-        """Share by which the farthest target is missed."""
-        return float(np.abs(self.residuals).max())
-
-    @property
-    def cost(self) -> float:
-        """Sum of squares; infinite where a metric has no number."""
-        total = float(self.residuals @ self.residuals)
-        return total if isfinite(total) and np.isfinite(self.jacobian).all() else float("inf")
+    width: int = 0
+    """Which of `DIFFERENCES` they are over."""
 
 
 class _Search:
     def __init__(
         self,
         vehicle: Vehicle,
-        targets: Mapping[str, float],
+        goals: Mapping[str, _Goal],
         bounds: Mapping[str, tuple[float, float]],
         manoeuvres: Sequence[Manoeuvre],
         kernels: Kernels,
+        tolerance: float,
     ) -> None:
-        if not targets:
-            raise InvalidValue("targets is empty; name at least one, as in step_steer.tb_factor")
-        self.vehicle, self.targets, self.kernels = vehicle, dict(targets), kernels
+        self.vehicle, self.kernels, self.tolerance = vehicle, kernels, tolerance
+        self.wanted = tuple(goals)
+        self.goal, self.sign = np.array(list(goals.values())).T
+        self.aimed = self.sign == 0.0
+        """Which of the metrics have targets."""
         self.names = tuple(bounds)
         self.low, self.high = np.array(list(bounds.values()), dtype=float).T
         known = {manoeuvre.name: manoeuvre for manoeuvre in manoeuvres}
-        wanted = dict.fromkeys(_split(name)[0] for name in targets)
-        self.manoeuvres = [known.get(name) or manoeuvre_of(name) for name in wanted]
-        self.goal = np.array([float(value) for value in targets.values()])
-        for name, value in targets.items():
-            if not isfinite(value):
-                raise InvalidValue(f"target {name} = {value} must be a number")
-        self.scale = np.abs(self.goal)
+        each = dict.fromkeys(_split(name)[0] for name in goals)
+        self.manoeuvres = [known.get(name) or manoeuvre_of(name) for name in each]
+        self.scale = np.ones(len(goals))
         self.metrics: list[Metric] = []
         self.begin: _Point | None = None
+        self.still = np.ones(len(goals), dtype=bool)
+        """Metrics that no parameter has moved so far."""
 
     def start(self) -> _Point:
         """The vehicle as it is."""
@@ -199,99 +262,153 @@ class _Search:
                     f"{name} = {value:g} of {self.vehicle.name} is out of its bounds, "
                     f"{ends[0]:g} to {ends[1]:g}: the search starts from it"
                 )
-        begin = self._begin(np.clip(z, 0.0, 1.0))
-        for name, value in zip(self.targets, begin.values, strict=True):
+        z = np.clip(z, 0.0, 1.0)
+        places = _around(z, DIFFERENCES[0])
+        values = self._metrics(np.concatenate([z[None], places]))
+        here = values[:, 0]
+        for name, value in zip(self.wanted, here, strict=True):
             if not isfinite(value):
                 raise InvalidValue(f"{self.vehicle.name} as it is gives no {name} to start from")
-        # Of a target of zero: what the metric is now.
-        size = np.where(self.scale > 0.0, 1.0, np.maximum(np.abs(begin.values), 1e-9))
-        self.scale = np.where(self.scale > 0.0, self.scale, size)
-        slopes, residuals = begin.jacobian / size[:, None], begin.residuals / size
-        self.begin = begin._replace(residuals=residuals, jacobian=slopes)
+        # Of a target of zero, and of what has none: what the metric is now.
+        sized = self.aimed & (self.goal != 0.0)
+        self.scale = np.where(sized, np.abs(self.goal), np.maximum(np.abs(here), 1e-9))
+        residuals = self._residuals(here)
+        slopes = self._slopes(z, here, places, values[:, 1:])
+        self.begin = _Point(z, here, residuals, slopes, self._cost(residuals))
         return self.begin
+
+    def missed(self, point: _Point) -> float:
+        """Share by which the farthest target is missed."""
+        return float(np.abs(point.residuals[self.aimed]).max(initial=0.0))
+
+    def finished(self, point: _Point) -> bool:
+        """Whether all targets are reached, and there is nothing else to wish for."""
+        return bool(self.aimed.all()) and self.missed(point) <= self.tolerance
+
+    def _residuals(self, values: Array) -> Array:
+        return np.where(self.aimed, values - np.nan_to_num(self.goal), self.sign * values) / (
+            self.scale
+        )
+
+    def _cost(self, residuals: Array) -> float:
+        """Sum of squares, of targets alone; else that of objectives, and a penalty of targets that
+        are missed by more than half of the tolerance."""
+        if self.aimed.all():
+            total = float(residuals @ residuals)
+        else:
+            beyond = np.abs(residuals[self.aimed]) - 0.5 * self.tolerance
+            total = float(residuals[~self.aimed].sum() + PENALTY * np.maximum(beyond, 0.0).sum())
+        return total if isfinite(total) else float("inf")
 
     def step(self, at: _Point) -> _Point:
         """The best of some steps, all driven at once."""
+        moves = self._least_squares(at) if self.aimed.all() else self._within_boxes(at)
+        tries = np.clip(at.z + np.stack(moves), 0.0, 1.0)
+        values = self._metrics(tries)
+        ends = [self._carried(at, z, values[:, k]) for k, z in enumerate(tries)]
+        return min(ends, key=lambda point: point.cost)
+
+    def _least_squares(self, at: _Point) -> list[Array]:
+        """Steps from short to long."""
         from scipy.optimize import lsq_linear
 
         size = np.maximum(np.linalg.norm(at.jacobian, axis=0), 1e-9)
-        tries: list[Array] = []
+        moves: list[Array] = []
         for damping in DAMPING:
             rows = np.concatenate([at.jacobian, np.diag(np.sqrt(damping) * size)])
             right = np.concatenate([-at.residuals, np.zeros(len(at.z))])
             # A range of no width is none that lsq_linear takes.
             ends = -at.z - 1e-12, 1.0 - at.z + 1e-12
-            move: Array = lsq_linear(rows, right, ends).x
-            tries.append(np.clip(at.z + move, 0.0, 1.0))
-        values = self._metrics(np.stack(tries))
-        ends = [self._carried(at, z, values[:, k]) for k, z in enumerate(tries)]
-        return min(ends, key=lambda point: point.cost)
+            moves.append(lsq_linear(rows, right, ends).x)
+        return moves
 
-    def derived(self, at: _Point) -> _Point:
-        """With derivatives that are driven; where they are no numbers, with what it has."""
-        places = _around(at.z)
-        slopes = self._slopes(places, self._metrics(places))
-        known = bool(np.isfinite(slopes).all())
-        return at._replace(jacobian=slopes if known else at.jacobian, fresh=True)
+    def _within_boxes(self, at: _Point) -> list[Array]:
+        """Steps that are best of the linear metrics within boxes of several sizes."""
+        from scipy.optimize import linprog
 
-    def _begin(self, z: Array) -> _Point:
-        """Metrics and derivatives at a place, in one drive."""
-        places = _around(z)
-        values = self._metrics(np.concatenate([z[None], places]))
-        own = values[:, 0]
-        return _Point(z, own, (own - self.goal) / self._sizes, self._slopes(places, values[:, 1:]))
+        P, T = len(at.z), int(self.aimed.sum())
+        slopes, missed = at.jacobian[self.aimed], at.residuals[self.aimed]
+        # Variables are the step and what bounds each target's residual from above and below.
+        cost = np.concatenate([at.jacobian[~self.aimed].sum(axis=0), np.full(T, PENALTY)])
+        rows = np.block([[slopes, -np.eye(T)], [-slopes, -np.eye(T)]])
+        right = np.concatenate([-missed, missed])
+        moves: list[Array] = []
+        for box in BOXES:
+            low, high = np.maximum(-box, -at.z), np.minimum(box, 1.0 - at.z)
+            ends = [*zip(low, high, strict=True), *[(0.0, None)] * T]
+            found: Any = linprog(cost, rows, right, bounds=ends)
+            moves.append(found.x[:P] if found.success else np.zeros(P))
+        return moves
+
+    def derived(self, at: _Point, width: int = 0) -> _Point:
+        """With derivatives that are driven, over a share of the ranges; or the best of what is
+        driven for them, if it is better by more than a little."""
+        places = _around(at.z, DIFFERENCES[width])
+        values = self._metrics(places)
+        slopes = self._slopes(at.z, at.values, places, values)
+        own = at._replace(jacobian=slopes, fresh=True, width=width)
+        ends = [self._carried(own, z, values[:, k]) for k, z in enumerate(places)]
+        best = min(ends, key=lambda point: point.cost)
+        return best if width and at.cost - best.cost > LEAST_GAIN * abs(at.cost) else own
 
     def _carried(self, at: _Point, z: Array, values: Array) -> _Point:
         """A point with the derivatives of another one, and what the way from there tells."""
-        residuals = (values - self.goal) / self._sizes
+        residuals = self._residuals(values)
         way = z - at.z
-        length = float(way @ way)
-        slopes = at.jacobian
-        if length > 0.0:
+        length, cost, slopes = float(way @ way), self._cost(residuals), at.jacobian
+        if length > 0.0 and isfinite(cost):
             beside = residuals - at.residuals - at.jacobian @ way
             slopes = slopes + np.outer(beside, way) / length
-        return _Point(z, values, residuals, slopes, fresh=False)
+        return _Point(z, values, residuals, slopes, cost, fresh=False)
 
-    def _slopes(self, places: Array, values: Array) -> Array:
-        """Derivatives of residuals by what is on both sides of a point, (M, P)."""
+    def _slopes(self, z: Array, own: Array, places: Array, values: Array) -> Array:
+        """Derivatives of residuals by what is on both sides of a point, (M, P); by one side where
+        the other gives no number, and zero where both give none."""
         P = len(self.names)
-        apart = np.einsum("ii->i", places[P:] - places[:P])
-        return (values[:, P:] - values[:, :P]) / (apart * self._sizes[:, None])
-
-    @property
-    def _sizes(self) -> Array:
-        return np.where(self.scale > 0.0, self.scale, 1.0)
+        low, high = values[:, :P], values[:, P:]
+        below, above = z - np.diagonal(places[:P]), np.diagonal(places[P:]) - z
+        no_low, no_high = ~np.isfinite(low), ~np.isfinite(high)
+        low, high = np.where(no_low, own[:, None], low), np.where(no_high, own[:, None], high)
+        apart = np.where(no_low, 0.0, below) + np.where(no_high, 0.0, above)
+        changed = np.abs(high - low) > 1e-9 * self.scale[:, None]
+        self.still &= ~changed.any(axis=1)
+        sign = np.where(self.aimed, 1.0, self.sign)
+        return sign[:, None] * (high - low) / (np.where(apart > 0.0, apart, 1.0)
+                                               * self.scale[:, None])  # fmt: skip
 
     def _metrics(self, z: Array) -> Array:
         """Of variants (V, P), (M, V)."""
         p = self.low + z * (self.high - self.low)
         params = {name: p[:, k] for k, name in enumerate(self.names)}
         by_name = metrics_of(self.manoeuvres, self.vehicle, params, self.kernels)
-        for name in self.targets:
+        for name in self.wanted:
             if name not in by_name:
                 raise InvalidValue(record.unknown_name("skidpad", name, list(by_name), "metric"))
-        self.metrics = [by_name[name] for name in self.targets]
+        self.metrics = [by_name[name] for name in self.wanted]
         return np.stack([metric.value for metric in self.metrics])
 
-    def reached(self, point: _Point, tolerance: float) -> bool:
-        """Whether all targets are."""
-        return bool((np.abs(point.residuals) <= tolerance).all())
-
-    def tuning(self, best: _Point, tolerance: float, iterations: int) -> Tuning:
+    def tuning(self, best: _Point, iterations: int, ended: bool) -> Tuning:
         """The result at a point."""
         assert self.begin is not None
-        near = np.abs(best.residuals) <= tolerance
-        targets = tuple(
-            Reached(name, metric.unit, float(goal), float(before), float(after), bool(ok))
-            for name, metric, goal, before, after, ok in zip(
-                self.targets, self.metrics, self.goal, self.begin.values, best.values, near,
-                strict=True,
-            )
-        )  # fmt: skip
+        targets: list[Reached] = []
+        objectives: list[Optimised] = []
+        for k, (name, metric) in enumerate(zip(self.wanted, self.metrics, strict=True)):
+            before, after = float(self.begin.values[k]), float(best.values[k])
+            if self.aimed[k]:
+                near = bool(abs(best.residuals[k]) <= self.tolerance)
+                goal = float(self.goal[k])
+                targets.append(Reached(name, metric.unit, goal, before, after, near))
+            else:
+                goal = "minimise" if self.sign[k] > 0.0 else "maximise"
+                objectives.append(Optimised(name, metric.unit, goal, before, after))
         moved = tuple(self._moved(k, best.z[k]) for k in range(len(self.names)))
         params = {one.name: one.after for one in moved}
-        notes = _why(targets, moved)
-        return Tuning(self.vehicle.with_params(params), targets, moved, iterations, notes)
+        still = [name for name, one in zip(self.wanted, self.still, strict=True) if one]
+        notes = _why(targets, moved, still, ended)
+        return Tuning(
+            self.vehicle.with_params(params), tuple(targets), moved, iterations, notes,
+            tuple(objectives),
+        )  # fmt: skip
 
     def _moved(self, k: int, z: float) -> Moved:
         name, low, high = self.names[k], float(self.low[k]), float(self.high[k])
@@ -301,26 +418,42 @@ class _Search:
         return Moved(name, units[name], low, high, own_value(self.vehicle, name), after, at_bound)
 
 
-def _around(z: Array) -> Array:
+def _around(z: Array, share: float) -> Array:
     """Places on both sides of one, first below and then above, (2P, P), within the bounds."""
     P = len(z)
-    moves = DIFFERENCE * np.concatenate([-np.eye(P), np.eye(P)])
+    moves = share * np.concatenate([-np.eye(P), np.eye(P)])
     return np.clip(z + moves, 0.0, 1.0)
 
 
-def _why(targets: Sequence[Reached], moved: Sequence[Moved]) -> tuple[str, ...]:
-    """Sentences on targets that were not reached."""
+def _why(
+    targets: Sequence[Reached], moved: Sequence[Moved], still: Sequence[str], ended: bool
+) -> tuple[str, ...]:
+    """Sentences on targets that were not reached, and on metrics that did not move."""
     notes = [
         f"{t.name} = {t.target:g} is out of reach: the nearest is {t.after:.4g}"
         for t in targets
         if not t.reached
     ]
+    missed = [t.name for t in targets if not t.reached and t.name not in still]
+    names = ", ".join(one.name for one in moved)
+    reached = {t.name for t in targets if t.reached}
+    fixed = [name for name in still if name not in reached]
+    if fixed:
+        widest = 100.0 * DIFFERENCES[-1]
+        notes.append(
+            f"{', '.join(fixed)}: the same when {names} are moved one by one, "
+            f"by up to {widest:g} % of their ranges"
+        )
+    if not ended and any(not t.reached for t in targets):
+        notes.append("the search was still under way: allow more iterations")
     held = [f"{one.name} = {one.after:g}" for one in moved if one.at_bound]
     if notes and held:
         notes.append(f"at their bounds: {', '.join(held)}")
-    elif notes:
-        notes.append("no parameter is at a bound: the targets contradict each other, or what is "
-                     "free does not move them")  # fmt: skip
+    elif missed and ended:
+        notes.append(
+            f"no parameter is at a bound, and no step from here brings {', '.join(missed)} nearer: "
+            "targets contradict each other, or this is a local optimum; start from other values"
+        )
     return tuple(notes)
 
 

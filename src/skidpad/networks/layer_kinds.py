@@ -211,7 +211,7 @@ def _array(what: str, name: str, value: Any, axes: int) -> Array:
         value = value.detach().cpu().double().numpy()
     try:
         array = np.array(value, dtype=np.float64, order="C")
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidValue(f"{what}: {name} must be an array of numbers, got {value!r:.80}") from (
             error
         )

@@ -12,6 +12,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from .. import record
+from ..brief import shown
 from ..errors import InvalidValue
 from ..recipes import made_once
 from ..shared_arrays import MOST_ARRAYS, shared_array
@@ -177,7 +178,7 @@ def grid(
     """
     try:
         array = np.asarray(values, dtype=float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidValue(f"values must be numbers, got {values!r:.80}") from error
     axes = array.ndim
     if axes not in (1, 2, 3) or min(array.shape, default=0) < 2:
@@ -197,7 +198,7 @@ def grid(
 def _of_axis(name: str, values: Any, axis: int, axes: int) -> float:
     try:
         return float(np.broadcast_to(np.asarray(values, dtype=float), (axes,))[axis])
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidValue(
-            f"{name} = {values!r} must be one number, or one for each of the {axes} axes"
+            f"{name} = {shown(values)} must be one number, or one for each of the {axes} axes"
         ) from error

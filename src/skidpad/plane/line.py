@@ -55,7 +55,7 @@ def vertices(points: ArrayLike, name: str = "points") -> Array:
     """The points of a line as (n, 2), checked: at least two, finite, no two in a row the same."""
     try:
         line = np.array(points, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidValue(f"{name} must be an array (n, 2) of numbers in m") from None
     if line.ndim != 2 or line.shape[1] != 2 or len(line) < 2:
         raise InvalidValue(f"{name} must have shape (n, 2) with n at least 2, got {line.shape}")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
+from ..brief import shown
 from ..errors import InvalidValue
 from .vectors import Shape, read_only
 
@@ -47,8 +48,8 @@ def factor_of(shape: Shape, values: Any) -> tuple[Array, Array]:
 def _checked(shape: Shape, values: Any) -> Array:
     try:
         matrix = np.array(values, dtype=float)
-    except (TypeError, ValueError):
-        raise InvalidValue(f"covariance = {values!r} must be a matrix of numbers") from None
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidValue(f"covariance = {shown(values)} must be a matrix of numbers") from None
     if matrix.shape != (shape.dim, shape.dim):
         raise InvalidValue(
             f"covariance has shape {matrix.shape}; allowed is ({shape.dim}, {shape.dim})"

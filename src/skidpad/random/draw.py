@@ -2,7 +2,7 @@
 
 A number depends on the seed of the study, the channel, the run, the step and its place in the row,
 and on nothing else: the number of runs, how they are split into batches and what else is drawn do
-not show in it. `skidpad.sensors.streams` says what the numbers are; here a compiled loop gives the
+not show in it. `skidpad.sensing.streams` says what the numbers are; here a compiled loop gives the
 same bits faster.
 
 Channels have names. The n-th call of `normal` within a step reads the channel `NAME.normal.n`, n
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array
+from ..brief import shown
 from ..checks import not_negative, whole
 from ..errors import InvalidValue
 from ..workers import alone, checked_threads, spread
@@ -52,8 +53,8 @@ def numbers(
     """
     try:
         out = np.empty((runs.size, width))
-    except (TypeError, ValueError):
-        raise InvalidValue(f"width = {width!r} must be a whole number, at least 0") from None
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidValue(f"width = {shown(width)} must be a whole number, at least 0") from None
     if out.size == 0:
         return out
     k0, k1 = _key(seed, channel)

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import record
 from ..arrays import Array
+from ..brief import shown
 from ..errors import InvalidValue
 from .draw import Draw
 from .model import Fields, UncertaintyModel
@@ -103,9 +104,9 @@ def _columns(position: Any, state: type | None) -> tuple[int, int]:
         first, second = (_column(place, names) for place in position)
     except InvalidValue:
         raise
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidValue(
-            f"position = {position!r} must be two numbers of columns, or with state= two names"
+            f"position = {shown(position)} must be two numbers of columns, or with state= two names"
         ) from None
     return first, second
 

@@ -113,5 +113,5 @@ def _first_row(covariance: Any) -> Any:
     """What says how many values there are; whether it is a matrix is looked at later."""
     try:
         return np.asarray(covariance, dtype=float)[0] if np.ndim(covariance) == 2 else None
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None

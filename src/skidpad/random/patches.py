@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Array
+from ..brief import shown
 from ..checks import finite, must_be, whole
 from ..errors import InvalidValue
 from ..plane.pose import to_body
@@ -131,8 +132,10 @@ def on_top(places: Places, x: Array, y: Array, below: Array) -> Array:
 def _check_interval(name: str, interval: Any, least: float) -> None:
     try:
         low, high = (float(end) for end in interval)
-    except (TypeError, ValueError):
-        raise InvalidValue(f"{name} = {interval!r} must be an interval (low, high)") from None
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidValue(f"{name} = {shown(interval)} must be an interval (low, high)") from None
     if not (math.isfinite(low) and math.isfinite(high) and least <= low <= high):
         bound = "" if least == -math.inf else f", low at least {least:g}"
-        raise InvalidValue(f"{name} = {interval!r} must be finite with low at most high{bound}")
+        raise InvalidValue(
+            f"{name} = {shown(interval)} must be finite with low at most high{bound}"
+        )

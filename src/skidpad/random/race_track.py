@@ -31,7 +31,7 @@ enough is taken."""
 
 
 def random_track(seed: int, length: m, width: m, radius: m, spacing: m, name: str) -> Track:
-    """The track of a seed; see `skidpad.maps.random_track`."""
+    """The track of a seed; see `skidpad.plane.maps.random_track`."""
     whole("seed", seed, least=None)
     length, width = positive("length", length, "m"), positive("width", width, "m")
     radius, spacing = positive("radius", radius, "m"), positive("spacing", spacing, "m")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
+from ..brief import shown
 from ..errors import InvalidValue
 from .draw import Draw
 from .model import Fields, UncertaintyModel
@@ -74,8 +75,10 @@ class Recorded(UncertaintyModel):
 def _checked(values: Any) -> Array:
     try:
         rows = np.array(values, dtype=float)
-    except (TypeError, ValueError):
-        raise InvalidValue(f"values = {values!r} must be rows of numbers, one per step") from None
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidValue(
+            f"values = {shown(values)} must be rows of numbers, one per step"
+        ) from None
     if rows.ndim not in (2, 3) or rows.size == 0:
         raise InvalidValue(
             f"values has shape {rows.shape}; allowed are (steps, dim) and (steps, runs, dim), "

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from .. import record
 from ..arrays import Array
+from ..brief import shown
 from ..checks import whole
 from ..errors import InvalidValue
 
@@ -118,8 +119,8 @@ def numbers_of(name: str, argument: Any) -> Array:
         if raw.dtype.kind not in "fiu" and raw.size:
             raise TypeError("not real numbers")
         return raw.astype(float)
-    except (TypeError, ValueError):
-        raise InvalidValue(f"{name} = {argument!r} must be numbers") from None
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidValue(f"{name} = {shown(argument)} must be numbers") from None
 
 
 def rest_of(kind: type) -> Array:

@@ -24,6 +24,8 @@ from .classes import (
     unflatten,
 )
 from .classes import at_rest as at_rest
+from .classes import document as document
+from .classes import document_all as document_all
 from .classes import field_docs as field_docs
 from .classes import interpolation as interpolation
 from .classes import interpolations as interpolations

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..brief import listed
+from ..brief import listed, shortened, shown
 from ..errors import InvalidValue
 from ..shared_arrays import ArrayNumber, kept_number
 from .classes import (
@@ -59,7 +59,7 @@ def _start(kind: type, source: Any, base: Any) -> Sequence[Any]:
         )
     try:
         flat = list(np.asarray(source, dtype=float).ravel()) if np.ndim(source) == 1 else None
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         flat = None
     if flat is not None and isinstance(source, (list, tuple)):
         pairs = zip(source, flat, strict=True)
@@ -76,7 +76,7 @@ def _described(value: Any) -> str:
     try:
         return f"shape {np.shape(value)}"
     except ValueError:  # rows of different lengths
-        return repr(value)
+        return shown(value)
 
 
 def _assign(kind: type, slots: dict[str, Any], entries: Mapping[str, Any]) -> None:
@@ -88,7 +88,8 @@ def _assign(kind: type, slots: dict[str, Any], entries: Mapping[str, Any]) -> No
         elif name in slots:
             slots[name] = value
         else:
-            raise InvalidValue(unknown_name(_label(kind), name, tuple(slots)))
+            see = f"skidpad.record.names({_label(kind)}) gives all"
+            raise InvalidValue(unknown_name(_label(kind), name, tuple(slots), see=see))
 
 
 def _check_interpolation(kind: type, name: str, actual: type) -> None:
@@ -116,16 +117,35 @@ def _class_at(kind: type, name: str) -> type | None:
 
 
 MOST_NAMES = 12
-"""Names that an error lists beside the one that was meant."""
+"""Names up to which an error lists all; of more it lists the closest."""
+_CLOSEST = 5
 
 
-def unknown_name(what: str, name: str, allowed: Sequence[str], noun: str = "field") -> str:
-    """The sentence for a name that does not exist, with the nearest one that does; then a dozen of
-    the others are enough."""
-    close = difflib.get_close_matches(str(name), allowed, n=1)
+def unknown_name(
+    what: str, name: str, allowed: Sequence[str], noun: str = "field", see: str = ""
+) -> str:
+    """The sentence for a name that does not exist: the nearest one that does, and which there are.
+
+    Of many names, as the parameters of a large car, it has the closest and their number. `see` says
+    where all of them are found, such as "`skidpad models two_track` lists them".
+    """
+    name = str(name)
+    close = difflib.get_close_matches(name, allowed, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else "."
-    shown = listed(allowed, MOST_NAMES) if close else ", ".join(allowed)
-    return f"{what} has no {noun} {name!r}{hint} Allowed are {shown or 'none'}"
+    begin = f"{what} has no {noun} {shortened(name, 80)!r}{hint}"
+    if len(allowed) <= MOST_NAMES:
+        return f"{begin} Allowed are {', '.join(allowed) or 'none'}"
+    near = _nearest(name, allowed)
+    shown = f"; the closest are {', '.join(near)}" if near else f": {listed(allowed, MOST_NAMES)}"
+    return f"{begin} There are {len(allowed)}{shown}" + (f"; {see}" if see else "")
+
+
+def _nearest(name: str, allowed: Sequence[str]) -> list[str]:
+    """Names like this one, or whose last part is: `B` is like `tyre.B`."""
+    last = name.rpartition(".")[2].lower()
+    same = [one for one in allowed if one.rpartition(".")[2].lower() == last]
+    near = [*same, *difflib.get_close_matches(name, allowed, n=_CLOSEST, cutoff=0.4)]
+    return list(dict.fromkeys(near))[:_CLOSEST]
 
 
 def _number(kind: type, name: str, value: Any) -> float:
@@ -135,7 +155,7 @@ def _number(kind: type, name: str, value: Any) -> float:
         return kept_number(value)
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidValue(
-            f"{_label(kind)}.{name} must be a number, got {value!r} ({type(value).__name__})"
+            f"{_label(kind)}.{name} must be a number, got {shown(value)} ({type(value).__name__})"
         ) from error
 
 

@@ -16,9 +16,8 @@ from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 from ..errors import InvalidValue
-from ..extension import outer
 from ..shared_arrays import kept_number
-from ..units import Allowed, Unit
+from ..units import Allowed, Drifting, Unit
 
 NO_UNIT = Unit("1")
 R = TypeVar("R")
@@ -33,6 +32,8 @@ class Field(NamedTuple):
     doc: str
     default: float | None
     allowed: Allowed | None
+    drifts: bool = False
+    """Whether the rate of this state does not vanish in steady motion; see `units.drifting`."""
 
 
 def is_record_type(kind: Any) -> bool:
@@ -67,7 +68,9 @@ def define(
 
 def _reduced(record: Any) -> Any:
     """A record of a class that no module has at its top is pickled with what its class is."""
-    return outer("Record.reduced")(record)
+    from ..compile.described import reduced
+
+    return reduced(record)
 
 
 def extended(kind: type[R]) -> type[R]:
@@ -117,7 +120,8 @@ def fields(kind: type) -> tuple[Field, ...]:
         unit = next((x for x in marks if isinstance(x, Unit)), NO_UNIT)
         allowed = next((x for x in marks if isinstance(x, Allowed)), None)
         number = None if default is None else kept_number(default)
-        leaves.append(Field(name, unit, docs.get(name, ""), number, allowed))
+        drifts = any(isinstance(x, Drifting) for x in marks)
+        leaves.append(Field(name, unit, docs.get(name, ""), number, allowed, drifts))
     return tuple(leaves)
 
 
@@ -153,6 +157,59 @@ def field_docs(kind: type) -> dict[str, str]:
         ):
             docs[before.target.id] = inspect.cleandoc(after.value.value)
     return docs
+
+
+class _ClassText:
+    """The docstring of a record class; whoever reads it first, as `help` does, has those of its
+    fields put in their places.
+
+    They are read from source, which takes too long to do on import. `type.__doc__` asks what it
+    finds in the class for `__get__`.
+    """
+
+    def __init__(self, text: str | None) -> None:
+        self._text = text
+
+    def __get__(self, instance: Any, kind: Any) -> str | None:
+        if "__doc__" in vars(kind):
+            kind.__doc__ = self._text
+            for field, text in _field_texts(kind).items():
+                getattr(kind, field).__doc__ = text
+        return self._text
+
+
+def document(kind: type) -> None:
+    """Let `help`, `inspect` and notebooks show what is written under the fields of a record class,
+    with units, in place of "Alias for field number 3"."""
+    if is_record_type(kind) and not isinstance(vars(kind).get("__doc__"), _ClassText):
+        kind.__doc__ = _ClassText(kind.__doc__)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def document_all() -> None:
+    """`document` for all record classes of the package that are loaded."""
+    for kind in tuple.__subclasses__():
+        if kind.__module__.startswith("skidpad.") and hasattr(kind, "_field_defaults"):
+            document(kind)
+
+
+def _field_texts(kind: Any) -> dict[str, str]:
+    """What `help` says of each field: unit or class, default, and what is written under it."""
+    docs = field_docs(kind)
+    try:
+        hints = get_type_hints(kind, include_extras=True)
+    except (NameError, TypeError):  # names that only a type checker sees
+        return docs
+    texts: dict[str, str] = {}
+    for field in kind._fields:
+        hint: Any = hints[field]
+        unit = next((m for m in getattr(hint, "__metadata__", ()) if isinstance(m, Unit)), None)
+        what = [] if unit is None or unit == NO_UNIT else [f"in {unit}"]
+        what += [hint.__name__] if is_record_type(hint) else []
+        default = kind._field_defaults.get(field)
+        what += [f"default {default:g}"] if isinstance(default, (int, float)) else []
+        parts = [docs.get(field, ""), f"({', '.join(what)})" if what else ""]
+        texts[field] = " ".join(part for part in parts if part)
+    return texts
 
 
 @cache

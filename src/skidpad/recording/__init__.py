@@ -15,9 +15,9 @@ from .inspection import Info, Topic, info
 from .mcap_file import RecordingFailed
 from .reading import read
 from .recorder import Recorder
-from .recording import ImuLog, Recording
+from .recording import Recording
 from .recovery import Recovered, recover
-from .topics import ImuMount
+from .sensors import SensorLog, SensorMount
 
 if TYPE_CHECKING:
     from .bag_inspection import BagFile, BagInfo, BagTopic, bag_info
@@ -30,14 +30,14 @@ __all__ = [
     "BagInfo",
     "BagTopic",
     "BagWriter",
-    "ImuLog",
-    "ImuMount",
     "Info",
     "Recorder",
     "Recording",
     "RecordingFailed",
     "Recovered",
     "RecoveredBag",
+    "SensorLog",
+    "SensorMount",
     "Topic",
     "WorldRecorder",
     "bag_info",

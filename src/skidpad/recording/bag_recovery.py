@@ -6,10 +6,9 @@ import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
-import yaml
 
 from ..brief import brief_repr
 from ..errors import InvalidValue
@@ -22,6 +21,8 @@ from .bag_metadata import (
     FileSpan,
     TopicAndCount,
     metadata_text,
+    qos_profiles,
+    qos_text,
     topic_text,
     write_metadata,
 )
@@ -30,14 +31,6 @@ from .contents import ChunkPlace, Contents, opened
 from .mcap_file import McapFile, MessageIndexes
 from .recorder import CHUNK_SIZE
 from .recovery import NothingWhole, Recovered, message_indexes
-
-_POLICIES = {
-    "history": ("system_default", "keep_last", "keep_all"),
-    "reliability": ("system_default", "reliable", "best_effort", "unknown", "best_available"),
-    "durability": ("system_default", "transient_local", "volatile", "unknown", "best_available"),
-    "liveliness": ("system_default", "automatic", "manual_by_node", "manual_by_topic"),
-}
-"""Names by the numbers that rmw has for them, which were written before Jazzy."""
 
 
 class RecoveredBag(NamedTuple):
@@ -192,30 +185,19 @@ def _metadata(bag: Path, files: Sequence[BagFile]) -> str:
     """Of what the files hold; what only the old one says is kept."""
     try:
         old: Any = yaml_of(bag / NAME)[ROOT]
-        kept = {key: old[key] for key in ("ros_distro", "custom_data") if key in old}
-    except (InvalidValue, KeyError, TypeError, IndexError):
-        kept = {"ros_distro": "unknown"}
+        distro, custom = str(old.get("ros_distro", "unknown")), old.get("custom_data")
+        # Readers take texts only.
+        data = {str(key): str(value) for key, value in custom.items()} if custom else None
+    except (InvalidValue, KeyError, TypeError, IndexError, AttributeError):
+        distro, data = "unknown", None
     info = BagInfo(bag, tuple(files))
     spans = [FileSpan(file.path.name, file.start, file.end, file.messages) for file in files]
     topics = [
         TopicAndCount(
-            topic_text(t.name, t.type, t.form, _profiles(t.profiles), t.type_hash), t.messages
+            topic_text(t.name, t.type, t.form, qos_text(qos_profiles(t.profiles)), t.type_hash),
+            t.messages,
         )
         for t in info.topics
     ]
-    return metadata_text(STORAGES[files[0].path.suffix.lower()], spans, topics, **kept)
-
-
-def _profiles(text: str) -> list[dict[str, Any]]:
-    """Quality of service as metadata.yaml has it, with names where there were numbers."""
-    try:
-        listed = yaml.safe_load(text) or []
-        profiles = [dict(cast("dict[str, Any]", profile)) for profile in listed]
-    except (yaml.YAMLError, TypeError, ValueError):
-        return []
-    for profile in profiles:
-        for name, values in _POLICIES.items():
-            number = profile.get(name)
-            if isinstance(number, int):
-                profile[name] = values[number] if 0 <= number < len(values) else "unknown"
-    return profiles
+    storage = STORAGES[files[0].path.suffix.lower()]
+    return metadata_text(storage, spans, topics, ros_distro=distro, custom_data=data)

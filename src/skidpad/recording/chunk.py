@@ -11,8 +11,9 @@ import numpy as np
 from ..arrays import AnyArray, Array, Mask
 from .mcap_file import MessageIndexes
 from .message_rows import Bytes, Message, MessageRows, Times
+from .protobuf import Source
 from .topics import Topics
-from .writer_thread import Reading
+from .writer_thread import Event, Reading
 
 SHOWN_RATE = 120.0
 """At most so many poses and transforms per second of recorded time, in Hz: what screens can show.
@@ -39,7 +40,7 @@ class ChunkEncoder:
         self._rotations, self._still = topics.rotations, topics.still
         self._states = MessageRows(topics.states)
         self._motion = MessageRows(topics.motion)
-        self._sensors = [MessageRows([message]) for message in topics.sensors]
+        self._sensors = [MessageRows(messages) for messages in topics.sensors]
         self._last_shown = -1
         self._last_still = -1
         self._buffer = io.BytesIO()
@@ -55,11 +56,17 @@ class ChunkEncoder:
         return sum(len(template.data) for _, template in self._still)
 
     def chunk(
-        self, times: Array, rows: Array, readings: Sequence[Reading] = ()
+        self,
+        times: Array,
+        rows: Array,
+        readings: Sequence[Reading] = (),
+        events: Sequence[Event] = (),
     ) -> tuple[memoryview, list[MessageIndexes]]:
-        """Message records of samples at times (T,) in s with rows (T, channels), and of readings;
-        and where each of them is; there is at least one. Forget them before the next call."""
-        parts = [*self._samples(times, rows), *self._readings(readings)]
+        """Message records of samples at times (T,) in s with rows (T, channels), of readings and of
+        events, and where each of them is; there is at least one. Forget them before the next
+        call."""
+        single = [_single(one.message, int(nanoseconds(np.array(one.time)))) for one in events]
+        parts = [*self._samples(times, rows), *self._readings(readings), *single]
         start = min(int(part.times[0]) for part in parts)
         return self._merged([*self._repeated(start), *parts])
 
@@ -93,7 +100,8 @@ class ChunkEncoder:
             ns = nanoseconds(np.array([reading.time for reading in alike]))
             table = np.array([reading.values for reading in alike], np.float64)
             messages = self._sensors[sensor]
-            parts.append(_Part(messages, ns, messages.encoded(ns, {"reading": table})))
+            tables: dict[Source, AnyArray] = {"reading": table, "flag": table != 0.0}
+            parts.append(_Part(messages, ns, messages.encoded(ns, tables)))
         return parts
 
     def _repeated(self, now: int) -> list[_Part]:

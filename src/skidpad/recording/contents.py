@@ -23,7 +23,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from ..errors import InvalidValue, MissingFile, SkidpadError
-from ..files import unpacked
+from ..files import open_file, unpacked
 from . import libraries
 from .checksums import Damaged, intact
 from .mcap_file import MAGIC
@@ -246,11 +246,13 @@ def opened(path: Path) -> Generator[Contents]:
 
 def _mapped(path: Path) -> mmap.mmap:
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             size = file.seek(0, 2)
             if size < len(MAGIC):
                 raise InvalidValue(f"{path} is not a recording: it has {size} bytes")
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except SkidpadError:
+        raise
     except OSError as error:
         kind = MissingFile if isinstance(error, FileNotFoundError) else InvalidValue
         raise kind(f"cannot read {path}: {error.strerror or error}") from error

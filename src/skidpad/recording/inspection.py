@@ -24,7 +24,8 @@ class Topic(NamedTuple):
     name: str
     schema: str
     role: str
-    """"state", "pose", "poses", "transforms", "scan", "scene", "grid", "imu" or "true imu"."""
+    """"state", "pose", "poses", "transforms", "scan", "scene", "grid", "true imu", "contacts", or
+    the kind of a sensor: "imu", "gnss", "odometry", "bumper"."""
     messages: int
     rate: float
     """Messages per second of recorded time, in Hz."""

@@ -31,6 +31,8 @@ Message = tuple[int, Template]
 
 _MESSAGE = 5
 """Opcode of a message record."""
+MESSAGE_HEAD = 31
+"""Bytes of a message record before the message."""
 
 
 class _Words(NamedTuple):
@@ -99,7 +101,8 @@ class MessageDecoder:
         self._fixed = np.ones(len(template.data), bool)
         self._widths: dict[Source, int] = {}
         for slot in template.slots:
-            self._fixed[slot.offset : slot.offset + 8] = False
+            size = np.dtype(WORDS[slot.source]).itemsize
+            self._fixed[slot.offset : slot.offset + size] = False
             self._widths[slot.source] = max(slot.column + 1, self._widths.get(slot.source, 0))
 
     def tables(self, data: Bytes, ends: NDArray[np.int64]) -> dict[Source, Array]:

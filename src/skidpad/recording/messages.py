@@ -1,10 +1,11 @@
-"""Messages about things that move: transforms, poses, numbers of a body, scans, inertial units."""
+"""Messages about things that move: transforms, poses, numbers of a body, sensors, contacts."""
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from math import cos, sin
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..stage import Scan
 from . import protobuf as pb
@@ -12,8 +13,13 @@ from .protobuf import Template
 from .rotations import Quaternion, Rotation
 from .schemas import FIRST_CHANNEL
 
+if TYPE_CHECKING:
+    from ..world.contact.touches import ContactEvent
+
 WORLD = "world"
 """Frame that everything stands in."""
+DIAGONAL_KNOWN = 2
+"""Kind of a covariance of which the diagonal is known."""
 STANDARD_GRAVITY = 9.81
 """As the vehicles of this package take it, in m/s²."""
 
@@ -108,11 +114,87 @@ def true_imu(frame: str, a_x: int, a_y: int, omega: int) -> Template:
 
 def imu(frame: str, oriented: bool) -> Template:
     """A reading of an inertial unit: three rates and three forces, the quaternion if it has one."""
+    return pb.joined([pb.timestamp(1), pb.string(2, frame), imu_numbers(oriented)])
+
+
+def imu_numbers(oriented: bool) -> Template:
+    """What a reading of an inertial unit ends with: the quaternion, rates, then forces."""
     orientation = [_variables(3, "reading", range(6, 10))] if oriented else []
-    return pb.joined([pb.timestamp(1), pb.string(2, frame), *orientation, imu_numbers()])
-
-
-def imu_numbers() -> Template:
-    """What a reading of an inertial unit ends with: rates, then forces."""
     rates, forces = _variables(4, "reading", range(3)), _variables(5, "reading", range(3, 6))
-    return pb.joined([rates, forces])
+    return pb.joined([*orientation, rates, forces])
+
+
+def location_fix(frame: str, variances: Sequence[float]) -> Template:
+    """A fix of a satellite receiver; `variances` are those to the east, the north and upwards."""
+    east, north, up = variances
+    matrix = [east, 0.0, 0.0, 0.0, north, 0.0, 0.0, 0.0, up]
+    covariance = pb.octets(4, struct.pack("<9d", *matrix)), pb.integer(5, DIAGONAL_KNOWN)
+    return pb.joined([pb.timestamp(6), pb.string(7, frame), *covariance, location_numbers()])
+
+
+def location_numbers() -> Template:
+    """What a fix ends with: latitude, longitude, altitude."""
+    return pb.joined([pb.variable(k + 1, "reading", k) for k in range(3)])
+
+
+def odometry(frame: str, child: str, number: int) -> Template:
+    """Wheel odometry of one of several vehicles whose readings come together."""
+    names = pb.string(2, frame), pb.string(3, child)
+    return pb.joined([pb.timestamp(1), *names, odometry_numbers(number)])
+
+
+def odometry_numbers(number: int) -> Template:
+    """What wheel odometry ends with: x, y, yaw, v_x and yaw rate."""
+    return pb.joined([pb.variable(4 + k, "reading", 5 * number + k) for k in range(5)])
+
+
+def bumper(frame: str) -> Template:
+    """Whether a vehicle touches something."""
+    return pb.joined([pb.timestamp(1), pb.string(2, frame), bumper_flag()])
+
+
+def bumper_flag() -> Template:
+    """What a reading of a bumper ends with."""
+    return pb.flag(3, 0)
+
+
+def contact(event: ContactEvent) -> Template:
+    """Two things that begin or cease to touch."""
+    numbers = event.normal_impulse, event.tangential_impulse, event.since
+    return pb.joined(
+        [
+            pb.timestamp(1),
+            pb.integer(2, int(event.kind == "begin")),
+            pb.string(3, event.a),
+            pb.string(4, event.b),
+            vector(5, event.x, event.y),
+            vector(6, event.normal_x, event.normal_y),
+            *(pb.double(k, value) for k, value in enumerate(numbers, 7)),
+        ]
+    )
+
+
+def contact_event(data: bytes, time: float) -> ContactEvent:
+    """What a message of `contact` says; `time` is its log time in s."""
+    from ..world.contact.touches import ContactEvent
+
+    fields = {number: values[-1] for number, values in pb.fields(data).items()}
+    began, a, b, where, normal = (fields[k] for k in range(2, 7))
+    if not (isinstance(a, bytes) and isinstance(b, bytes)):
+        raise ValueError("a contact has no names")
+    places = [
+        _double(pb.fields(point)[k][-1])
+        for point in (where, normal)
+        if isinstance(point, bytes)
+        for k in (1, 2)
+    ]
+    numbers = [_double(fields[k]) for k in (7, 8, 9)]
+    kind = "begin" if began else "end"
+    return ContactEvent(kind, time, a.decode(), b.decode(), *places, *numbers)
+
+
+def _double(value: int | bytes) -> float:
+    if isinstance(value, int):
+        raise ValueError("a message has a whole number in place of a double")
+    (number,) = struct.unpack("<d", value)
+    return number

@@ -17,14 +17,15 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Source = Literal["row", "rotation", "time", "reading", "timestamp", "log_time"]
-"""Table that fills a slot: channels of the stage, quaternions, the time in s, what a sensor gave,
-words of a `Timestamp`, or the log time of an MCAP message."""
+Source = Literal["row", "rotation", "time", "reading", "flag", "timestamp", "log_time"]
+"""Table that fills a slot: channels of the stage, quaternions, the time in s, what a sensor gave as
+numbers or as truth values, words of a `Timestamp`, or the log time of an MCAP message."""
 WORDS: Mapping[Source, str] = {
     "row": "<f8",
     "rotation": "<f8",
     "time": "<f8",
     "reading": "<f8",
+    "flag": "u1",
     "timestamp": "<u4",
     "log_time": "<u8",
 }
@@ -117,6 +118,48 @@ def variable(number: int, source: Source, column: int) -> Template:
     """A field of a number that changes."""
     tag = _tag(number, _FIXED64)
     return Template(tag + bytes(8), (Slot(len(tag), source, column),))
+
+
+def flag(number: int, column: int) -> Template:
+    """A field of a truth value that a sensor gives."""
+    tag = _tag(number, _VARINT)
+    return Template(tag + bytes(1), (Slot(len(tag), "flag", column),))
+
+
+def fields(data: bytes) -> dict[int, list[int | bytes]]:
+    """The fields of a message by number: whole numbers, or the bytes of everything else."""
+    found: dict[int, list[int | bytes]] = {}
+    at = 0
+    while at < len(data):
+        tag, at = _read_varint(data, at)
+        kind = tag & 7
+        if kind == _VARINT:
+            value, at = _read_varint(data, at)
+            found.setdefault(tag >> 3, []).append(value)
+            continue
+        size = {_FIXED64: 8, _FIXED32: 4}.get(kind)
+        if size is None:
+            if kind != _BYTES:
+                raise ValueError(f"a field of a message has the unknown type {kind}")
+            size, at = _read_varint(data, at)
+        if at + size > len(data):
+            raise ValueError("a field is longer than its message")
+        found.setdefault(tag >> 3, []).append(data[at : at + size])
+        at += size
+    return found
+
+
+def _read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """A whole number and where it ends."""
+    value = 0
+    for shift in range(0, 70, 7):
+        if at >= len(data):
+            break
+        octet, at = data[at], at + 1
+        value |= (octet & 0x7F) << shift
+        if octet < 0x80:
+            return value, at
+    raise ValueError("a number of a message has no end")
 
 
 def variables(number: int, count: int) -> Template:

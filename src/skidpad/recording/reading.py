@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,9 +18,22 @@ from ..stage.film import ScanAt
 from . import messages
 from .checksums import Damaged
 from .contents import ChunkPlace, Contents, MessagePlaces, opened
-from .message_rows import Bytes, MessageDecoder
-from .recording import ImuLog, Recording
-from .topics import BODY, FORMAT, LOST, NOTES, NUMBER, RECORDING, channels_by_body
+from .message_rows import MESSAGE_HEAD, Bytes, MessageDecoder
+from .recording import Recording
+from .sensors import KINDS, SensorLog, SensorMount
+from .topics import (
+    BODY,
+    FORMAT,
+    LOST,
+    NOTES,
+    NUMBER,
+    RECORDING,
+    SENSOR,
+    channels_by_body,
+)
+
+if TYPE_CHECKING:
+    from ..world.contact.touches import ContactEvent
 
 
 def read(
@@ -34,7 +48,8 @@ def read(
     Args:
         path: of the file.
         start, end: only what lies between these times, in s.
-        rate: at most so many samples per second of recorded time, in Hz; scans are all kept.
+        rate: largest number of samples per second of recorded time, in Hz; all readings of sensors
+            and contacts are returned.
     """
     if rate is not None:
         rate = positive("rate", rate, "Hz")
@@ -57,7 +72,8 @@ def read(
             times=np.concatenate([np.empty(0), *reader.times]),
             rows=np.concatenate([np.empty((0, len(stage.channels))), *reader.rows]),
             scans=tuple(sorted(reader.scans, key=lambda scan: scan.time)),
-            imus=reader.imu_logs(),
+            sensors=reader.sensor_logs(),
+            contacts=tuple(sorted(reader.contacts, key=lambda event: event.time)),
             meta=notes,
             complete=contents.complete and LOST not in notes,
             path=file,
@@ -99,6 +115,40 @@ def notes_of(contents: Contents) -> dict[str, Any]:
     return notes
 
 
+class _Sensor:
+    """A sensor besides lidars, and what was read of it."""
+
+    def __init__(self, notes: Mapping[str, str]) -> None:
+        if SENSOR in notes:
+            self._mount = SensorMount(**json.loads(notes[SENSOR]))
+        else:  # the first recordings had inertial units only, and did not say where they sit
+            self._mount = SensorMount(notes["name"], notes[BODY])
+        mount, template = self._mount, messages.bumper_flag()
+        if mount.kind == "imu":
+            template = messages.imu_numbers(mount.oriented)
+        elif mount.kind == "gnss":
+            template = messages.location_numbers()
+        elif mount.kind == "odometry":
+            template = messages.odometry_numbers(0)
+        self._decoder = MessageDecoder(template)
+        self.tables: list[Array] = []
+        """Times in s and numbers, chunk by chunk."""
+
+    def values(self, data: Bytes, places: MessagePlaces) -> Array:
+        """Numbers (n, columns) of the messages of a chunk."""
+        tables = self._decoder.tables(data, places.ends)
+        return tables["flag" if self._mount.kind == "bumper" else "reading"]
+
+    def log(self) -> SensorLog:
+        """All that was read."""
+        width = 1 + len(self._mount.columns)
+        table = np.concatenate([np.empty((0, width)), *self.tables])
+        # A reading that comes out late may lie in a later chunk than what was taken after it.
+        table = table[np.argsort(table[:, 0], kind="stable")]
+        mount = self._mount._replace(deviations=tuple(self._mount.deviations))
+        return SensorLog(mount, table[:, 0], table[:, 1:])
+
+
 class _Reader:
     """What is read between two times, chunk by chunk."""
 
@@ -118,9 +168,11 @@ class _Reader:
             for body, places in columns.items()
         ]
         self._lidars = [(c.id, int(c.metadata[NUMBER])) for c in contents.by_role("scan")]
-        self._imu_decoder = MessageDecoder(messages.imu_numbers())
-        self._imus = contents.by_role("imu")
-        self._imu_readings: dict[int, list[Array]] = {unit.id: [] for unit in self._imus}
+        channels = [c for kind in KINDS for c in contents.by_role(kind)]
+        channels.sort(key=lambda channel: int(channel.metadata[NUMBER]))
+        self._sensors = {channel.id: _Sensor(channel.metadata) for channel in channels}
+        self._contacts = [channel.id for channel in contents.by_role("contacts")]
+        self.contacts: list[ContactEvent] = []
         self.times: list[Array] = []
         self.rows: list[Array] = []
         self.scans: list[ScanAt] = []
@@ -134,21 +186,25 @@ class _Reader:
         for channel, lidar in self._lidars:
             if channel in places:
                 self._add_scans(data, places[channel], lidar)
-        for unit in self._imus:
-            if unit.id in places:
-                times = places[unit.id].times / 1e9
-                values = self._imu_decoder.tables(data, places[unit.id].ends)["reading"]
+        for channel, sensor in self._sensors.items():
+            if channel in places:
+                times = places[channel].times / 1e9
                 inside = self._inside(times)
-                self._imu_readings[unit.id].append(np.column_stack([times, values])[inside])
+                values = sensor.values(data, places[channel])
+                sensor.tables.append(np.column_stack([times, values])[inside])
+        for channel in self._contacts:
+            if channel in places:
+                self._add_contacts(data, places[channel])
 
-    def imu_logs(self) -> tuple[ImuLog, ...]:
-        """Readings of inertial units."""
-        logs: list[ImuLog] = []
-        for unit in self._imus:
-            table = np.concatenate([np.empty((0, 7)), *self._imu_readings[unit.id]])
-            notes = unit.metadata
-            logs.append(ImuLog(notes["name"], notes[BODY], table[:, 0], table[:, 1:]))
-        return tuple(logs)
+    def sensor_logs(self) -> tuple[SensorLog, ...]:
+        """Readings of the sensors besides lidars, in the order of their times."""
+        return tuple(sensor.log() for sensor in self._sensors.values())
+
+    def _add_contacts(self, data: Bytes, places: MessagePlaces) -> None:
+        times = places.times / 1e9
+        for k in np.flatnonzero(self._inside(times)):
+            message = data[places.begins[k] + MESSAGE_HEAD : places.ends[k]]
+            self.contacts.append(messages.contact_event(message.tobytes(), float(times[k])))
 
     def _add_states(self, data: Bytes, places: dict[int, MessagePlaces]) -> None:
         count = len(places[self._bodies[0][0]].ends)

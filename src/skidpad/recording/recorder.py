@@ -8,7 +8,7 @@ import io
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,11 +19,16 @@ from ..checks import positive
 from ..errors import InvalidValue
 from ..files import path_of
 from ..stage import Stage
+from . import messages
 from .checksums import with_checksum
 from .chunk import ChunkEncoder, joined
 from .mcap_file import LARGEST_CHUNK, McapFile, RecordingFailed
-from .topics import FORMAT, LOST, NOTES, RECORDING, ImuMount, Topics
-from .writer_thread import Batch, Reading, WriterThread
+from .sensors import SensorMount
+from .topics import FORMAT, LOST, NOTES, RECORDING, Topics
+from .writer_thread import Batch, Event, Reading, WriterThread
+
+if TYPE_CHECKING:
+    from ..world.contact.touches import ContactEvent
 
 CHUNK_SIZE = 4 << 20
 """Bytes of messages in a chunk: few enough to jump to, and so many that what a chunk costs besides
@@ -51,7 +56,9 @@ class Recorder:
         stage: what there is to see.
         rate: at most so many samples per second of recorded time, in Hz; None for all.
         meta: anything worth knowing about the run, as plain JSON values.
-        imus: inertial units whose readings come with `add_imu`.
+        sensors: those whose readings come with `add_reading`; of several that are read together,
+            which are odometries, a sequence.
+        contacts: whether contacts come with `add_contact`.
         rows_of: computes rows from what is added in their place, in the thread; see
             `WorldRecorder`.
         width: numbers of what is added in place of a row.
@@ -66,7 +73,8 @@ class Recorder:
         *,
         rate: float | None = None,
         meta: Mapping[str, Any] | None = None,
-        imus: Sequence[ImuMount] = (),
+        sensors: Sequence[SensorMount | Sequence[SensorMount]] = (),
+        contacts: bool = False,
         rows_of: Callable[[Array], Array] | None = None,
         width: int | None = None,
     ) -> None:
@@ -78,14 +86,16 @@ class Recorder:
             raise InvalidValue(f"stage must be a Stage, got a {type(stage).__qualname__}")
         self.path, self.stage, self.rate = path_of(path), stage, rate
         self._process = os.getpid()
-        self._imus = tuple(imus)
+        self._sensors = [[one] if isinstance(one, SensorMount) else [*one] for one in sensors]
+        self._shapes = [(sum(len(one.columns) for one in group),) for group in self._sensors]
         self._rows_of = rows_of
         self._notes: dict[str, Any] = {}
         self._time, self._next = _BEFORE, 0.0
         self._reading_times: dict[int, float] = {}
         self._closed = self._finished = False
         program = f"skidpad {__version__}"
-        topics = Topics(stage, imus)
+        topics = Topics(stage, self._sensors, contacts=contacts)
+        self._contacts = topics.contacts
         self._encoder = ChunkEncoder(topics)
         size = self._encoder.sample_size + self._encoder.still_size
         if size > LARGEST_CHUNK // 2:
@@ -137,14 +147,28 @@ class Recorder:
         values = _shaped(np.array(ranges, np.float32), (self.stage.scans[index].count,))
         self._add_reading(Reading(index, time, values))
 
-    def add_imu(self, index: int, time: float, values: ArrayLike) -> None:
-        """A reading of an inertial unit: rates x, y, z in rad/s, forces x, y, z in m/s²; of one
-        that is oriented also the quaternion x, y, z, w."""
-        if not 0 <= index < len(self._imus):
-            raise InvalidValue(f"there is no inertial unit {index}; there are {len(self._imus)}")
-        size = 10 if self._imus[index].oriented else 6
-        numbers = _shaped(np.array(values, np.float64), (size,))
+    def add_reading(self, index: int, time: float, values: ArrayLike) -> None:
+        """A reading of one of the `sensors`, with the time in s at which it was taken.
+
+        Args:
+            index: of the sensor.
+            time: not before the one of its last reading.
+            values: the numbers that `SensorMount.columns` lists; of several sensors that are read
+                together those of one behind those of the other.
+        """
+        if not 0 <= index < len(self._sensors):
+            raise InvalidValue(f"there is no sensor {index}; there are {len(self._sensors)}")
+        numbers = _shaped(np.array(values, np.float64), self._shapes[index])
         self._add_reading(Reading(len(self.stage.scans) + index, time, numbers))
+
+    def add_contact(self, event: ContactEvent) -> None:
+        """Two things that began or ceased to touch, as a world notes it."""
+        if not self._contacts:
+            raise InvalidValue("this recording has no contacts; open it with contacts=True")
+        if not 0.0 <= event.time < _LATEST:
+            raise InvalidValue(f"time = {event.time} s must be finite and not negative")
+        if self._open():
+            self._thread.add_event(Event(event.time, (self._contacts, messages.contact(event))))
 
     def note(self, **notes: Any) -> None:
         """Note something about the run, as plain JSON values; written when it is closed."""
@@ -245,7 +269,7 @@ class Recorder:
         )
         if self._rows_of is not None and batch.times:
             rows = self._rows_of(rows)
-        chunk = self._encoder.chunk(np.array(batch.times), rows, batch.readings)
+        chunk = self._encoder.chunk(np.array(batch.times), rows, batch.readings, batch.events)
         self._file.add_messages(*chunk)
 
     def _failed(self, error: BaseException, lost: Sequence[float]) -> None:
@@ -273,5 +297,5 @@ def _notes(values: Mapping[str, Any]) -> dict[str, str]:
     """A metadata record of notes."""
     try:
         return with_checksum(NOTES, {"notes": json.dumps(values, ensure_ascii=False)})
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidValue(f"notes must be plain JSON values: {error}") from error

@@ -1,4 +1,4 @@
-"""A recording in memory: a stage, its rows of numbers, scans and notes."""
+"""A recording in memory: a stage, its rows of numbers, readings of sensors and notes."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..arrays import Array
-from ..brief import brief_repr, counted
+from ..brief import counted
 from ..errors import InvalidValue
 from ..record import unknown_name
 from ..stage import Channel, Stage
@@ -20,21 +20,12 @@ from ..trajectory.columns import ROLES, Column, Role
 from ..trajectory.files import known_units
 from ..trajectory.trajectory import Trajectory
 from ..units import Unit
-from .parquet import write_folder, write_table
+from .parquet import write_folder, write_sensors, write_table
+from .sensors import SensorLog
 from .topics import channels_by_body
 
-
-class ImuLog(NamedTuple):
-    """Readings of an inertial unit."""
-
-    name: str
-    body: str
-    times: Array
-    """(n,) in s."""
-    values: Array
-    """(n, 6): rates x, y, z in rad/s, then forces x, y, z in m/s², along its own axes."""
-
-    __repr__ = brief_repr
+if TYPE_CHECKING:
+    from ..world.contact.touches import ContactEvent
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +39,10 @@ class Recording:
     """(T, channels) in the order of `stage.channels`, to the bit as they were given."""
     scans: tuple[ScanAt, ...]
     """In the order of their times; `inf` where nothing was in reach."""
-    imus: tuple[ImuLog, ...]
+    sensors: tuple[SensorLog, ...]
+    """Of inertial units, satellite receivers, wheel odometry and bumpers; see `sensor`."""
+    contacts: tuple[ContactEvent, ...]
+    """Beginnings and ends of contacts, in the order of their times."""
     meta: Mapping[str, Any]
     """What was noted about the run; "error" is what ended it."""
     complete: bool
@@ -74,6 +68,13 @@ class Recording:
         if name not in places:
             raise InvalidValue(unknown_name(body, name, list(places), "channel"))
         return self.rows[:, places[name]]
+
+    def sensor(self, body: str, name: str) -> SensorLog:
+        """Readings of a sensor of a body; those of lidars are `scans`."""
+        known = {log.mount.name: log for log in self.sensors if log.mount.body == body}
+        if name not in known:
+            raise InvalidValue(unknown_name(body, name, list(known), "sensor"))
+        return known[name]
 
     def film(self, fps: float | None = None) -> Film:
         """For the page; with at most `fps` pictures per second of recorded time if given.
@@ -104,9 +105,13 @@ class Recording:
         """Write Parquet for analysis: one table to a file `.parquet`, else a folder of them.
 
         The table has a row per body and time with columns `t`, `body` and every channel, empty
-        where a body has none of that name. The folder has a file per body, which
-        `Trajectory.from_parquet` reads, and `scans.parquet` if there are scans. Units and roles are
-        in the metadata of the columns.
+        where a body has none of that name; it has no readings of sensors.
+
+        The folder has a file per body, which `Trajectory.from_parquet` reads; for each sensor a
+        file `sensors/BODY/NAME.parquet` with `t` and the numbers of a reading, of lidars the list
+        `ranges`, whose metadata has the angles of the rays; and `sensors/contacts.parquet` if
+        there were contacts. Units are in the metadata of the columns, where a sensor sits in that
+        of the file.
         """
         if not self.times.size:
             raise InvalidValue(f"{self.path} has no samples to write to {path}")
@@ -115,19 +120,24 @@ class Recording:
         if Path(path).suffix == ".parquet":
             write_table(Path(path), self.stage.title, runs)
         else:
-            write_folder(Path(path), runs, self.scans, self.stage.scans)
+            write_folder(Path(path), runs)
+            write_sensors(
+                Path(path) / "sensors", self.stage.scans, self.scans, self.sensors, self.contacts
+            )
 
     def between(self, start: float, end: float) -> Recording:
         """The part with start <= t <= end, in s."""
         inside = (self.times >= start) & (self.times <= end)
         scans = tuple(scan for scan in self.scans if start <= scan.time <= end)
-        imus = [
+        sensors = tuple(
             log._replace(times=log.times[chosen], values=log.values[chosen])
-            for log in self.imus
+            for log in self.sensors
             for chosen in [(log.times >= start) & (log.times <= end)]
-        ]
+        )
+        contacts = tuple(event for event in self.contacts if start <= event.time <= end)
+        times, rows = self.times[inside], self.rows[inside]
         return replace(
-            self, times=self.times[inside], rows=self.rows[inside], scans=scans, imus=tuple(imus)
+            self, times=times, rows=rows, scans=scans, sensors=sensors, contacts=contacts
         )
 
     def _places(self, body: str) -> dict[str, int]:

@@ -8,7 +8,7 @@ import os
 import struct
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -21,9 +21,9 @@ from .bag_metadata import (
     FileSpan,
     TopicAndCount,
     metadata_text,
+    qos_text,
     topic_text,
     write_metadata,
-    yaml_text,
 )
 from .mcap_file import McapFile, MessageIndexes, RecordingFailed
 from .recorder import CHUNK_SIZE
@@ -72,8 +72,8 @@ class _Topic:
 
     def __init__(self, number: int, name: str, type_: MessageType, qos: Quality) -> None:
         self.number, self.name, self.type = number, name, type_
-        self.profile = _profile(qos)
-        self.text = topic_text(name, type_.name, "cdr", [self.profile], type_.hash)
+        self.qos = _qos_text(qos)
+        self.text = topic_text(name, type_.name, "cdr", self.qos, type_.hash)
         """In metadata.yaml."""
         self.count = 0
 
@@ -122,7 +122,7 @@ class BagWriter:
         the same again is nothing new."""
         self._check_open()
         known = self._topics.get(name)
-        if known is not None and (known.type.name, known.profile) != (type_.name, _profile(qos)):
+        if known is not None and (known.type.name, known.qos) != (type_.name, _qos_text(qos)):
             raise InvalidValue(f"topic {name} is there already, of type {known.type.name}")
         if not name.startswith("/"):
             raise InvalidValue(f"topic {name!r} must be a full name, such as /odom")
@@ -223,7 +223,7 @@ class BagWriter:
                 text = definition_text(topic.type).encode()
                 schema = records.Schema(id=number, data=text, encoding="ros2msg", name=name)
             metadata = {
-                "offered_qos_profiles": yaml_text([topic.profile]),
+                "offered_qos_profiles": topic.qos,
                 "topic_type_hash": topic.type.hash,
             }
             channel = records.Channel(
@@ -266,8 +266,8 @@ class BagWriter:
         return metadata_text("mcap", [FileSpan(self._file.path.name, start, end, count)], topics)
 
 
-def _profile(qos: Quality) -> dict[str, Any]:
-    return {
+def _qos_text(qos: Quality) -> str:
+    profile = {
         "history": "keep_last",
         "depth": qos.depth,
         "reliability": "reliable" if qos.reliable else "best_effort",
@@ -278,6 +278,7 @@ def _profile(qos: Quality) -> dict[str, Any]:
         "liveliness_lease_duration": dict(_FOREVER),
         "avoid_ros_namespace_conventions": False,
     }
+    return qos_text([profile])
 
 
 def _index(channel: int, messages: Sequence[tuple[int, int]]) -> MessageIndexes:

@@ -4,7 +4,8 @@ Those of the package `foxglove` are the field lists of Foxglove's published sche
 (https://docs.foxglove.dev/docs/sdk/schemas), written down here so that recording needs no protobuf
 library; a test holds them against the official classes. There is none for inertial units, so
 `skidpad.Imu` has the fields of sensor_msgs/Imu without its covariances: viewers plot its numbers
-under the names that people know from there.
+under the names that people know from there. That of wheel odometry has the five numbers and no
+quaternion: it comes with every sample, and its yaw counts turns.
 """
 
 from __future__ import annotations
@@ -65,6 +66,15 @@ MESSAGES: Mapping[str, str] = {
     "foxglove.SceneEntity": "timestamp:Timestamp frame_id:string id:string lifetime:Duration "
     f"frame_locked:bool metadata:KeyValuePair* {_PRIMITIVES}",
     "foxglove.SceneUpdate": "deletions:SceneEntityDeletion* entities:SceneEntity*",
+    "foxglove.LocationFix": "latitude:double longitude:double altitude:double "
+    "position_covariance:double* "
+    "position_covariance_type:PositionCovarianceType(UNKNOWN,APPROXIMATED,DIAGONAL_KNOWN,KNOWN) "
+    "timestamp:Timestamp frame_id:string",
+    "skidpad.Odometry": "timestamp:Timestamp frame_id:string child_frame_id:string x:double "
+    "y:double yaw:double v_x:double omega:double",
+    "skidpad.Bumper": "timestamp:Timestamp frame_id:string touching:bool",
+    "skidpad.Contact": "timestamp:Timestamp began:bool a:string b:string position:Vector2 "
+    "normal:Vector2 normal_impulse:double tangential_impulse:double since:double",
     "skidpad.Imu": "timestamp:Timestamp frame_id:string orientation:Quaternion "
     "angular_velocity:Vector3 linear_acceleration:Vector3",
 }

@@ -9,10 +9,11 @@ still has it.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..errors import InvalidValue
 from ..stage import Body, Stage
@@ -22,6 +23,7 @@ from .message_rows import Message
 from .messages import WORLD, Place
 from .protobuf import Template, joined
 from .rotations import Rotations, quaternion
+from .sensors import KINDS, SensorMount
 
 if TYPE_CHECKING:
     from mcap.records import Channel, Schema
@@ -37,47 +39,44 @@ LOST = "lost_samples"
 ROLE, BODY, NUMBER, UNITS = "role", "body", "number", "units"
 """Keys in the metadata of channels: what a topic is, of which body, which lidar or unit of the
 recording, and the units of its fields as JSON."""
+SENSOR = "sensor"
+"""Key in the metadata of the channels of sensors: their `SensorMount` as JSON."""
 MOST_TOPICS = 65535
 CROWD = 20
 """Vehicles beyond which their poses share a topic: nobody looks at hundreds of topics, and each
 message costs more than the pose in it."""
 
 
-class ImuMount(NamedTuple):
-    """An inertial unit on a body."""
-
-    name: str
-    body: str
-    x: float = 0.0
-    y: float = 0.0
-    z: float = 0.0
-    roll: float = 0.0
-    pitch: float = 0.0
-    yaw: float = 0.0
-    oriented: bool = False
-    """Whether it also tells how the body is turned."""
-
-
 class Topics:
     """The topics of a stage; `rotations` gives the table that goes with rows."""
 
-    def __init__(self, stage: Stage, imus: Sequence[ImuMount] = ()) -> None:
-        self._stage, self._imus = stage, imus
+    def __init__(
+        self,
+        stage: Stage,
+        sensors: Sequence[Sequence[SensorMount]] = (),
+        *,
+        contacts: bool = False,
+    ) -> None:
+        self._stage, self._mounts = stage, sensors
         self.schemas: list[Schema] = []
         self.channels: list[Channel] = []
         self._names: set[str] = set()
         frames = unique([WORLD, *(body.name for body in stage.bodies)])[1:]
         self._bodies = dict(zip(frames, stage.bodies, strict=True))
         self._frames = {body.name: frame for frame, body in self._bodies.items()}
-        self._outputs = {(c.body, c.name) for c in stage.channels if c.role == "output"}
+        self._outputs = {
+            (c.body, c.name) for c in stage.channels if c.role in ("output", "measured")
+        }
         steered = sum(w.steer is not None for body in stage.bodies for w in body.wheels)
         self.rotations = Rotations(steered + sum(_tilt(body) is None for body in stage.bodies))
         self.states = list(self._state_messages())
         """Come with every sample."""
         self.motion = list(self._motion_messages())
         """Come with samples that viewers show."""
-        self.sensors = [*self._lidar_messages(), *self._imu_messages()]
-        """Lidars in the order of the stage, then inertial units."""
+        self.sensors = [*self._lidar_messages(), *self._sensor_messages()]
+        """Of each lidar in the order of the stage, then of those that are read together."""
+        self.contacts = self._topic("/contacts", "skidpad.Contact", "contacts") if contacts else 0
+        """Number of the channel of contacts; 0 if there is none."""
         self.still = list(self._still_messages())
         """Come at the beginning and again and again."""
         if len(self.channels) > MOST_TOPICS:
@@ -171,7 +170,8 @@ class Topics:
         a_x, a_y, omega = (body.channels.get(name) for name in ("a_x", "a_y", "omega"))
         if a_x is None or a_y is None or omega is None or _tilt(body):
             return
-        measured = any(unit.body == body.name for unit in self._imus)
+        units = (one for group in self._mounts for one in group if one.kind == "imu")
+        measured = any(unit.body == body.name for unit in units)
         if not measured and {(body.name, "a_x"), (body.name, "a_y")} <= self._outputs:
             number = self._topic(f"/{frame}/imu", "skidpad.Imu", "true imu")
             yield number, messages.true_imu(frame, a_x, a_y, omega)
@@ -182,19 +182,36 @@ class Topics:
         rotation = turned.tilted(body.yaw, *tilt) if tilt else turned.upright(body.yaw)
         return Place(body.x, body.y, body.channels.get("z"), rotation)
 
-    def _lidar_messages(self) -> Iterator[Message]:
+    def _lidar_messages(self) -> Iterator[list[Message]]:
         for k, scan in enumerate(self._stage.scans):
             frame = self._frame(scan.body)
             topic, notes = f"/{frame}/{identifier(scan.name)}", {BODY: scan.body, NUMBER: str(k)}
             number = self._topic(topic, "foxglove.LaserScan", "scan", notes)
-            yield number, messages.laser_scan(scan, frame)
+            yield [(number, messages.laser_scan(scan, frame))]
 
-    def _imu_messages(self) -> Iterator[Message]:
-        for k, unit in enumerate(self._imus):
-            frame = f"{self._frame(unit.body)}/{identifier(unit.name)}"
-            notes = {BODY: unit.body, NUMBER: str(k), "name": unit.name}
-            number = self._topic(f"/{frame}", "skidpad.Imu", "imu", notes)
-            yield number, messages.imu(frame, unit.oriented)
+    def _sensor_messages(self) -> Iterator[list[Message]]:
+        numbers = itertools.count()
+        for group in self._mounts:
+            unknown = [one.kind for one in group if one.kind not in KINDS]
+            if unknown:
+                raise InvalidValue(f"kind = {unknown[0]!r} of a sensor is not one of {[*KINDS]}")
+            if len(group) != 1 and {one.kind for one in group} != {"odometry"}:
+                raise InvalidValue("sensors that are read together must be odometries")
+            yield [self._sensor_message(one, next(numbers), k) for k, one in enumerate(group)]
+
+    def _sensor_message(self, one: SensorMount, number: int, k: int) -> Message:
+        body = self._frame(one.body)
+        frame = f"{body}/{identifier(one.name)}"
+        notes = {BODY: one.body, NUMBER: str(number), SENSOR: json.dumps(one._asdict())}
+        channel = self._topic(f"/{frame}", KINDS[one.kind], one.kind, notes)
+        if one.kind == "imu":
+            return channel, messages.imu(frame, one.oriented)
+        if one.kind == "gnss":
+            across, up = (deviation * deviation for deviation in one.deviations)
+            return channel, messages.location_fix(frame, (across, across, up))
+        if one.kind == "odometry":
+            return channel, messages.odometry(f"{body}/odom", body, k)
+        return channel, messages.bumper(body)
 
     def _still_messages(self) -> Iterator[Message]:
         scenes = {
@@ -208,7 +225,8 @@ class Topics:
             number = self._topic(f"/grid/{k}", "foxglove.Grid", "grid")
             yield number, scene.grid_message(grid)
         mounts: list[Template] = []
-        for unit in self._imus:
+        placed = (one for group in self._mounts for one in group if one.kind in ("imu", "gnss"))
+        for unit in placed:
             parent, rotation = self._frame(unit.body), quaternion(unit.yaw, unit.pitch, unit.roll)
             child, at = f"{parent}/{identifier(unit.name)}", (unit.x, unit.y, unit.z)
             mounts.append(messages.still_transform(parent, child, at, rotation))

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ..arrays import AnyArray, Array
+from .message_rows import Message
 
 WAITING = 4
 """Batches that may wait for the disk."""
@@ -24,14 +25,22 @@ class Reading(NamedTuple):
     """What a sensor gave."""
 
     sensor: int
-    """Its number: lidars first, then inertial units."""
+    """Its number: lidars first, then what is read together."""
     time: float
     """In s."""
     values: AnyArray
 
 
+class Event(NamedTuple):
+    """What happened once."""
+
+    time: float
+    """In s."""
+    message: Message
+
+
 class Batch:
-    """Samples and readings in the order in which they came."""
+    """Samples, readings and events in the order in which they came."""
 
     def __init__(self) -> None:
         self.times: list[float] = []
@@ -41,6 +50,7 @@ class Batch:
         self.readings: list[Reading] = []
         self.reading_size = 0
         """Numbers in the readings."""
+        self.events: list[Event] = []
 
 
 class WriterThread:
@@ -87,6 +97,15 @@ class WriterThread:
             if self._full(self._batch):
                 self._hand_over()
 
+    def add_event(self, event: Event) -> None:
+        """What happened once. Waits while too many batches do."""
+        with self._lock:
+            self._check()
+            self._batch.events.append(event)
+            self._batch.reading_size += len(event.message[1].data)
+            if self._full(self._batch):
+                self._hand_over()
+
     def flush(self) -> None:
         """Wait until everything is written."""
         with self._lock:
@@ -106,7 +125,7 @@ class WriterThread:
 
     def _hand_over(self) -> None:
         """With the lock held. A wait that is interrupted leaves the batch where it is."""
-        if self._batch.times or self._batch.readings:
+        if self._batch.times or self._batch.readings or self._batch.events:
             self._queue.put(self._batch)
             self._batch = Batch()
 

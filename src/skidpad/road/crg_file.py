@@ -21,7 +21,7 @@ import numpy as np
 from ..arrays import Array
 from ..brief import brief_repr
 from ..errors import InvalidValue
-from ..files import bytes_of, reading
+from ..files import bytes_of, reading, referenced_file
 
 __all__ = ["Channel", "CrgFile", "read_crg"]
 
@@ -91,7 +91,7 @@ def read_crg(path: str | os.PathLike[str]) -> CrgFile:
     file, target = _read(Path(os.fspath(path)))
     if target is None:
         return file
-    inner, further = _read(file.path.parent / target.text)
+    inner, further = _read(referenced_file(file.path, target.text, target.number))
     if further is not None:
         raise file.error(f"refers to {inner.path}, which refers to a third file", target.number)
     # What the referring file says itself comes first, block by block.

@@ -14,7 +14,7 @@ from typing import Annotated, Any, NamedTuple, Protocol
 import numpy as np
 
 from ..arrays import Array
-from ..brief import brief_repr
+from ..brief import brief_repr, shown
 from ..checks import must_be
 from ..checks import positive as positive_number
 from ..errors import InvalidValue
@@ -161,10 +161,12 @@ def _area_of(patches: Sequence[Patch | PolygonPatch]) -> Array:
 def _checked_area(area: Any) -> Array:
     try:
         corners = np.array(area, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         corners = np.array([])
     if corners.shape != (4,) or not np.isfinite(corners).all():
-        raise InvalidValue(f"area = {area!r} must be four numbers: x and y of two corners, in m")
+        raise InvalidValue(
+            f"area = {shown(area)} must be four numbers: x and y of two corners, in m"
+        )
     if not (corners[0] < corners[2] and corners[1] < corners[3]):
-        raise InvalidValue(f"area = {area!r} must have its lower left corner first")
+        raise InvalidValue(f"area = {shown(area)} must have its lower left corner first")
     return corners

@@ -281,7 +281,7 @@ def _at_all(value: Any, x: Any, y: Any) -> Any:
 def _heights(values: Any, axes: int, name: str = "heights") -> Array:
     try:
         array = np.array(values, dtype=float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidValue(f"{name} must be numbers: {error}") from error
     if array.ndim != axes or min(array.shape) < 2 - (name == "curvature"):
         raise InvalidValue(f"{name} has shape {array.shape}; expected {axes} axes of at least 2")

@@ -14,7 +14,7 @@ _CLASSES = {
     "zenoh": ("zenoh", "ZenohTransport"),
     "rclpy": ("rclpy", "RclpyTransport"),
 }
-"""Where each is; in the order in which what is installed is taken, by the names of the packages."""
+"""Module and class of each, by the names of the packages that they need."""
 _VARIABLE = "RMW_IMPLEMENTATION"
 _OF_IMPLEMENTATION = {
     "rmw_zenoh_cpp": "zenoh",
@@ -22,13 +22,18 @@ _OF_IMPLEMENTATION = {
     "rmw_fastrtps_cpp": "cyclonedds",
     "rmw_fastrtps_dynamic_cpp": "cyclonedds",
 }
+"""What speaks with each without ROS. Topics go between Cyclone DDS and Fast DDS, services do not:
+in a sourced ROS 2 its own rclpy is the better one for the latter."""
+_DEFAULT = "rmw_fastrtps_cpp"
+"""What a sourced ROS 2 speaks if the variable is not set."""
 
 
 def transport(kind: str, identity: Identity) -> Transport:
     """The connection of a node to others: "auto", "cyclonedds", "zenoh" or "rclpy".
 
-    "auto" is what speaks with the peers that `RMW_IMPLEMENTATION` names, and without it what is
-    installed: Cyclone DDS, else zenoh, else the rclpy of a sourced ROS 2.
+    "auto" is what speaks with the peers that `RMW_IMPLEMENTATION` names. For those on Fast DDS, the
+    default of ROS 2, that is the rclpy of a sourced ROS 2, else Cyclone DDS; without the variable
+    and without ROS what is installed: Cyclone DDS, else zenoh.
     """
     if kind not in ("auto", *_CLASSES):
         raise InvalidValue(f"middleware {kind!r}: must be one of auto, {', '.join(_CLASSES)}")
@@ -39,6 +44,8 @@ def transport(kind: str, identity: Identity) -> Transport:
 
 def _chosen() -> str:
     wanted = os.environ.get(_VARIABLE, "").strip()
+    if (wanted or _DEFAULT).startswith("rmw_fastrtps") and _is_installed("rclpy"):
+        return "rclpy"
     if wanted:
         # Others, as rmw_connextdds, are spoken by a sourced ROS 2 alone.
         kind = _OF_IMPLEMENTATION.get(wanted, "rclpy")
@@ -48,7 +55,7 @@ def _chosen() -> str:
                 f"{', '.join(_OF_IMPLEMENTATION)} only"
             )
         return kind
-    for kind in _CLASSES:
+    for kind in ("cyclonedds", "zenoh"):
         if _is_installed(kind):
             return kind
     raise MissingExtra(
@@ -58,4 +65,11 @@ def _chosen() -> str:
 
 
 def _is_installed(package: str) -> bool:
+    if package == "rclpy":
+        # A sourced ROS 2 is on the path of every Python, and works in one version of it only.
+        try:
+            import_module(package)
+        except ImportError:
+            return False
+        return True
     return find_spec(package) is not None

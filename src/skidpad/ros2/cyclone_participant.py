@@ -13,7 +13,9 @@ from .dds_settings import Settings
 from .transport import Qos
 
 _MOST_ENDPOINTS = 10_000
-"""Of all topics, that are looked at."""
+"""Of all topics, that are remembered."""
+_AT_ONCE = 1000
+"""News of endpoints that are taken with one call."""
 
 
 class Participant:
@@ -36,6 +38,7 @@ class Participant:
         self._topics: dict[str, Any] = {}
         self._endpoints: list[Any] = []
         self._lock = threading.Lock()
+        self._others = {writers: _Others(self.entity, writers) for writers in (True, False)}
 
     def writer(self, name: str, sample_type: Any, qos: Qos, pairs: dict[str, str]) -> Any:
         """A writer to a topic of DDS, with user data."""
@@ -49,27 +52,16 @@ class Participant:
     def endpoints(self, name: str, writers: bool) -> list[tuple[bytes, bytes, str]]:
         """Everybody's writers or readers of a topic of DDS that are known at the moment: GUID, that
         of the participant, and the name of the type."""
-        builtin = cyclone("builtin")
-        kind = "BuiltinTopicDcpsPublication" if writers else "BuiltinTopicDcpsSubscription"
         with self._lock:
-            if self.entity is None:
-                return []
-            reader = builtin.BuiltinDataReader(self.entity, getattr(builtin, kind))
-            try:
-                return [
-                    (one.key.bytes, one.participant_key.bytes, one.type_name)
-                    for one in reader.read(_MOST_ENDPOINTS)
-                    if getattr(one, "topic_name", None) == name
-                ]
-            finally:
-                delete(reader)
+            return [] if self.entity is None else self._others[writers].of_topic(name)
 
     def close(self) -> None:
         """Delete everything, which the others are told."""
         with self._lock:
             if self.entity is None:
                 return
-            for entity in (*self._endpoints, *self._topics.values(), self.entity):
+            news = [others.reader for others in self._others.values()]
+            for entity in (*news, *self._endpoints, *self._topics.values(), self.entity):
                 delete(entity)
             self._endpoints.clear()
             self._topics.clear()
@@ -104,6 +96,38 @@ class Participant:
                 f"not {sample_type.__idl_typename__}"
             )
         return topic
+
+
+class _Others:
+    """Everybody's writers, or readers, by topic, from the news that DDS has of them."""
+
+    def __init__(self, participant: Any, writers: bool) -> None:
+        builtin = cyclone("builtin")
+        kind = "BuiltinTopicDcpsPublication" if writers else "BuiltinTopicDcpsSubscription"
+        self.reader = builtin.BuiltinDataReader(participant, getattr(builtin, kind))
+        self._topics: dict[bytes, str] = {}
+        """Topics by GUID."""
+        self._known: dict[str, dict[bytes, tuple[bytes, bytes, str]]] = {}
+
+    def of_topic(self, name: str) -> list[tuple[bytes, bytes, str]]:
+        """GUID, that of the participant, and type of each endpoint of a topic."""
+        while news := self.reader.take(_AT_ONCE):
+            for one in news:
+                self._note(one)
+        return [*self._known.get(name, {}).values()]
+
+    def _note(self, endpoint: Any) -> None:
+        guid = endpoint.key.bytes
+        if guid in self._topics:
+            topic = self._topics.pop(guid)
+            del self._known[topic][guid]
+            if not self._known[topic]:
+                del self._known[topic]
+        # Of one that has left there is the GUID alone.
+        if endpoint.topic_name is not None and len(self._topics) < _MOST_ENDPOINTS:
+            self._topics[guid] = endpoint.topic_name
+            entry = (guid, endpoint.participant_key.bytes, endpoint.type_name)
+            self._known.setdefault(endpoint.topic_name, {})[guid] = entry
 
 
 def dds_qos(qos: Qos, *more: Any) -> Any:

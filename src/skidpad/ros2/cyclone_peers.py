@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from ..ros_messages import MessageType
 from .cyclone_participant import pairs_of
-from .notices import Notices
+from .notices import Notices, Types
 
 _POLICIES = {
     2: "the subscription asks for latched (transient local) and the publisher offers volatile",
@@ -15,7 +15,14 @@ _POLICIES = {
 }
 """Reasons by the numbers that the DDS standard gives to policies."""
 _TYPES = 24
-"""The number of the policy that types must be the same."""
+"""The number of the policy that types must be the same. It is heard of peers that announce their
+definitions only: rmw_cyclonedds and, up to Jazzy, rmw_fastrtps announce the name of the type."""
+_LOOKS = 3
+"""Number of looks at an endpoint before a notice about it does without the name of its node."""
+
+
+_PARTICIPANT = 12
+"""Bytes of a GUID that its participant has in common."""
 
 
 class Endpoint(NamedTuple):
@@ -40,13 +47,18 @@ class Peers:
         self._lookup = lookup
         self._seen: set[int] = set()
         self._misfits = 0
+        self._other_definition = False
+        """Whether a peer was refused for its definition of the type."""
+        self._looks: dict[bytes, int] = {}
+        """How often peers without a name were looked at."""
 
     def look_at_readers(self, writer: Any) -> None:
         """Look at the subscriptions of a publisher."""
         data_of = writer.get_matched_subscription_data
         matched = writer.get_matched_subscriptions()
         status = writer.get_offered_incompatible_qos_status()
-        self._check_policy(status, "a subscription to", [*map(data_of, matched)])
+        self._check_policy(status, "a subscription to")
+        self._check_names("a subscription to", lambda: map(data_of, matched))
         for handle in self._new(matched):
             self._check_type(data_of(handle), "a subscription to")
 
@@ -54,7 +66,8 @@ class Peers:
         """Look at the publishers of a subscription."""
         data_of, matched = reader.get_matched_publication_data, reader.get_matched_publications()
         status = reader.get_requested_incompatible_qos_status()
-        self._check_policy(status, "a publisher of", [*map(data_of, matched)])
+        self._check_policy(status, "a publisher of")
+        self._check_names("a publisher of", lambda: map(data_of, matched))
         for handle in self._new(matched):
             self._check_type(data_of(handle), "a publisher of")
 
@@ -63,13 +76,13 @@ class Peers:
         self._seen = set(handles)
         return new
 
-    def _check_policy(self, status: Any, who: str, matched: list[Any]) -> None:
+    def _check_policy(self, status: Any, who: str) -> None:
         if status.total_count == self._misfits:
             return
         self._misfits = status.total_count
         number = int(status.last_policy_id)
         if number == _TYPES:
-            self._tell_types(who, {one.key.bytes for one in matched if one is not None})
+            self._other_definition = True
             return
         reason = _POLICIES.get(number, f"policy {number} of DDS does not fit")
         self._notices.tell(
@@ -78,27 +91,26 @@ class Peers:
             f"fit: {reason}",
         )
 
-    def _tell_types(self, who: str, matched: set[bytes]) -> None:
-        """Those that are not connected because of their type."""
+    def _check_names(self, who: str, matched: Callable[[], Iterable[Any]]) -> None:
+        """Give notice of peers that are not connected because of their type."""
         endpoints = self._lookup(self._topic, who.startswith("a publisher"))
-        apart = [one for one in endpoints if one.guid not in matched]
+        others = [one for one in endpoints if one.type != self._type.name]
         # If there are some of another type, it is those: the rest may differ in something else.
-        others = [one for one in apart if one.type != self._type.name] or apart
-        own = self._type.name
-        for other in others or [Endpoint(b"", own, "")]:
-            of_node = f" (node {other.node})" if other.node else ""
-            package = own.partition("/")[0]
-            reason = (
-                f"its type is {other.type}, and here it is {own}: change one of them, or remap the "
-                "topic of one"
-                if other.type != own
-                else f"its definition of {own} is another one than here: build it against the "
-                f"version of {package} that the rest of the system has, or remap the topic of one"
-            )
-            self._notices.tell(
-                ("types", who, self._topic, other.type, other.node),
-                f"{who} {self._topic}{of_node} is not connected: {reason}",
-            )
+        if self._other_definition and not others:
+            fitting = {one.key.bytes for one in matched() if one is not None}
+            others = [one for one in endpoints if one.guid not in fitting]
+            others = others or [Endpoint(b"", self._type.name, "")]
+        told = [other for other in others if self._tell_type(who, other)]
+        self._other_definition = self._other_definition and len(told) < len(others)
+
+    def _tell_type(self, who: str, other: Endpoint) -> bool:
+        """Say why a peer is not connected, as soon as the name of its node is known."""
+        looks = self._looks[other.guid] = self._looks.get(other.guid, 0) + 1
+        if not other.node and looks < _LOOKS:
+            return False
+        types = Types(other.type, self._type.name)
+        self._notices.tell_type(other.guid[:_PARTICIPANT], who, self._topic, other.node, types)
+        return True
 
     def _check_type(self, endpoint: Any, who: str) -> None:
         """Compare definitions where the other side tells its own, as ROS 2 does since Iron."""

@@ -17,10 +17,11 @@ class Channel:
     Args:
         handle: is given what arrived, in the thread that simulates.
         depth: how many may wait; the oldest go first.
+        name: of the topic or service.
     """
 
-    def __init__(self, handle: Callable[[Any], None], depth: int) -> None:
-        self.handle, self.depth = handle, depth
+    def __init__(self, handle: Callable[[Any], None], depth: int, name: str = "") -> None:
+        self.handle, self.depth, self.name = handle, depth, name
         self.waiting: deque[int] = deque()
         """Numbers of its entries in the inbox."""
 

@@ -7,9 +7,10 @@ Every node has the services `~/pause` (`std_srvs/SetBool`), `~/step` and `~/rese
 from __future__ import annotations
 
 import time
+from math import inf
 from typing import Any, Protocol, runtime_checkable
 
-from ..brief import brief_repr
+from ..brief import brief_repr, listed
 from ..errors import InvalidValue, SkidpadError
 from ..ros_messages import Prepared, service_type
 from ..signals import Deferred
@@ -49,6 +50,16 @@ class Interruptible(Protocol):
         ...
 
 
+@runtime_checkable
+class Thinned(Protocol):
+    """A program that does not publish at every tick what controllers answer."""
+
+    @property
+    def was_published(self) -> bool:
+        """Whether the last tick did."""
+        ...
+
+
 class Loop:
     """Runs a program.
 
@@ -57,7 +68,8 @@ class Loop:
             and published on `/clock`.
         program: what it simulates.
         lock_step: whether time stands still until every topic of commands has a new one, or a step
-            is asked for. Then the same commands give the same bits, however fast they come.
+            is asked for. Then the same commands give the same bits, however fast they come. Of a
+            `Thinned` program it goes on to the next tick that publishes what controllers answer.
         followed: whether the node's clock is set by somebody else's `/clock`.
     """
 
@@ -69,6 +81,9 @@ class Loop:
         self.node, self.program, self.lock_step = node, program, lock_step
         self.ticks = 0
         self.paused = False
+        self.patience: s = 5.0
+        """After which a warning names the commands that time waits for, of the machine's clock."""
+        self._waits_since: tuple[int, float] | None = None
         self.ending = False
         """Set it to end `run`, from whatever thread."""
         factor = node.parameters.declare(
@@ -109,6 +124,7 @@ class Loop:
             self.node.wait(_LONGEST_WAIT)
             while self.node.handle(1):
                 self._follow_commands()
+            self._warn_if_stalled()
             return
         self.node.handle()
         if self.paused:
@@ -163,6 +179,26 @@ class Loop:
             for topic in commanded:
                 commanded[topic] -= 1
             self.tick()
+            program = self.program
+            while isinstance(program, Thinned) and not (
+                program.was_published or self.paused or self.ending
+            ):
+                self.tick()
+
+    def _warn_if_stalled(self) -> None:
+        """Say once what time waits for, if it has stood still for long and was not paused."""
+        now, since = time.monotonic(), self._waits_since
+        if self.paused or since is None or since[0] != self.ticks:
+            self._waits_since = self.ticks, now
+        elif now - since[1] >= self.patience:
+            self._waits_since = self.ticks, inf
+            awaited = [topic for topic, count in self.node.commanded.items() if not count]
+            self.node.log(
+                "warn",
+                f"lock-step: time has stood still for {self.patience:g} s after tick {self.ticks}: "
+                f"no new command on {listed(awaited, 12)}. The next tick comes with one on each, "
+                f"or with {self.node.name('~/step')}",
+            )
 
     def _now(self) -> s:
         return self.node.clock.now() / SECOND if self._followed else time.monotonic()

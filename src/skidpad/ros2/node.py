@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -20,7 +20,17 @@ from .clock import SECOND, Clock, stamp
 from .inbox import Channel, Inbox
 from .names import remapped
 from .parameters import Parameters
-from .transport import DEFAULT, LATCHED, Data, Identity, Publisher, Qos, Reply, Transport
+from .transport import (
+    DEFAULT,
+    LATCHED,
+    Data,
+    Identity,
+    Publisher,
+    Qos,
+    Reply,
+    Transport,
+    TypeNotInstalled,
+)
 
 _LEVELS = {"debug": 10, "info": 20, "warn": 30, "error": 40}
 _SAID = 32
@@ -41,6 +51,15 @@ class Bag(Protocol):
     def write(self, name: str, time_ns: int, cdr: Data) -> None:
         """Record a message."""
         ...
+
+
+class _LeftOut:
+    """The publisher of a topic whose type the middleware does not have."""
+
+    readers = 0
+
+    def write(self, cdr: Data) -> None:
+        pass
 
 
 class Topic:
@@ -103,6 +122,8 @@ class Node:
         """Time in ns that was simulated; it stands still in a pause."""
         self.commanded: dict[str, int] = {}
         """How many commands came by each topic of such since they were last counted."""
+        self.refused: Counter[str] = Counter()
+        """How many messages of each topic, by its full name, were refused and changed nothing."""
         self._inbox = Inbox()
         self._topics: list[Topic] = []
         self._heard: list[tuple[str, MessageType, Qos]] = []
@@ -122,7 +143,12 @@ class Node:
     def publisher(self, topic: str, type_name: str, qos: Qos = DEFAULT) -> Topic:
         """What publishes to a topic."""
         name, type_ = self.name(topic), message_type(type_name)
-        made = Topic(self, name, type_, self.transport.publisher(name, type_, qos), qos)
+        try:
+            publisher = self.transport.publisher(name, type_, qos)
+        except TypeNotInstalled as error:
+            publisher = _LeftOut()
+            self._tell_left_out(f"topic {name} is not published", error)
+        made = Topic(self, name, type_, publisher, qos)
         self._topics.append(made)
         if self.bag is not None:
             self.bag.topic(name, type_, qos)
@@ -134,8 +160,9 @@ class Node:
         type_name: str,
         function: Callable[[Any], None],
         qos: Qos = DEFAULT,
-    ) -> None:
-        """Hand the messages of a topic to a function, as records, when `handle` is called."""
+    ) -> bool:
+        """Hand the messages of a topic to a function, as records, when `handle` is called; returns
+        as `listen` does."""
         name, type_ = self.name(topic), message_type(type_name)
 
         def handle(data: bytes) -> None:
@@ -144,21 +171,36 @@ class Node:
                 self.bag.write(name, self.clock.now(), data)
             function(message)
 
+        if not self.listen(name, type_, handle, qos):
+            return False
         self._heard.append((name, type_, qos))
         if self.bag is not None:
             self.bag.topic(name, type_, qos)
-        self.listen(name, type_, handle, qos)
+        return True
 
     def listen(
         self, name: str, type_: MessageType, function: Callable[[bytes], None], qos: Qos
-    ) -> None:
+    ) -> bool:
         """Hand the messages of a topic, by its full name, to a function as bytes, when `handle` is
-        called; they do not go to the bag."""
+        called; they do not go to the bag.
+
+        Returns:
+            Whether there is a subscription. Where the middleware does not have the type, a warning
+            names both and the node does without.
+        """
         # One subscription a topic, however many functions listen.
-        channels = self._subscribed.setdefault(name, [])
-        channels.append(Channel(function, qos.depth))
-        if len(channels) == 1:
+        channel = Channel(function, qos.depth, name)
+        if name in self._subscribed:
+            self._subscribed[name].append(channel)
+            return True
+        self._subscribed[name] = [channel]
+        try:
             self.transport.subscribe(name, type_, qos, lambda data: self._arrived(name, data))
+        except TypeNotInstalled as error:
+            del self._subscribed[name]
+            self._tell_left_out(f"topic {name} is not subscribed to", error)
+            return False
+        return True
 
     def is_own(self, name: str, data: bytes) -> bool:
         """Whether the node hears itself, as on `/tf`; what it says is in the bag already."""
@@ -170,13 +212,13 @@ class Node:
     ) -> None:
         """Subscribe to commands: those that time waits for in lock-step."""
         name = self.name(topic)
-        self.commanded[name] = 0
 
         def count(message: Any) -> None:
             function(message)
             self.commanded[name] += 1
 
-        self.subscribe(topic, type_name, count, qos)
+        if self.subscribe(topic, type_name, count, qos):
+            self.commanded[name] = 0
 
     def _arrived(self, name: str, data: bytes) -> None:
         for channel in self._subscribed[name]:
@@ -189,10 +231,16 @@ class Node:
         `success` is false.
         """
         full, type_ = self.name(name), service_type(type_name)
-        channel = Channel(lambda request: self._answer(full, type_, function, *request), 1000)
-        self.transport.serve(
-            full, type_, lambda data, reply: self._inbox.put(channel, (data, reply))
-        )
+        channel = Channel(lambda request: self._answer(full, type_, function, *request), 1000, full)
+        try:
+            self.transport.serve(
+                full, type_, lambda data, reply: self._inbox.put(channel, (data, reply))
+            )
+        except TypeNotInstalled as error:
+            self._tell_left_out(f"service {full} is not offered", error)
+
+    def _tell_left_out(self, what: str, why: TypeNotInstalled) -> None:
+        self.log("warn", f"{what}: {why}")
 
     def _answer(
         self,
@@ -219,7 +267,8 @@ class Node:
             try:
                 channel.handle(data)
             except SkidpadError as error:
-                self._complain(channel, str(error))
+                self.refused[channel.name] += 1
+                self._complain(channel, f"{channel.name}: {error}")
             count += 1
         self._look()
         return count

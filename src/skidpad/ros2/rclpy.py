@@ -13,10 +13,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from ..errors import InvalidValue, MissingExtra
+from ..errors import MissingExtra
 from ..ros_messages import MessageType, ServiceType
-from .notices import Notices
-from .transport import Data, Identity, Qos, Reply
+from .notices import Notices, Types
+from .transport import Data, Identity, Qos, Reply, TypeNotInstalled
 
 _PATIENCE = 0.5
 """How long the thread waits before it looks whether it should end, in s."""
@@ -59,6 +59,9 @@ class RclpyTransport:
         self.identity = identity
         self.closed = False
         self._notices = Notices()
+        self._subscribed: dict[str, str] = {}
+        """Types of the node's subscriptions by topic, and of its publishers."""
+        self._published: dict[str, str] = {}
         self._executor = _imported("rclpy.executors").SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
         self._thread = threading.Thread(target=self._spin, name="rclpy", daemon=True)
@@ -66,9 +69,9 @@ class RclpyTransport:
 
     def publisher(self, topic: str, type_: MessageType, qos: Qos) -> RclpyPublisher:
         """What writes to a topic."""
-        return RclpyPublisher(
-            self._node.create_publisher(_class(type_.name), topic, self._profile(qos))
-        )
+        made = self._node.create_publisher(_class(type_.name), topic, self._profile(qos))
+        self._published[topic] = type_.name
+        return RclpyPublisher(made)
 
     def subscribe(
         self, topic: str, type_: MessageType, qos: Qos, callback: Callable[[bytes], None]
@@ -80,6 +83,7 @@ class RclpyTransport:
 
         profile = self._profile(qos)
         self._node.create_subscription(_class(type_.name), topic, take, profile, raw=True)
+        self._subscribed[topic] = type_.name
 
     def serve(self, name: str, type_: ServiceType, handler: Callable[[bytes, Reply], None]) -> None:
         """Hand every request of a service to a function, with what sends its response."""
@@ -112,7 +116,24 @@ class RclpyTransport:
             own = (self.identity.name, self.identity.namespace)
             if self._node.get_node_names_and_namespaces().count(own) > 1:
                 self._notices.tell("another node", f"there is another node {self.identity.full}")
+            self._look_at_types()
         return self._notices.take()
+
+    def _look_at_types(self) -> None:
+        """Tell of peers of another type, with which ROS 2 silently does not connect."""
+        sides = (
+            (self._subscribed, self._node.get_publishers_info_by_topic, "a publisher of"),
+            (self._published, self._node.get_subscriptions_info_by_topic, "a subscription to"),
+        )
+        for topic, types in self._node.get_topic_names_and_types():
+            if len(types) < 2:
+                continue
+            for own, endpoints_of, who in sides:
+                for one in endpoints_of(topic) if topic in own else ():
+                    if one.topic_type != own[topic]:
+                        node = Identity(one.node_name, one.node_namespace).full
+                        both = Types(one.topic_type, own[topic])
+                        self._notices.tell_type(node, who, topic, node, both)
 
     def close(self) -> None:
         """Leave; tells the others."""
@@ -166,6 +187,6 @@ def _class(name: str) -> Any:
     try:
         return getattr(importlib.import_module(f"{package}.{kind}"), title)
     except (ImportError, AttributeError) as error:
-        raise InvalidValue(
+        raise TypeNotInstalled(
             f"the sourced ROS 2 has no type {name}: install or source its package {package}"
         ) from error

@@ -10,11 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
+from ..errors import InvalidValue
 from ..ros_messages import MessageType, ServiceType
 
 Data = bytes | bytearray | memoryview
 Reply = Callable[[Data], None]
 """Sends the response to one request; from whatever thread, at most once."""
+
+
+class TypeNotInstalled(InvalidValue):
+    """The middleware does not have a type of message or service; a node does without."""
 
 
 class Qos(NamedTuple):

@@ -18,11 +18,13 @@ from ..brief import shortened
 from ..errors import InvalidValue
 from ..extras import require
 from ..ros_messages import MessageType, ServiceType
+from .dds_names import ros_type_name
 from .domain import domain_id
-from .notices import Notices
+from .notices import Notices, Types
 from .transport import DEFAULT, Data, Identity, Qos, Reply
 from .zenoh_graph import Graph
 from .zenoh_names import (
+    NO_HASH,
     NODE,
     PUBLISHER,
     SERVICE,
@@ -49,6 +51,11 @@ _TOKENS = 10_000
 """Tokens that wait to be read; zenoh waits when there are more."""
 _HEARTBEAT = 0.5
 """How often late joiners are told of latched messages that they missed, in s; of rmw_zenoh."""
+_OTHER_SIDE = {
+    PUBLISHER: (SUBSCRIPTION, "a subscription to"),
+    SUBSCRIPTION: (PUBLISHER, "a publisher of"),
+}
+"""Whom an endpoint of a kind speaks with."""
 _SMALLEST = 5
 """Bytes of a message: four of header, and no message is empty."""
 
@@ -100,6 +107,8 @@ class ZenohTransport:
         self._opened: float | None = time.monotonic()
         self._tokens = Tokens(self.domain, str(self._session.zid()), identity)
         self._notices = Notices()
+        self._own: list[tuple[str, Endpoint]] = []
+        """Endpoints of the node by kind."""
         self._unannounced: list[str] = [self._tokens.node]
         self._announced: list[zenoh.LivelinessToken] = []
         self._numbers = count(1)
@@ -191,7 +200,30 @@ class ZenohTransport:
     def warnings(self) -> list[str]:
         """What a user should know and has not been told."""
         self._look_for_router()
+        for kind, end in self._own:
+            if kind in _OTHER_SIDE:
+                self._look_at_types(end, *_OTHER_SIDE[kind])
         return self._notices.take()
+
+    def _look_at_types(self, own: Endpoint, kind: str, who: str) -> None:
+        """Tell of peers whose keys are others, so that they hear nothing of each other."""
+        for token in self.graph.strangers(kind, own):
+            assert token.end is not None
+            node = token.identity.full
+            if own.type_name == token.end.type_name and NO_HASH in (
+                own.type_hash,
+                token.end.type_hash,
+            ):
+                where = "here" if own.type_hash == NO_HASH else "there"
+                self._notices.tell(
+                    ("hash", who, own.name, node),
+                    f"{who} {own.name} (node {node}) is not connected: keys have no type hashes "
+                    f"{where}, as in Humble, and have some on the other side: set ROS_DISTRO of "
+                    "this node to the release of the others",
+                )
+                continue
+            types = Types(ros_type_name(token.end.type_name), ros_type_name(own.type_name))
+            self._notices.tell_type(node, who, own.name, node, types)
 
     def close(self) -> None:
         """Leave; tells the others. Requests that wait are left without response."""
@@ -235,6 +267,7 @@ class ZenohTransport:
         """The token of a new endpoint, which the next `announce` declares."""
         text = self._tokens.endpoint(next(self._numbers), kind, end, qos)
         self._unannounced.append(text)
+        self._own.append((kind, end))
         return text
 
     def _read(self, source: Any, take: Callable[[Any], None], name: str = "graph") -> None:

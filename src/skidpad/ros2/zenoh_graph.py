@@ -15,6 +15,8 @@ class Graph:
     def __init__(self) -> None:
         self._alive: dict[str, Token] = {}
         self._subscriptions: Counter[Endpoint] = Counter()
+        self._by_name: dict[tuple[str, str], dict[str, Token]] = {}
+        """Endpoints by kind and name."""
         self._lock = Lock()
 
     def change(self, text: str, *, alive: bool) -> Token | None:
@@ -29,12 +31,27 @@ class Graph:
                 del self._alive[text]
             if token.kind == SUBSCRIPTION and token.end is not None:
                 self._subscriptions[token.end] += 1 if alive else -1
+            if token.end is not None:
+                key = token.kind, token.end.name
+                named = self._by_name.setdefault(key, {})
+                if alive:
+                    named[text] = token
+                else:
+                    del named[text]
+                if not named:
+                    del self._by_name[key]
         return token
 
     def subscriptions(self, end: Endpoint) -> int:
         """How many there are of a topic with its type."""
         with self._lock:
             return self._subscriptions[end]
+
+    def strangers(self, kind: str, end: Endpoint) -> list[Token]:
+        """Endpoints of a kind and the same name whose type or definition is another."""
+        with self._lock:
+            named = self._by_name.get((kind, end.name), {})
+            return [token for token in named.values() if token.end != end]
 
     def nodes(self) -> list[Identity]:
         """All nodes of the domain, as often as there are of one name."""

@@ -21,7 +21,7 @@ NODE, PUBLISHER, SUBSCRIPTION, SERVICE = "NN", "MP", "MS", "SS"
 _PREFIX = "@ros2_lv"
 _ENCLAVE = "%"
 """Of nodes without security."""
-_NO_HASH = "TypeHashNotSupported"
+NO_HASH = "TypeHashNotSupported"
 """What Humble has in the place of a type hash."""
 _ATTACHMENT = Struct("<qqB16s")
 _GID_SIZE = 16
@@ -44,7 +44,7 @@ class Endpoint(NamedTuple):
 def endpoint(name: str, type_: MessageType | ServiceType) -> Endpoint:
     """The topic or service of a name and a type; without type hash if `ROS_DISTRO` is Humble."""
     humble = os.environ.get("ROS_DISTRO", "").strip().lower() == "humble"
-    return Endpoint(name, type_.dds_name, _NO_HASH if humble else type_.hash)
+    return Endpoint(name, type_.dds_name, NO_HASH if humble else type_.hash)
 
 
 def tokens_of(domain: int) -> str:

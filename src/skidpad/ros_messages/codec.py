@@ -54,7 +54,7 @@ def decoder(structure: Structure) -> Callable[[bytes | bytearray | memoryview], 
         except _FAULTS as error:
             raise faults.of_data(structure, data) from error
         if not 0 <= len(data) - end <= MOST_BEHIND:
-            raise faults.of_data(structure, data)
+            faults.check_data(structure, data)
         return record
 
     return decode

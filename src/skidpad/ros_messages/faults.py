@@ -15,11 +15,16 @@ from .packing import CODES, TRUTHS
 from .records import attribute
 
 
+def check_data(structure: Structure, data: bytes) -> None:
+    """Raise what is wrong with malformed data, and nothing for what can be read."""
+    for _ in leaves(structure, data):
+        pass
+
+
 def of_data(structure: Structure, data: bytes) -> InvalidValue:
     """The fault of malformed data."""
     try:
-        for _ in leaves(structure, data):
-            pass
+        check_data(structure, data)
     except InvalidValue as fault:
         return fault
     return InvalidValue(f"{structure.name}: malformed data")

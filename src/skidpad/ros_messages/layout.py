@@ -15,7 +15,14 @@ from .fields import PRIMITIVES, Field, Shape, Structure
 from .packing import HEADER
 
 MOST_BEHIND = 3
-"""Bytes behind the last field: payloads are filled up to a multiple of 4."""
+"""Bytes behind the last field: payloads are filled up to a multiple of 4.
+
+`rmw_serialize` of rmw_fastrtps leaves more: it hands out as many bytes as it estimated. The
+estimate (`get_serialized_size` of rosidl_typesupport_fastrtps) aligns an empty sequence of 8-byte
+numbers as if a number followed, which CDR does not. So a message with such sequences ends up to 8
+bytes earlier for each of them, depending on where they lie; what lies behind is not even zero. How
+many bytes may be there is thus known from the message itself, and `leaves` computes it.
+"""
 
 
 class Leaf(NamedTuple):
@@ -44,10 +51,10 @@ def leaves(structure: Structure, data: bytes) -> Iterator[Leaf]:
     """All numbers and strings in order; raises `InvalidValue` at what is malformed."""
     walk = _Walk(structure, data)
     yield from walk.structure(structure, "")
-    behind = len(data) - walk.place
-    if behind > MOST_BEHIND:
+    behind, most = len(data) - walk.place, walk.estimate - walk.place + MOST_BEHIND
+    if behind > most:
         raise InvalidValue(
-            f"{structure.name}: {behind} bytes behind the last field; at most {MOST_BEHIND} may be"
+            f"{structure.name}: {behind} bytes behind the last field; at most {most} may be"
         )
 
 
@@ -55,7 +62,8 @@ class _Walk:
     def __init__(self, structure: Structure, data: bytes) -> None:
         self.name, self.data = structure.name, data
         self.order = byte_order(structure, data)
-        self.place = len(HEADER)
+        self.place = self.estimate = len(HEADER)
+        """Where the next value lies, and where Fast CDR's estimate has it; see MOST_BEHIND."""
 
     def structure(self, structure: Structure, prefix: str) -> Iterator[Leaf]:
         for field in structure.fields:
@@ -79,7 +87,9 @@ class _Walk:
 
     def numbers(self, field: Field, path: str, count: int | None) -> Leaf:
         size = PRIMITIVES[field.base]
-        if count != 0:
+        if count == 0:
+            self.estimate += _gap(self.estimate, size)
+        else:
             self.align(size)
         begin = self.take(size * (1 if count is None else count), path)
         if field.base == "bool" and any(byte > 1 for byte in self.data[begin : self.place]):
@@ -122,7 +132,8 @@ class _Walk:
         return struct.unpack_from(f"{self.order}I", self.data, begin)[0]
 
     def align(self, size: int) -> None:
-        self.place += -(self.place - len(HEADER)) % size
+        self.place += _gap(self.place, size)
+        self.estimate += _gap(self.estimate, size)
 
     def take(self, size: int, path: str) -> int:
         begin = self.place
@@ -130,4 +141,10 @@ class _Walk:
             left = max(0, len(self.data) - begin)
             raise InvalidValue(f"{self.name}: {path} needs {size} bytes, {left} are left")
         self.place += size
+        self.estimate += size
         return begin
+
+
+def _gap(place: int, size: int) -> int:
+    """Bytes up to the next multiple of a size, counted from behind the header."""
+    return -(place - len(HEADER)) % size

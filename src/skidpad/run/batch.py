@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import record
 from ..arrays import AnyArray
+from ..checks import check_room
 from ..compile import gpu
 from ..errors import InvalidValue
 
@@ -186,6 +187,8 @@ def _shaped(
             f"with fields {', '.join(record.names(kind))}"
         )
     array = array.reshape((1,) * (3 - array.ndim) + array.shape)
+    if math.prod(array.strides) == 0:  # one row in the place of many, which a run writes out
+        check_room(f"vehicles in {what}", array.shape[1], n)
     aligned = getattr(array.flags, "aligned", True)
     whole = aligned and all(s % array.itemsize == 0 for s in array.strides)
     return array if whole else array.copy()
@@ -217,7 +220,7 @@ def numbers(what: str, values: Any, space: Space) -> AnyArray:
                     f"{what} must be an array of numbers, real ones, got {array.dtype}"
                 )
             return np.asarray(array, dtype=space.dtype)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, InvalidValue):
             raise
         raise InvalidValue(f"{what} must be an array of numbers: {error}") from error

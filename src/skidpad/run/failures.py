@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import record
+from ..brief import shown
 from ..errors import InvalidValue, SimulationDiverged, StepNotConverged
 from ..model import Vehicle
 
@@ -24,7 +25,7 @@ def not_numbers(kind: type, row: Any) -> InvalidValue:
         except (TypeError, ValueError, OverflowError):
             finite = None
         if finite is None or isinstance(value, str):
-            return InvalidValue(f"Input.{name} = {value!r} must be a number")
+            return InvalidValue(f"Input.{name} = {shown(value)} must be a number")
         if not finite:
             return InvalidValue(f"Input.{name} = {value} must be finite")
     return InvalidValue(f"Input {row!r} cannot be used: a value is too large for the precision")

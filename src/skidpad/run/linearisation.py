@@ -102,7 +102,9 @@ class Linearisation(_Around):
         method = automatic(vehicle, self.dt, model.substeps)
         if integrator != EXACT:
             method = compiled_integrator(integrator)
-            check_step(vehicle, method, self.dt, model.substeps, some_speeds=False)
+            check_step(
+                vehicle, method, self.dt, model.substeps, some_speeds=False, has_substeps=False
+            )
         super().__init__(vehicle, differentiated(vehicle, "step", method))
         self._implicit = model.continuous and method.implicit
 

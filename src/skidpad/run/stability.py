@@ -21,6 +21,7 @@ from ..compile.plant import Plant, StableStep
 from ..errors import InvalidValue
 from ..integrate.base import Integrator
 from ..model import Vehicle
+from ..plausibility import accept
 from ..units import s
 from .modes import DRIVING, stable_steps
 
@@ -74,17 +75,27 @@ def takes(vehicle: Vehicle, integrator: str, dt: s) -> bool:
 
 
 def check_step(
-    vehicle: Vehicle, method: Integrator, dt: s, substeps: int = 1, *, some_speeds: bool = True
+    vehicle: Vehicle,
+    method: Integrator,
+    dt: s,
+    substeps: int = 1,
+    *,
+    some_speeds: bool = True,
+    has_substeps: bool = True,
 ) -> None:
     """Refuse a method whose steps of dt / substeps let the vehicle's modes grow at every speed;
-    warn where it is some speeds, or if the model reproduces a program that does so."""
+    warn where it is some speeds, or if the model reproduces a program that does so.
+
+    `has_substeps` says whether the caller has an option `substeps` that the text may advise.
+    """
     table = stable_steps(vehicle, method)
     judged = table if some_speeds else _driving(table)
     judge = any if some_speeds else all
     if table and judge(dt / substeps > at.longest for at in judged):
         way = f"integrator='auto' ({automatic(vehicle, dt, substeps).name} here)"
         subject = f"{method.name} with dt = {dt:g} s is unstable for {vehicle.name!r}"
-        _complain(subject, table, dt, substeps, way, refuse=not vehicle.model.reproduces)
+        refuse = not vehicle.model.reproduces
+        _complain(subject, table, dt, substeps, way, refuse=refuse, has_substeps=has_substeps)
 
 
 def check_plant(plant: Plant, dt: s, substeps: int = 1) -> None:
@@ -107,7 +118,8 @@ def check_spread(plant: Plant, dt: s, substeps: int, params: AnyArray) -> None:
     differing = np.flatnonzero(np.ptp(params, axis=0) > 0.0)
     rows = {int(f(params[:, k])) for k in differing for f in (np.argmin, np.argmax)} or {0}
     for row in sorted(rows):
-        values = record.unflatten(vehicle.model.Params, params[row].astype(float).tolist())
+        row_values = record.unflatten(vehicle.model.Params, params[row].astype(float).tolist())
+        values = accept(row_values)
         check_step(Vehicle(vehicle.model, values, vehicle.outlines), method, dt, substeps)
 
 
@@ -124,6 +136,7 @@ def _complain(
     way: str,
     *,
     refuse: bool,
+    has_substeps: bool = True,
 ) -> None:
     broken = [at for at in table if dt / substeps > at.longest]
     worst = min(broken, key=lambda at: at.longest)
@@ -135,7 +148,8 @@ def _complain(
     if worst.longest > 0.0:
         why = f"which takes steps of {worst.longest:.3g} s at most"
         ways += [f"dt <= {_rounded_down(worst.longest * substeps):g} s"]
-        ways += [f"substeps = {int(np.ceil(dt / worst.longest))}"]
+        if has_substeps:
+            ways += [f"substeps = {int(np.ceil(dt / worst.longest))}"]
     text = (
         f"{subject}{within}{where}, because of its mode with the eigenvalue "
         f"{_written(worst.eigenvalue)} 1/s, {why}. Take {', or '.join(ways)}"

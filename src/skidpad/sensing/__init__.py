@@ -6,6 +6,7 @@ it into a loop, `along` reads it along a recorded run and `along_fleet` over man
 
 from __future__ import annotations
 
+from .. import record
 from ..plane.geodesy import Origin
 from .full_state import FullState
 from .gnss import Gnss, GnssReading
@@ -49,3 +50,5 @@ __all__ = [
     "motion_of",
     "outlines",
 ]
+
+record.document_all()

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Array
-from ..brief import brief_repr
+from ..brief import brief_repr, shown
 from ..checks import must_be
 from ..errors import InvalidValue
 from ..plane.polygon import edges_at
@@ -138,8 +138,8 @@ class Lidar:
         """Poses (B, 3) of the sensor in the world, for poses x, y, yaw of the body point."""
         try:
             poses = np.atleast_2d(np.asarray(body, dtype=float))
-        except (TypeError, ValueError) as error:
-            raise InvalidValue(f"body = {body!r} must be poses x, y, yaw (B, 3)") from error
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InvalidValue(f"body = {shown(body)} must be poses x, y, yaw (B, 3)") from error
         if poses.ndim != 2 or poses.shape[1] != 3:
             raise InvalidValue(f"body has shape {np.shape(body)}; expected (B, 3): x, y, yaw")
         x, y, yaw = poses.T

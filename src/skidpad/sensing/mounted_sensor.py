@@ -1,4 +1,4 @@
-"""IMU, odometry, satellite navigation and wheel speeds of `skidpad.sensors` as sensor models.
+"""IMU, odometry, satellite navigation and wheel speeds of `skidpad.sensing` as sensor models.
 
 What is measured at one instant is the sensor's reading without errors, which is a pure function,
 plus noise. Delays, lost samples and errors that wander or grow belong to a sensor in a loop: see

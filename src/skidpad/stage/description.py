@@ -33,7 +33,8 @@ class Channel:
     body: str
     """Name of the body it belongs to."""
     role: str
-    """"state", "input" or "output"."""
+    """"state", "input", "output", or "measured" of an acceleration that is the change of velocity
+    since the row before: one that a push or a wall gives, too."""
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,6 @@ from numpy.typing import NDArray
 from ..brief import brief_repr
 from ..checks import positive
 from ..errors import InvalidValue
-from ..extension import outer
 from . import Stage
 
 __all__ = ["Film", "ScanAt"]
@@ -129,14 +128,18 @@ class Film:
         Where it would be larger than `limit_mb` (10^6 bytes), pictures are left out first, then
         numbers that are not drawn; the page says so.
         """
-        outer("Film.to_html")(self, path, limit_mb=limit_mb)
+        from ..viewer.html import write_html
+
+        write_html(self, path, limit_mb=limit_mb)
 
     def show(self, *, height: int = 560, limit_mb: float = 5.0) -> Any:
         """The page for a notebook, as the last value of a cell, in a frame `height` pixels high.
 
         It becomes part of the notebook's file, so it is thinned to `limit_mb` as in `to_html`.
         """
-        return outer("Film.show")(self, height=height, limit_mb=limit_mb)
+        from ..viewer.embedded import show_film
+
+        return show_film(self, height=height, limit_mb=limit_mb)
 
     def _repr_html_(self) -> str:
         return self.show()._repr_html_()

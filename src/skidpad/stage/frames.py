@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..brief import brief_repr
+from ..brief import brief_repr, shown
 from ..checks import must_be, whole
 from ..errors import InvalidValue
 from ..plane.maps.cones import borders
@@ -148,8 +148,8 @@ def _width_about(vehicle: Drawn) -> m:
 def _size(size: Any) -> tuple[int, int]:
     try:
         width, height = size
-    except (TypeError, ValueError):
-        raise InvalidValue(f"size = {size!r} must be width and height in pixels") from None
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidValue(f"size = {shown(size)} must be width and height in pixels") from None
     allowed = f"from 1 to {MOST_PIXELS} pixels"
     numbers = whole("width of size", width, allowed), whole("height of size", height, allowed)
     for name, number in zip(("width", "height"), numbers, strict=True):
@@ -161,8 +161,8 @@ def _size(size: Any) -> tuple[int, int]:
 def _point(name: str, point: Any) -> tuple[m, m]:
     try:
         x, y = point
-    except (TypeError, ValueError):
-        raise InvalidValue(f"{name} = {point!r} must be two numbers: x, y") from None
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidValue(f"{name} = {shown(point)} must be two numbers: x, y") from None
     near = Allowed(-FARTHEST, FARTHEST)
     return must_be(f"x of {name}", x, near, "m"), must_be(f"y of {name}", y, near, "m")
 
@@ -183,7 +183,7 @@ def _vehicles(vehicles: Any) -> Sequence[Drawn]:
 def _hits(lidar: Any) -> Array:
     try:
         points = np.empty((0, 2)) if lidar is None else np.asarray(lidar, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidValue(f"lidar must be points (n, 2): {error}") from error
     if points.ndim != 2 or points.shape[1] != 2:
         raise InvalidValue(f"lidar has shape {points.shape}; allowed is (n, 2)")

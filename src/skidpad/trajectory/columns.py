@@ -99,7 +99,7 @@ def _columns(role: Role, kind: type, values: ArrayLike, count: int) -> list[Colu
     try:
         # One contiguous row per column; copied, so that the caller's array stays the caller's.
         table = np.array(np.asarray(values, dtype=float).T, order="C")
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidValue(f"{role}s must be an array of numbers: {error}") from error
     if table.shape != (len(leaves), count):
         raise InvalidValue(
@@ -164,7 +164,7 @@ def frozen(name: str, values: ArrayLike) -> Array:
     else:
         try:
             array = np.array(values, dtype=float)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise InvalidValue(f"trajectory column {name!r} must hold numbers: {error}") from error
         array.flags.writeable = False
     if array.ndim != 1:

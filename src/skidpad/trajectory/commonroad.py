@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array, Mask
+from ..brief import shown
 from ..checks import not_negative
 from ..errors import InvalidValue
 from ..plane.polygon import within
@@ -33,12 +34,13 @@ def vertices_of(goal: Any) -> Array:
     """The vertices (m, 2) of a polygon; raises for anything else."""
     try:
         vertices: NDArray[Any] = np.asarray(goal, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         vertices = np.empty(0)
     if vertices.ndim != 2 or vertices.shape[1] != 2 or len(vertices) < 3:
         raise InvalidValue(
-            f"goal = {goal!r} must be a polygon (at least 3 vertices, shape (m, 2)), a shapely "
-            "geometry, a function of a point, or a CommonRoad planning problem or goal region"
+            f"goal = {shown(goal)} must be a polygon (at least 3 vertices, shape (m, 2)), a "
+            "shapely geometry, a function of a point, or a CommonRoad planning problem or goal "
+            "region"
         )
     if not np.isfinite(vertices).all():
         raise InvalidValue("goal has a vertex that is not finite")

@@ -21,7 +21,7 @@ from .. import units as unit_aliases
 from ..arrays import Array
 from ..errors import InvalidValue, SkidpadError
 from ..extras import require
-from ..files import path_of, reading, replacing, text_of
+from ..files import open_file, path_of, reading, replacing, text_of
 from ..units import Unit
 from .columns import Column, Role
 from .table import SECOND, Table
@@ -78,7 +78,8 @@ def parquet_table(path: str | os.PathLike[str], purpose: str) -> Any:
     parquet = require("pyarrow.parquet", purpose=purpose)
     with (
         reading(path_of(path), "is not a readable Parquet file"),
-        parquet.ParquetFile(path) as file,
+        open_file(path) as stream,
+        parquet.ParquetFile(stream) as file,
     ):
         about = file.metadata
         groups = (about.row_group(k).num_rows for k in range(about.num_row_groups))
@@ -180,14 +181,14 @@ def _notes(trajectory: Table) -> str:
     }
     try:
         return json.dumps(notes)
-    except (TypeError, ValueError) as problem:
+    except (TypeError, ValueError, OverflowError) as problem:
         raise InvalidValue(f"trajectory meta must hold plain JSON values: {problem}") from problem
 
 
 def _numbers(name: str, table: Any) -> Array:
     try:
         return np.asarray(table.column(name).to_numpy(), dtype=float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidValue(f"trajectory column {name!r} must hold numbers: {error}") from error
 
 

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from .. import record
 from ..arrays import Array
+from ..brief import shown
 from ..errors import InvalidValue
 from .columns import PREFIXES, Column, TrajectoryMode, span
 from .interpolation import interpolated, places, slack, snapped
@@ -207,8 +208,8 @@ class Points(Table):
         outside."""
         try:
             moments = np.atleast_1d(np.asarray(times, dtype=float))
-        except (TypeError, ValueError) as error:
-            raise InvalidValue(f"times = {times!r} must be numbers, in s") from error
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InvalidValue(f"times = {shown(times)} must be numbers, in s") from error
         if moments.ndim != 1:
             raise InvalidValue(f"times have shape {moments.shape}; expected (n,), in s")
         near = snapped(self.t, moments)

@@ -14,6 +14,7 @@ from ..brief import counted, listed, shortened
 from ..checks import whole
 from ..compile.described import arrived, travelling
 from ..errors import InvalidValue
+from ..files import first_repeated
 from ..units import Unit
 from .columns import PREFIXES, ROLES, Column, Role, Sample, check_time, checked, frozen, span
 
@@ -62,7 +63,7 @@ class Table:
         check_time(t)
         columns = tuple(checked(column, len(t)) for column in self.columns)
         names = [column.name for column in columns]
-        twice = next((name for name in names if names.count(name) > 1 or name == "t"), None)
+        twice = "t" if "t" in names else first_repeated(names)
         if twice is not None:
             raise InvalidValue(f"trajectory column {twice!r} appears twice; names must differ")
         object.__setattr__(self, "t", t)

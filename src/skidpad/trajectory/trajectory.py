@@ -27,7 +27,6 @@ from ..arrays import Array
 from ..brief import shortened
 from ..checks import finite, number, positive
 from ..errors import InvalidValue
-from ..extension import outer
 from ..units import Unit
 from .columns import Group, Role, Sample, TrajectoryMode, columns_of_records, frozen, joined, span
 from .commonroad import CommonRoadTrajectory
@@ -261,7 +260,9 @@ class Trajectory(CommonRoadTrajectory):
         is width and height in inches. Returns a Matplotlib figure. `skidpad.plots` has more; the
         picture to zoom and point at is `show`.
         """
-        draw = outer("Trajectory.plot")
+        from ..plots.figures.trajectory import trajectory
+
+        draw = trajectory
         return draw(self, path=path, title=title, columns=columns, backend=backend, size=size)
 
     def show(self, vehicle: Any, *, height: int = 560, limit_mb: float = 5.0) -> Any:
@@ -270,10 +271,14 @@ class Trajectory(CommonRoadTrajectory):
         `vehicle` is drawn where it was; `height` is that of the frame in pixels. The page becomes
         part of the notebook's file, so it is thinned to `limit_mb` (10^6 bytes).
         """
-        return outer("Trajectory.show")(self, vehicle, height=height, limit_mb=limit_mb)
+        from ..viewer.embedded import show_trajectory
+
+        return show_trajectory(self, vehicle, height=height, limit_mb=limit_mb)
 
     def _repr_html_(self) -> str:
-        return outer("Trajectory.html")(self)
+        from ..plots.notebook.trajectory import trajectory_html
+
+        return trajectory_html(self)
 
     def _every(self, dt: float) -> Array:
         positive("dt", dt, "s")

@@ -7,13 +7,17 @@ from functools import cache
 
 import numpy as np
 
+from .. import record as records
+from ..arrays import Array
 from ..components.tyre.magic import TurnSlip, magic_formula_type
-from .curves import answers, nominal_load
-from .document import Document
-from .keys import RANGES, SECTIONS, keys_of
+from ..errors import InvalidValue
+from .curves import USUAL_LOAD, answers, nominal_load
+from .document import Document, Entry
+from .keys import RANGES, SECTIONS, filling, keys_of
 from .tyre import Tyre
 
 __all__ = [
+    "check_finite",
     "doubts_about_filling",
     "doubts_about_ranges",
     "doubts_about_values",
@@ -28,11 +32,82 @@ LEAST_PRESSURE = 5e3
 """Pressure in Pa below which a value is likely in bar or kPa."""
 LEAST_RADIUS, MOST_RADIUS = 0.005, 5.0
 """Radii in m of wheels that there are."""
+MOST_LOAD = 5.0
+"""Load over the nominal one up to which a contact is ordinary, if the file's range goes so far."""
+_QUESTIONS = ("forces", "stiffness", "peaks", "relaxation", "radii")
+_CONTACTS = 96
 _SLIP = 0.02
+_USUAL = {"UNLOADED_RADIUS": 0.3, "FNOMIN": USUAL_LOAD}
+"""Values of keys that no policy fills."""
 _SIGNS = (
     ("alpha", "F_y", -1.0, "the lateral force grows with the slip angle", "PKY1, PDY1 and PCY1"),
     ("kappa", "F_x", 1.0, "the longitudinal force falls with slip", "PKX1, PDX1 and PCX1"),
 )
+
+
+def check_finite(tyre: Tyre, document: Document) -> None:
+    """Raise, with the key that is the reason, for a tyre some answer of which is not finite at an
+    ordinary contact: within its range of loads, up to locked and sliding wheels, at any speed."""
+    wrong = _not_finite(tyre)
+    if wrong is None:
+        return
+    what, at = wrong
+    reason = _reason(tyre, document)
+    place, who = document.source, "its values together make"
+    if reason is not None:
+        place, who = document.place(reason.line), f"{reason.key} = {reason.text} makes"
+    raise InvalidValue(f"{place}: {who} {what} not finite at {at}")
+
+
+def ordinary_contacts(tyre: Tyre, count: int = _CONTACTS) -> dict[str, Array]:
+    """Contacts spread evenly over all that a tyre must answer, corners and rest among them."""
+    ranges, nominal = tyre.record.ranges, nominal_load(tyre) or USUAL_LOAD
+    most = min(max(ranges.FZMIN, ranges.FZMAX), MOST_LOAD * nominal)
+    least = min(ranges.FZMIN, ranges.FZMAX, most)
+    # A sequence of low discrepancy: multiples of powers of the generalised golden ratio, modulo 1.
+    steps = 1.1347241384015194 ** -np.arange(1.0, 6.0)
+    share = (0.5 + np.outer(np.arange(count), steps)) % 1.0
+    share = np.clip(1.2 * share - 0.1, 0.0, 1.0).T
+    return {
+        "F_z": least + (most - least) * share[0],
+        "kappa": 2.0 * share[1] - 1.0,
+        "alpha": share[2] - 0.5,
+        "gamma": 0.4 * share[3] - 0.2,
+        "v_x": 50.0 * share[4],
+    }
+
+
+def _not_finite(tyre: Tyre) -> tuple[str, str] | None:
+    """An answer that is not finite, and where; None if there is none."""
+    contacts = ordinary_contacts(tyre)
+    for question in _QUESTIONS:
+        answer = answers(tyre, question, **contacts)
+        for name, values in zip(answer._fields, answer, strict=True):
+            lost = ~np.isfinite(values)
+            if lost.any():
+                k = int(np.argmax(lost))
+                at = ", ".join(f"{what} = {each[k]:.3g}" for what, each in contacts.items())
+                return f"{name} of {question}", at
+    return None
+
+
+def _reason(tyre: Tyre, document: Document) -> Entry | None:
+    """The entry that with a usual value in place of its own makes all answers finite: the one that
+    is farthest from 1 of several."""
+    entries = {entry.key: entry for entry in document.entries}
+    kind = type(tyre.record)
+    names, leaves = records.names(kind), records.flatten(tyre.record)
+    own = dict(zip(names, leaves, strict=True))
+    keys = sorted(keys_of(kind), key=lambda key: -abs(np.log10(abs(own[key.leaf]) or 1.0)))
+    for key in keys:
+        usual = filling(key, "reduced")
+        usual = _USUAL.get(key.name, 1.0) if usual is None else usual
+        entry = next((entries[name] for _, name in key.places if name in entries), None)
+        if entry is not None and own[key.leaf] != usual:
+            changed = records.unflatten(kind, list((own | {key.leaf: usual}).values()))
+            if _not_finite(Tyre(changed, side=tyre.side)) is None:
+                return entry
+    return None
 
 
 def reversed_slopes(tyre: Tyre) -> list[str]:

@@ -283,7 +283,7 @@ def _array(field: str, value: Any) -> Array:
         if array.dtype.kind not in "fiu" and array.size:
             raise TypeError(array.dtype)
         return array.astype(float, copy=False)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidValue(
             f"{field} = {value!r:.60} must be a number or an array of them"
         ) from error

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import record
 from ..arrays import Array, Mask
+from ..brief import shown
 from ..checks import one_of
 from ..components.tyre.contract import record_of
 from ..components.tyre.magic import magic_formula_type
@@ -150,10 +151,10 @@ def _places(kind: type) -> dict[str, int]:
 def _pair(name: str, pair: Any) -> tuple[float, float]:
     try:
         low, high = (float(v) for v in pair)
-    except (TypeError, ValueError) as error:
-        raise InvalidValue(f"bounds: {name} = {pair!r} must be lowest and highest") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidValue(f"bounds: {name} = {shown(pair)} must be lowest and highest") from error
     if not low < high:
-        raise InvalidValue(f"bounds: {name} = {pair!r}: the lowest must be below the highest")
+        raise InvalidValue(f"bounds: {name} = {shown(pair)}: the lowest must be below the highest")
     return low, high
 
 

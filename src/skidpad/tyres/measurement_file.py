@@ -48,7 +48,7 @@ def measurements(path: str | os.PathLike[str]) -> Measurements:
     if is_ttc_text(text):
         return read_ttc_text(file)
     separator = _separator(text)
-    cells = read_csv(file, separator, gaps=True)
+    cells = read_csv(file, separator)
     cells.pop("", None)  # numbers of rows, as pandas writes them
     return _of_table(file, cells, _csv_labels(file, separator))
 

@@ -153,7 +153,7 @@ class Measurements:
         values = self[name]
         try:
             low, high = (float(v) for v in allowed)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise InvalidValue(
                 f"{name} = {allowed!r} must be a pair, lowest and highest"
             ) from error
@@ -239,7 +239,7 @@ class Measurements:
 def _column(name: str, values: Any) -> Array:
     try:
         column = np.asarray(values, dtype=float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidValue(f"{name} must be numbers, got {values!r:.80}") from error
     if column.ndim > 1:
         raise InvalidValue(f"{name} must be one number per row, got shape {column.shape}")

@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Mapping
 from fractions import Fraction
+from itertools import islice
 from typing import NamedTuple
 
 from .. import record as records
@@ -26,6 +27,7 @@ from ..errors import InvalidValue
 from ..files import bytes_of, path_of
 from .document import Document, Entry
 from .doubts import (
+    check_finite,
     doubts_about_filling,
     doubts_about_ranges,
     doubts_about_values,
@@ -40,6 +42,8 @@ from .unit_conversion import FileUnits, converted
 __all__ = ["read"]
 
 POLICIES = ("strict", "zero", "reduced")
+_MOST_REPEATED = 20
+"""Keys given several times that are warned of one by one."""
 _UNUSED_TABLES = ("DEFLECTION_LOAD_CURVE", "BOTTOMING_CURVE")
 """Tables that would change the vertical stiffness."""
 _OWN_SECTIONS = frozenset((*SECTIONS.values(), *RANGES.values(), "UNITS", "MODEL"))
@@ -126,6 +130,7 @@ def tyre_of(document: Document, name: str = "", options: Options | None = None) 
     record = records.unflatten(kind, [values[leaf] for leaf in records.names(kind)])
     side = options.side or _used_side(values[SIDE], mode)
     tyre = Tyre(record, document, name, filled, mode.transient, side)
+    check_finite(tyre, document)
     _warn_of_doubts(tyre, document, values, options)
     return tyre
 
@@ -228,8 +233,8 @@ def _warn_of_oddities(document: Document) -> None:
             raise InvalidValue(f"{document.place(line)}: {text[:60]!r} must be KEY = value")
     for doubt in doubts_about_use(document):
         _warn(doubt)
-    for entry in document.repeated():
-        _warn(f"{document.place(entry.line)}: {entry.key} is given again later, which counts")
+    for doubt in _repeated_keys(document):
+        _warn(doubt)
     factor = document.entry("SCALING_COEFFICIENTS", "LCZ")
     if factor is not None and factor.number not in (None, 1.0):
         _warn(f"{document.place(factor.line)}: LCZ = {factor.text} is kept but not used")
@@ -239,6 +244,22 @@ def _warn_of_oddities(document: Document) -> None:
                 f"{document.place(table.line)}: [{table.section}] is kept but not used: loads "
                 "follow VERTICAL_STIFFNESS"
             )
+
+
+def _repeated_keys(document: Document) -> list[str]:
+    """A sentence for each key that is given more than once, at most `_MOST_REPEATED` of them."""
+    earlier: dict[tuple[str, str], list[int]] = {}
+    for entry in document.repeated():
+        earlier.setdefault((entry.section, entry.key), []).append(entry.line)
+    sentences = [
+        f"{document.place(lines[0])}: {key} is given again later, which counts"
+        + (f"; so are {len(lines) - 1} more of its values" if len(lines) > 1 else "")
+        for (_, key), lines in islice(earlier.items(), _MOST_REPEATED)
+    ]
+    if len(earlier) > _MOST_REPEATED:
+        more = len(earlier) - _MOST_REPEATED
+        sentences.append(f"{document.source}: {more} more keys are given several times")
+    return sentences
 
 
 def _warn_of_doubts(

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import InvalidValue
-from ..files import bytes_of, reading
+from ..files import bytes_of, first_repeated, reading
 from .mat_file import variables
 from .measurement_rows import usable
 from .measurement_table import Measurements
@@ -74,7 +74,7 @@ def read_ttc_text(file: Path) -> Measurements:
     units = [unit.strip() for unit in lines[head + 1].split("\t")]
     while names and not names[-1]:
         names.pop()  # a tab at the end of the line
-    twice = next((name for name in names if names.count(name) > 1), None)
+    twice = first_repeated(names)
     if twice is not None:
         raise InvalidValue(f"{file}, line {head + 1}: channel {twice!r} appears twice")
     if len(units) < len(names):

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import InvalidValue
-from ..files import bytes_of
+from ..files import bytes_of, first_repeated
 from .measurement_names import UNITS
 from .measurement_rows import usable
 from .measurement_table import Measurements
@@ -22,6 +22,8 @@ from .measurement_units import factor
 
 _WIDTH = 10
 """Characters of a number."""
+_MOST_CHANNELS = 1000
+"""Channels of a file: real ones have some dozens, and every row has a value for each."""
 _COLUMNS = {
     "RUNTIME": "time",
     "LONGVEL": "v_x",
@@ -70,10 +72,14 @@ def read_tydex(file: Path) -> Measurements:
     for needed in ("MEASURCHANNELS", "MEASURDATA"):
         if not sections.get(needed):
             raise InvalidValue(f"{file} has no section **{needed} with anything in it")
+    if len(sections["MEASURCHANNELS"]) > _MOST_CHANNELS:
+        count = len(sections["MEASURCHANNELS"])
+        raise InvalidValue(f"{file} has {count} channels; allowed are {_MOST_CHANNELS}")
     channels = [_channel(file, number, line) for number, line in sections["MEASURCHANNELS"]]
-    twice = next((c for c in channels if [o.name for o in channels].count(c.name) > 1), None)
+    twice = first_repeated(channel.name for channel in channels)
     if twice is not None:
-        raise InvalidValue(f"{file}, line {twice.line}: channel {twice.name!r} appears twice")
+        line = next(c.line for c in reversed(channels) if c.name == twice)
+        raise InvalidValue(f"{file}, line {line}: channel {twice!r} appears twice")
     rows = [_row(file, number, line, channels) for number, line in sections["MEASURDATA"]]
     table = np.array(rows, dtype=float).reshape(len(rows), len(channels)).T
     columns: dict[str, Any] = {}

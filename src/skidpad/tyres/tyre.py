@@ -23,7 +23,6 @@ from ..components.tyre.contract import (
     TyreForces,
 )
 from ..errors import InvalidValue
-from ..extension import outer
 from .document import Document
 from .evaluation import Evaluation, Evaluator, MagicEvaluation
 from .keys import version_of
@@ -235,13 +234,17 @@ class Tyre:
             title: in place of the tyre's name.
             size: width and height in inches.
         """
-        return outer("Tyre.plot")(
+        from .figure import sheet
+
+        return sheet(
             (self, *others), loads=loads, cambers=cambers, pressures=pressures, path=path,
             title=title, size=size,
         )  # fmt: skip
 
     def _repr_html_(self) -> str:
-        return outer("Tyre.html")(self)
+        from .notebook import tyre_html
+
+        return tyre_html(self)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Tyre) and self._same == other._same

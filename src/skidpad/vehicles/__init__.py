@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import record
 from ..model import Model, Vehicle
 from . import wheeled
 from .ackermann_truck import ackermann_truck
@@ -105,3 +106,5 @@ __all__ = [
     "with_brakes",
     "with_smooth_limits",
 ]
+
+record.document_all()

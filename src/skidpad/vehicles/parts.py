@@ -7,6 +7,7 @@ Tyres are in `skidpad.components.tyre`, roads are `skidpad.Road`.
 
 from __future__ import annotations
 
+from .. import record
 from ..components.air import Aerodynamics, AirShape, PlainAir, aero_map
 from ..components.alignment_tables import Give, alignment_tables
 from ..components.chassis import QuasiStatic, RollShare
@@ -132,3 +133,5 @@ __all__ = [
     "torque_curve",
     "voltage_curve",
 ]
+
+record.document_all()

@@ -27,6 +27,7 @@ from ..components.bicycle_axle import (
     pitched_loads,
     slip_angle,
 )
+from ..components.chassis import WheelMoments, push_of
 from ..components.corner_loads import axle_weights
 from ..components.drive_command import AccelerationCommand, ForceCommand, drag, front_share
 from ..components.resistance import downforce
@@ -69,7 +70,8 @@ class Motion(NamedTuple):
     front: AxleForces
     rear: AxleForces
     pushed: m_s2
-    """Force of the tyres along the car over the mass."""
+    """Force of the tyres along the car over the mass, and what the wheels that it speeds up add to
+    it in moving load."""
     a: Acceleration
     moment: Nm
 
@@ -107,17 +109,22 @@ def motion(x: Any, w: External, p: Params) -> Motion:
     air = drag(x.v_x, p.C_drag)
     a = Acceleration((along + air + w.F_x) * by_mass, (across + w.F_y) * by_mass)
     moment = p.l_f * at_front.y - p.l_r * rear.F_y + (front.M_z + rear.M_z) + w.M_z
-    return Motion(axles, front, rear, along * by_mass, a, moment)
+    speeding = 2.0 * p.I_w * (1.0 / front.R_e + 1.0 / rear.R_e) * (a.x + x.v_y * x.omega)
+    wheels = WheelMoments(pitch=(front.M_y + rear.M_y) - speeding)
+    pushed = along * by_mass + push_of(wheels, p).x
+    return Motion(axles, front, rear, pushed, a, moment)
 
 
 def derivative(x: Any, u: Any, w: External, p: Params) -> Any:
-    """Time derivative of the state."""
+    """Time derivative of the state. If `p` has a limit_width the limits of the steering are smooth
+    (`smooth_limits`)."""
     now = motion(x, w, p)
+    width = getattr(p, "limit_width", None)
     rates = (
         *pose_rate(x.yaw, x.v_x, x.v_y, x.omega),
         *velocity_rate(now.a, x.v_x, x.v_y, x.omega),
         now.moment * (1.0 / p.I_z),
-        rate_limited_lag(x.steer, u.steer, p.t_steer, p.steer_max, p.steer_rate_max),
+        rate_limited_lag(x.steer, u.steer, p.t_steer, p.steer_max, p.steer_rate_max, width),
         lag(x.F_drive, p.drive.force(u, p.m), p.t_drive),
         lag(x.load_a_x, now.pushed, p.t_load),
     )

@@ -52,7 +52,8 @@ class State(NamedTuple):
     F_drive: N = 0.0
     """Force along the wheels that drive and brakes ask of the tyres, forward positive."""
     load_a_x: m_s2 = 0.0
-    """Force of the tyres along the car over its mass that the axle loads have answered to."""
+    """Force of the tyres along the car over its mass that the axle loads have answered to; moments
+    of the wheels count as a force at the road."""
 
 
 @extended
@@ -117,6 +118,8 @@ class Params(NamedTuple):
     """Mass. The wheels' resistance to being spun up is left out."""
     I_z: Annotated[kg_m2, positive] = FORD_ESCORT["I_z"]
     """Yaw inertia about the centre of mass."""
+    I_w: Annotated[kg_m2, non_negative] = FORD_ESCORT["I_w"]
+    """Inertia of a wheel about its axle: wheels that are sped up turn the car, which moves load."""
     l_f: Annotated[m, positive] = FORD_ESCORT["l_f"]
     """Distance from the centre of mass to the front axle."""
     l_r: Annotated[m, positive] = FORD_ESCORT["l_r"]

@@ -17,6 +17,7 @@ from ..model import Model, Vehicle, made_by
 from ..recipes import made_once
 from ..units import one, positive
 from .car_state import Input, State
+from .single_track import derivative as single_track_derivative
 
 __all__ = ["with_smooth_limits"]
 
@@ -29,7 +30,8 @@ def with_smooth_limits(vehicle: Vehicle, width: float = WIDTH) -> Vehicle:
     """The same car with the corners of its steering, steering rate and torque limits rounded.
 
     `width` is the size of a corner as part of its limit. It is a parameter of the vehicle, too
-    (`limit_width`). For `four_wheel`, `kinematic_bicycle` and `formula_student(compat="0.1")`.
+    (`limit_width`). For `four_wheel`, `kinematic_bicycle`, `single_track` and
+    `formula_student(compat="0.1")`.
     """
     params = vehicle.params
     if hasattr(params, "limit_width"):
@@ -40,10 +42,11 @@ def with_smooth_limits(vehicle: Vehicle, width: float = WIDTH) -> Vehicle:
 
 def smooth(model: Model) -> Model:
     """The same model with a parameter limit_width; there is one such model of each."""
-    if model.State is not State or model.Input is not Input or model.reproduces:
+    wheel_torques = model.State is State and model.Input is Input
+    if not (wheel_torques or model.derivative is single_track_derivative) or model.reproduces:
         raise InvalidValue(
             f"{model.name!r} has no limits that can be smooth; allowed are four_wheel, "
-            "kinematic_bicycle and formula_student(compat='0.1')"
+            "kinematic_bicycle, single_track and formula_student(compat='0.1')"
         )
     kept = vars(model)
     if "_smooth" not in kept:

@@ -30,7 +30,7 @@ from ..components.actuator import rate_limited_lag
 from ..components.air import AirForces
 from ..components.assembly import Recipe, assembled, class_from, recipe_of
 from ..components.axle import Force
-from ..components.chassis import Acting, Pressed
+from ..components.chassis import Acting, Pressed, spin_momentum, wheel_moments
 from ..components.corner_loads import CornerLoads
 from ..components.hydraulic_brakes import BrakeTorques, HydraulicBrakes
 from ..components.on_road import RoadUnderCar, road_under_car
@@ -66,10 +66,11 @@ from .two_track_body import BODY, places
 from .two_track_chassis import following_loads, on_springs
 from .two_track_drive import (
     drive_outputs,
-    drive_rates,
     driveline,
     driveline_energy,
     driveline_settled,
+    pitch_shares,
+    wheel_spin_rates,
 )
 from .two_track_records import (
     DEFAULT_TYRES,
@@ -193,6 +194,10 @@ def motion(x: State, w: External, p: Params) -> Motion:
     if bumped is not None:
         a = Acceleration(a.x + bumped.F_x * by_mass, a.y + bumped.F_y * by_mass)
         moment = moment + bumped.M_z
+    # The spin of wheels that tilt with the body turns the car, as the spin of a gyroscope does.
+    tilting = p.chassis.tilt_rate(x, p)
+    if tilting is not None:
+        moment = moment - tilting * spin_momentum(spins(x), p.I_w)
     a, moment, leaning, towed = coupled(x, w, a, pushed, moment, p)
     acting = Acting(loads, forces, pushed, pressing, road)
     return Motion(travel, acting, headings, wheels, a, moment, leaning, towed)
@@ -218,15 +223,25 @@ def on_body(forces: tuple[Force, ...], wheels: list[WheelForces], p: Params) -> 
 def derivative(x: State, u: Input, w: External, p: Params) -> State:
     """Time derivative of the state."""
     now, line = motion(x, w, p), driveline(x, u, p)
+    turning = wheel_spin_rates(line, x, now.wheels, p)
+    turned = wheel_moments(now.wheels, spins(x), turning, x.omega, p.I_w)
+    if p.chassis.turns_by_pitch and line.reflected is not None:
+        turned = turned._replace(inertia=p.I_w * (4.0 - sum(pitch_shares(line, p))))
+    sprung: Any = p.chassis.rates(x, now.acting._replace(turned=turned), p)
+    if p.chassis.turns_by_pitch:
+        # A spin counts from the body, in which drive and brakes act.
+        pairs = zip(turning, pitch_shares(line, p), strict=True)
+        turning = tuple(rate - share * sprung.pitch_rate for rate, share in pairs)
     wheel_angle = p.steering.wheel_angle(u.steer)
     rates: dict[str, Any] = {
         **dict(zip(("x", "y", "yaw"), now.acting.road.pose_rate, strict=True)),
         **dict(zip(("v_x", "v_y"), velocity_rate(now.a, x.v_x, x.v_y, x.omega), strict=True)),
         "omega": now.moment * (1.0 / p.I_z),
         "steer": rate_limited_lag(x.steer, wheel_angle, p.t_steer, p.steer_max, p.steer_rate_max),
-        **drive_rates(line, x, now.wheels, p),
-        **following_loads(x, now.leaning, p),
-        **p.chassis.rates(x, now.acting, p)._asdict(),
+        **line.rates,
+        **{f"spin_{w}": rate for w, rate in zip(WHEELS, turning, strict=True)},
+        **following_loads(x, now.leaning, turned, p),
+        **sprung._asdict(),
         **p.alignment.rates(x, now.travel, now.wheels, p)._asdict(),
         **trailer_rates(x, now.towed, line.brakes, p),
     }
@@ -292,7 +307,9 @@ def check(p: Params) -> None:
 def energy(x: State, p: Params) -> J:
     """Kinetic energy of the body and of all that spins, what the chassis stores, and that of
     height."""
-    turning = sum((spin * spin for spin in spins(x)), 0.0)
+    # A spin counts from the body, which may pitch.
+    pitching = getattr(x, "pitch_rate", 0.0)
+    turning = sum(((spin + pitching) * (spin + pitching) for spin in spins(x)), 0.0)
     rotating = 0.5 * p.I_w * turning + driveline_energy(x, p)
     planar = kinetic_energy(x.v_x, x.v_y, x.omega, p.m, p.I_z) + rotating
     planar = planar + trailer_energy(x, p)

@@ -6,19 +6,22 @@ from typing import Any
 
 from ..components.air import AeroMap
 from ..components.assembly import base_of
-from ..components.chassis import FOLLOWED
+from ..components.chassis import FOLLOWED, WheelMoments, push_of
 from ..components.on_road import RoadUnderCar
 from ..components.rigid_body import Acceleration
 from .two_track_records import disturbance_type
 from .two_track_trailers import pressed
 
 
-def following_loads(x: Any, pushed: Acceleration, p: Any) -> dict[str, Any]:
-    """Rates with which loads follow the force of the tyres, as far as the chassis has them."""
-    kept, pairs = p.chassis.follows, zip(FOLLOWED, pushed, strict=True)
+def following_loads(x: Any, pushed: Acceleration, turned: WheelMoments, p: Any) -> dict[str, Any]:
+    """Rates with which loads follow the force of the tyres and the moments of the wheels, as far
+    as the chassis has them."""
+    kept = p.chassis.follows
     if not kept:
         return {}
-    by_t = 1.0 / p.t_load
+    more, by_t = push_of(turned, p), 1.0 / p.t_load
+    along = pushed.x if p.chassis.turns_by_pitch else pushed.x + more.x
+    pairs = zip(FOLLOWED, (along, pushed.y + more.y), strict=True)
     return {name: (now - getattr(x, name)) * by_t for name, now in pairs if name in kept}
 
 

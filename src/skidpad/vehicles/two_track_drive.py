@@ -16,7 +16,7 @@ from ..components.powertrain.contract import Wheels, spin_rates, weighted
 from ..components.powertrain.wheel_motors import WHEEL_DRIVES
 from ..components.spinning_wheel import WheelForces, wheel_spin_rate
 from ..ops import clip
-from ..units import J, Nm, rad_s2
+from ..units import J, Nm
 from .two_track_records import outputs_type
 
 WHEELS = ("fl", "fr", "rl", "rr")
@@ -66,20 +66,27 @@ def driveline(x: Any, u: Any, p: Any) -> Driveline:
     return Driveline(drive.torques, brakes, drive.reflected, rates, drive.shown)
 
 
-def drive_rates(line: Driveline, x: Any, forces: list[WheelForces], p: Any) -> dict[str, Any]:
-    """Rates of the states of powertrain and brakes and of the spins."""
+def wheel_spin_rates(line: Driveline, x: Any, forces: list[WheelForces], p: Any) -> Wheels:
+    """Angular acceleration of the wheels about their axles."""
     spins = each(x, "spin")
     if line.reflected is None:
         columns = zip(line.torques, line.brakes, spins, forces, strict=True)
-        turning = [wheel_spin_rate(*wheel, p.t_hold, p.I_w) for wheel in columns]
-    else:
-        turning = joined_spin_rates(line, line.reflected, spins, forces, p)
-    return line.rates | {f"spin_{w}": rate for w, rate in zip(WHEELS, turning, strict=True)}
+        fl, fr, rl, rr = (wheel_spin_rate(*wheel, p.t_hold, p.I_w) for wheel in columns)
+        return fl, fr, rl, rr
+    return joined_spin_rates(line, line.reflected, spins, forces, p)
+
+
+def pitch_shares(line: Driveline, p: Any) -> Wheels:
+    """How much each wheel lags behind a body that begins to pitch, over that body: 1, unless it
+    turns an inertia of the powertrain."""
+    if line.reflected is None:
+        return 1.0, 1.0, 1.0, 1.0
+    return spin_rates((p.I_w,) * 4, p.I_w, line.reflected)
 
 
 def joined_spin_rates(
     line: Driveline, reflected: Reflected, spins: Wheels, forces: list[WheelForces], p: Any
-) -> tuple[rad_s2, ...]:
+) -> Wheels:
     """Angular acceleration of wheels that turn an inertia together; see `wheel_spin_rate`.
 
     A brake gives what stops its wheel, and its part of that inertia, within `t_hold`.

@@ -64,7 +64,8 @@ class State(car_state.State):
     spin_rr: rad_s = 0.0
     """Spin of the rear right wheel."""
     load_a_x: m_s2 = 0.0
-    """Force of the tyres along the car over its mass that the wheel loads have answered to."""
+    """Force of the tyres along the car over its mass that the wheel loads have answered to; moments
+    of the wheels count as a force at the road."""
     load_a_y: m_s2 = 0.0
     """The same across the car, positive to the left."""
 

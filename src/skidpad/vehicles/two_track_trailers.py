@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ..components.air import AirForces
 from ..components.articulation import ChainMotion, Joint, Unit, chain_motion
 from ..components.axle import Force
-from ..components.chassis import Pressed
+from ..components.chassis import Pressed, leaning_arm
 from ..components.rigid_body import Acceleration
 from ..components.spinning_wheel import (
     WheelForces,
@@ -39,13 +39,9 @@ from ..components.trailer_records import SIDES, trailer_spins
 from ..components.tyre.relaxation import SlipState
 from ..components.wheel import Velocity
 from ..errors import InvalidValue
-from ..ops import abs, logical_or, maximum, where
+from ..ops import abs, logical_or, where
 from ..plane.pose import turned
 from ..units import J, N, Nm, kg, m, m_s, one
-
-LOWEST: one = 1e-3
-"""Height of the centre of mass over the track below which the height of a hitch no longer
-counts."""
 
 
 class Towed(NamedTuple):
@@ -197,7 +193,7 @@ def _leaning(pushed: Acceleration, towed: Towed, p: Any) -> Acceleration:
     that rolls as a state feels it as if it were at the height of the centre of mass."""
     if p.chassis.States._fields:
         return pushed
-    lever = (p.z_cg - p.trailers[0].z_hitch) * (1.0 / maximum(p.z_cg, LOWEST * p.track_f))
+    lever = (p.z_cg - p.trailers[0].z_hitch) * (1.0 / leaning_arm(p))
     return pushed._replace(y=pushed.y + (lever * (1.0 / p.m)) * pull_on_car(towed).y)
 
 

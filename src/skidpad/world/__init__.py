@@ -4,12 +4,14 @@ from . import xml
 from .contact.touches import Contact, ContactEvent
 from .errors import WorldError, WorldWarning
 from .handle import Truth, WorldVehicle
+from .motion.halts import Halt
 from .scene.scene import Scene
 from .world import World
 
 __all__ = [
     "Contact",
     "ContactEvent",
+    "Halt",
     "Scene",
     "Truth",
     "World",

@@ -16,6 +16,7 @@ from ..units import m, m_s, rad, rad_s, s
 from .contact.solids import Moving
 from .motion.bodies import Bodies
 from .motion.build import BuiltVehicle
+from .motion.halts import check_sizes
 
 
 class Truth(NamedTuple):
@@ -58,6 +59,10 @@ class Surroundings(Protocol):
 
     def attitude(self, name: str) -> tuple[m, rad, rad]:
         """Height, pitch and roll of a vehicle on its ground."""
+        ...
+
+    def is_flying(self, name: str) -> bool:
+        """Whether a vehicle touches the ground with no wheel."""
         ...
 
     def in_collision(self, name: str) -> bool:
@@ -123,10 +128,12 @@ class WorldVehicle:
     def command(self, command: Any = None, /, **fields: float) -> Any:
         """Command it from now on; returns the Input record. What is not named stays.
 
-        An angle of more than twice what its actuator can do is refused: degrees?
+        An angle of more than twice what its actuator can do is refused: degrees? So is any number
+        beyond 1e7 in SI units.
         """
         group = self.bodies.group
         inputs = record.build(group.model.Input, command, base=self.input, **fields)
+        check_sizes(f"input of {self.name}", inputs)
         row = record.flatten(inputs)
         check_row(self._angles, row)
         group.inputs[self.row] = row
@@ -136,6 +143,7 @@ class WorldVehicle:
         """Command what brings about a wish from where it is now; returns the Input record."""
         if not isinstance(wish, Wish):
             raise InvalidValue(f"wish must be a Wish, got a {type(wish).__qualname__}")
+        check_sizes(f"wish for {self.name}", wish)
         return self.command(self.bodies.body.command(self.state, wish, self.params))
 
     def press(self, key: str) -> Any:

@@ -6,7 +6,9 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -14,7 +16,6 @@ from ..brief import counted
 from ..checks import steps_in
 from ..controllers import keyboard
 from ..errors import InvalidValue, SimulatorInUse
-from ..extension import outer
 from ..plane.pose import rotated
 from ..progress import Choice, watching
 from ..random.seeds import checked
@@ -33,11 +34,14 @@ from .motion.bodies import Bodies
 from .motion.build import BuiltVehicle, built_vehicle
 from .motion.following import Following
 from .motion.groups import Group, grouped
+from .motion.halts import Halt, Halts, check_place
 from .motion.long_steps import warn_of_long_steps
 from .motion.overlaps import warn_of_overlaps
 from .motion.placing import initial_motion
 from .scene.scene import Scene, VehicleSpec
 from .sensing.sensing import Sensing
+
+OnDiverge = Literal["stop", "raise"]
 
 
 class Snapshot(NamedTuple):
@@ -49,6 +53,7 @@ class Snapshot(NamedTuple):
     encounters: Any
     ground: Any
     sensing: Any
+    stopped: Mapping[str, Halt]
 
     def __repr__(self) -> str:
         return f"<Snapshot of a world after {counted(self.steps, 'step')}>"
@@ -61,15 +66,28 @@ class World:
         scene: what there is; `World.load` reads it from a world file.
         seed: of all random numbers.
         road: what everything stands on, in place of a road of the scene.
+        on_diverge: what to do when the state of a vehicle becomes NaN or infinite, or when it runs
+            away beyond 1e8 m: "stop" holds it alone where it last was, with a `WorldWarning` and an
+            entry in `stopped`; "raise" raises `SimulationDiverged`.
     """
 
-    def __init__(self, scene: Scene, *, seed: int = 0, road: Road | None = None) -> None:
+    def __init__(
+        self,
+        scene: Scene,
+        *,
+        seed: int = 0,
+        road: Road | None = None,
+        on_diverge: OnDiverge = "stop",
+    ) -> None:
+        _check_on_diverge(on_diverge)
         if not isinstance(scene, Scene):
             hint = ": World.load reads a file" if isinstance(scene, (str, os.PathLike)) else ""
             raise InvalidValue(f"scene must be a Scene, got a {type(scene).__qualname__}{hint}")
         scene = scene if road is None else scene.on_road(road)
         self._scene, self._seed, self._dt = scene, checked(seed), scene.timestep
+        self._dt_ratio = _ratio(scene.timestep)
         self._user: int | None = None
+        self._on_diverge: OnDiverge = on_diverge
         self.contact_events: deque[ContactEvent] = deque(maxlen=MOST_EVENTS)
         """Beginnings and ends of contacts, the latest last. The oldest are dropped when there are
         too many; take them out with `popleft` or `clear`."""
@@ -90,13 +108,14 @@ class World:
         *,
         seed: int = 0,
         road: Road | None = None,
+        on_diverge: OnDiverge = "stop",
         **options: Any,
     ) -> World:
         """The world of an MVSim world file, on a road if one is given; options as of
         `world.xml.load`."""
         from .xml import load
 
-        return cls(load(path, seed=seed, **options), seed=seed, road=road)
+        return cls(load(path, seed=seed, **options), seed=seed, road=road, on_diverge=on_diverge)
 
     @property
     def scene(self) -> Scene:
@@ -115,14 +134,37 @@ class World:
 
     @property
     def time(self) -> s:
-        """Time since the start in s."""
-        return self._steps * self.dt
+        """Time since the start in s: the float nearest to the number of steps times `dt`."""
+        return self._time_after(self._steps)
+
+    def _time_after(self, steps: int) -> s:
+        # Whole numbers divide without an error on the way: 560 steps of 0.005 s are 2.8 s, while
+        # 560 * 0.005 is 2.8000000000000003.
+        return steps * self._dt_ratio[0] / self._dt_ratio[1]
+
+    @property
+    def on_diverge(self) -> OnDiverge:
+        """What happens to a vehicle that cannot be simulated any further: see the class."""
+        return self._on_diverge
+
+    @on_diverge.setter
+    def on_diverge(self, choice: OnDiverge) -> None:
+        _check_on_diverge(choice)
+        self._on_diverge = choice
+        self._halts.raises = choice == "raise"
+
+    @property
+    def stopped(self) -> Mapping[str, Halt]:
+        """When and why vehicles were stopped, by name; see `on_diverge`."""
+        return MappingProxyType(self._halts.by_name)
 
     def _set_up(self) -> None:
         scene = self.scene
         self._steps = 0
         self._groups = grouped({n: b.vehicle for n, b in self._built.items()}, self.dt)
         self._bodies = [Bodies(group) for group in self._groups]
+        raises = self._on_diverge == "raise"
+        self._halts = Halts(self._bodies, raises=raises, extent=_extent(scene))
         steps = {spec.name: _key_steps(spec) for spec in scene.vehicles}
         self.vehicles: Mapping[str, WorldVehicle] = Inventory[WorldVehicle](
             "vehicle",
@@ -191,15 +233,23 @@ class World:
             raise
 
     def _advance(self) -> None:
-        end = (self._steps + 1) * self.dt
+        end = self._time_after(self._steps + 1)
         self._following.command(self.time)
         self._encounters.animate(self.time, self.dt)
         if self._ground.differs and self._ground.act(self.time) and not self._ground.level:
             self._encounters.look_at(self._ground)
         before = [group.step() for group in self._groups]
-        for bodies, states in zip(self._bodies, before, strict=True):
+        for k, (bodies, states) in enumerate(zip(self._bodies, before, strict=True)):
             bodies.project(states)
+            if self._ground.differs:
+                self._ground.fly(k, states)
         self._encounters.solve(before, self.dt, end)
+        if self._ground.differs:
+            self._ground.push(self._encounters.pushed)
+        if self._halts.due(self._steps):
+            for name in self._halts.hold(end):
+                self._carry(name)
+            self._ground.push(self._halts.by_name)
         self._steps += 1
         self.sensing.sense(self)
 
@@ -220,17 +270,23 @@ class World:
     def place(self, name: str, x: m, y: m, yaw: rad) -> None:
         """Put a vehicle elsewhere, at rest, whatever is there; commands and odometry stay.
 
-        One that hangs on a joint cannot be put.
+        One that hangs on a joint cannot be put. |x| and |y| may be 1e7 m, |yaw| 1e3 rad.
         """
-        if not all(np.isfinite((x, y, yaw))):
-            raise InvalidValue(f"pose of {name}: x, y, yaw = {x}, {y}, {yaw} must be finite")
+        check_place(name, x, y, yaw, _extent(self.scene))
         self._alone(lambda: self._place(self.vehicles[name], Moving(x, y, yaw)))
 
     def _place(self, vehicle: WorldVehicle, moving: Moving) -> None:
         name = vehicle.name
         self._encounters.put(name, moving)
         vehicle.bodies.restart(vehicle.row, moving)
+        self._halts.by_name.pop(name, None)
         self._ground.put(name, vehicle.built.height)
+        self._carry(name)
+
+    def _carry(self, name: str) -> None:
+        """Let nothing feel that a vehicle was stopped or put elsewhere."""
+        vehicle = self.vehicles[name]
+        vehicle.bodies.jumps[vehicle.row] += 1
         self.sensing.carry(self, name)
 
     @property
@@ -265,6 +321,17 @@ class World:
         """What touched in the last step, one for each two things."""
         return self._encounters.contacts
 
+    @property
+    def new_contact_events(self) -> tuple[ContactEvent, ...]:
+        """Beginnings and ends of contacts in the last step, whatever was taken out of
+        `contact_events`."""
+        return tuple(it for it in self._encounters.new_events if it.time == self.time)
+
+    @property
+    def colliding(self) -> tuple[str, ...]:
+        """Names of the vehicles that are `in_collision`."""
+        return self._encounters.all_close(self.scene.settings.collision_threshold)
+
     def motion(self, *, in_world: bool = True) -> Any:
         """Poses x, y, yaw and velocities v_x, v_y, omega of all vehicles, (B, 6).
 
@@ -290,6 +357,10 @@ class World:
     def attitude(self, name: str) -> tuple[m, rad, rad]:
         """Height, pitch and roll of a vehicle on its ground."""
         return self._ground.attitude(name)
+
+    def is_flying(self, name: str) -> bool:
+        """Whether a vehicle touches the ground with no wheel."""
+        return self._ground.is_flying(name)
 
     def odometry(self) -> Any:
         """Where all vehicles think they are and how fast, (B, 5): x, y, yaw, v_x, omega.
@@ -318,6 +389,7 @@ class World:
             self._encounters.snapshot(),
             self._ground.snapshot(),
             self.sensing.snapshot(),
+            dict(self._halts.by_name),
         )
 
     def restore(self, snapshot: Any) -> None:
@@ -331,20 +403,24 @@ class World:
         self._alone(lambda: self._restore(snapshot))
 
     def _restore(self, snapshot: Any) -> None:
-        steps, groups, encounters, ground, sensing = snapshot
+        steps, groups, encounters, ground, sensing, stopped = snapshot
         self._encounters.check(encounters)
         self._steps = steps
         for group, kept in zip(self._groups, groups, strict=True):
             group.restore(kept)
             group.steps = steps
+        for bodies in self._bodies:
+            bodies.jumps += 1
         self._encounters.restore(encounters)
         self._ground.restore(ground)
         self.sensing.restore(sensing, self)
         self._seed = self.sensing.seed
+        self._halts.by_name = dict(stopped)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For `pickle` and `copy`: the scene and this moment, as `restore` brings it back."""
-        return _at_moment, (self.scene, self.seed, self.snapshot(), tuple(self.contact_events))
+        made = self.scene, self.seed, self.on_diverge
+        return _at_moment, (*made, self.snapshot(), tuple(self.contact_events))
 
     def reset(self, seed: int | None = None) -> None:
         """Start again, with the same random numbers or those of another seed."""
@@ -356,7 +432,9 @@ class World:
         self._set_up()
 
     def _repr_html_(self) -> str:
-        return outer("World.html")(self)
+        from ..plots.notebook.world import world_html
+
+        return world_html(self)
 
     def __repr__(self) -> str:
         return (
@@ -366,11 +444,34 @@ class World:
         )
 
 
-def _at_moment(scene: Scene, seed: int, snapshot: Any, events: tuple[ContactEvent, ...]) -> World:
-    world = World(scene, seed=seed)
+def _at_moment(
+    scene: Scene,
+    seed: int,
+    on_diverge: OnDiverge,
+    snapshot: Any,
+    events: tuple[ContactEvent, ...],
+) -> World:
+    world = World(scene, seed=seed, on_diverge=on_diverge)
     world.restore(snapshot)
     world.contact_events.extend(events)
     return world
+
+
+def _ratio(dt: s) -> tuple[int, int]:
+    """Integers whose quotient is the step: those of a short decimal or a rate if there are such."""
+    simple = Fraction(dt).limit_denominator(1_000_000)
+    fraction = simple if float(simple) == dt else Fraction(dt)
+    return fraction.numerator, fraction.denominator
+
+
+def _extent(scene: Scene) -> m:
+    """Largest |x| or |y| at which a vehicle starts."""
+    return max((abs(v) for spec in scene.vehicles for v in spec.pose[:2]), default=0.0)
+
+
+def _check_on_diverge(choice: str) -> None:
+    if choice not in ("stop", "raise"):
+        raise InvalidValue(f"on_diverge = {choice!r} is unknown; allowed are 'stop', 'raise'")
 
 
 def _key_steps(spec: VehicleSpec) -> keyboard.Steps:

@@ -121,8 +121,10 @@ def _loads_of_a_turn(car: sp.Vehicle) -> Iterator[Row]:
     out = car.outputs(turn.x, car.Input(steer=turn.steer), turn.w)
     moved = 0.5 * (p.track_f * (out.F_z_fr - out.F_z_fl) + p.track_r * (out.F_z_rr - out.F_z_rl))
     quantity = "moment of the loads in a turn with 4 m/s² (N m)"
-    source = "balance of moments: m a_y h"
-    yield compared(car.name, quantity, source, p.m * a_y * p.z_cg, moved, 1e-6)
+    source = "balance of moments: m a_y h and the spins that yaw"
+    spins = turn.x.spin_fl + turn.x.spin_fr + turn.x.spin_rl + turn.x.spin_rr
+    want = p.m * a_y * p.z_cg + p.I_w * spins * turn.x.omega
+    yield compared(car.name, quantity, source, want, moved, 1e-6)
 
 
 def full_car() -> Iterator[Row]:

@@ -9,7 +9,7 @@ import numpy as np
 
 import skidpad as sp
 from skidpad.components.tyre import BrushTyre
-from skidpad.sensors import Imu, Motion, Mounting
+from skidpad.sensing import Imu, Motion, Mounting
 from skidpad.vehicles import wheeled
 from skidpad.vehicles.wheeled import Control, Friction, Gains
 from validation.rows.row import Row, compared
@@ -64,9 +64,12 @@ def braking() -> Iterator[Row]:
     # Rims are slower than the car by their slip, 1 % here, and so are their changes.
     quantity, source = "deceleration of rolling wheels (m/s²)", "torques over mass with wheels"
     yield compared(car.name, quantity, source, want, out.a_x, 3e-3)
-    moved = p.m * -out.a_x * p.z_cg / (p.l_f + p.l_r)
+    # Wheels that slow down turn the car with what the road leaves of the torques.
+    torque = R * (out.F_x_fl + out.F_x_fr + out.F_x_rl + out.F_x_rr) + 2.0 * (700.0 + 250.0)
+    moved = (p.m * -out.a_x * p.z_cg + torque) / (p.l_f + p.l_r)
     want = p.m * G * p.l_r / (p.l_f + p.l_r) + moved
-    quantity, source = "load of the front axle while braking (N)", "balance of moments"
+    quantity = "load of the front axle while braking (N)"
+    source = "balance of moments, with the wheels that slow down"
     yield compared(car.name, quantity, source, want, out.F_z_fl + out.F_z_fr, 1e-4)
 
 

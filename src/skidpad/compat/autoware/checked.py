@@ -24,7 +24,7 @@ def columns(values: Any) -> np.ndarray | None:
         return None
     try:
         points = np.array(values, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidValue("trajectory must be numbers: points of x, y, z in m") from None
     if points.size == 0:
         return None

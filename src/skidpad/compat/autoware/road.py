@@ -178,7 +178,7 @@ def _is_one_line(points: Any) -> bool:
 def _points(name: str, values: Any, size: int, least: int) -> Array:
     try:
         points = np.array(values, dtype=float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidValue(f"{name} must hold numbers in rows of {size}: {error}") from error
     if points.ndim != 2 or points.shape[1] != size or len(points) < least:
         raise InvalidValue(

@@ -32,6 +32,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ...brief import shown
 from ...checks import finite, flag, one_of, whole
 from ...errors import InvalidValue, SimulationDiverged
 from ...units import m, m_s, rad, s
@@ -302,7 +303,7 @@ class PlanningSimulator:
             nanoseconds = round(now * 1e9)
         except (TypeError, ValueError, OverflowError):
             self._count("tick")
-            raise InvalidValue(f"now = {now!r} must be a finite number of seconds") from None
+            raise InvalidValue(f"now = {shown(now)} must be a finite number of seconds") from None
         return self.tick_at(nanoseconds)
 
     def tick_at(self, nanoseconds: int) -> Reports:

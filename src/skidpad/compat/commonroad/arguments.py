@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import record
+from ...brief import shown
 from ...errors import InvalidValue
 from ...model import Vehicle, VehicleFactory
 from ...sensing.sensor_model import SensorModel
@@ -113,11 +114,11 @@ def tolerances(rtol: Any, atol: Any, size: int) -> dict[str, Any]:
             continue
         try:
             numbers = np.asarray(value, dtype=float)
-        except (TypeError, ValueError):
-            raise InvalidValue(f"{name} = {value!r} must be a number") from None
+        except (TypeError, ValueError, OverflowError):
+            raise InvalidValue(f"{name} = {shown(value)} must be a number") from None
         if numbers.shape not in ((), (size,)) or not (np.isfinite(numbers) & (numbers > 0)).all():
             raise InvalidValue(
-                f"{name} = {value!r} must be finite and greater than 0: one number or {size}"
+                f"{name} = {shown(value)} must be finite and greater than 0: one number or {size}"
             )
         if (numbers < least).any():
             raise InvalidValue(f"{name} = {value!r} must be at least {least:.3g}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from ...brief import shown
 from ...errors import InvalidValue
 
 _ROUNDING = 1e-9
@@ -47,7 +48,7 @@ def seconds(name: str, value: object, *, zero: bool) -> float:
             raise TypeError(f"{value!r} is not a number")
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
-        raise InvalidValue(f"{name} = {value!r} must be a number of seconds") from None
+        raise InvalidValue(f"{name} = {shown(value)} must be a number of seconds") from None
     if not (math.isfinite(number) and (number > 0.0 or (zero and number == 0.0))):
         allowed = "at least 0" if zero else "greater than 0"
         raise InvalidValue(f"{name} = {number} s must be finite and {allowed}")

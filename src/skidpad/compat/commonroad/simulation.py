@@ -33,7 +33,7 @@ from .results import Outcome, Result, Results
 from .streams import Streams
 
 if TYPE_CHECKING:
-    from ...run.monte_carlo import MonteCarlo
+    from ...run.monte_carlo.result import MonteCarlo
 
 
 _LONG = 1e6
@@ -77,7 +77,7 @@ class Simulation:
         random_disturbance: draw disturbances; else the model's nominal value acts.
         random_noise: draw noise; else the nominal value of the noise is added.
         delta_t_w: longest time over which a disturbance is constant, in s.
-        seed: names the random numbers, see `skidpad.uncertainty.seeds`; a fresh one if None.
+        seed: names the random numbers, see `skidpad.random.seeds`; a fresh one if None.
         rtol, atol: for scipy's methods; their own if None, 1e-3 and 1e-6.
         substep: longest step of skidpad's own integrators, in s, 0.0025 if None. A discrete vehicle
             makes one update for each disturbance, or `Model.substeps` of them, if None; else

@@ -25,10 +25,10 @@ from ...components.ackermann import (
     wheel_spin,
 )
 from ...errors import InvalidValue
-from ...plane.maps import Map
+from ...plane.maps.map import Map
 from ...units import Allowed, m_s, m_s2, non_negative, per_m, positive, rad, s
-from ...vehicles.ackermann_truck import Params, State, actuation, body_point, curvature_limit
-from ...vehicles.ackermann_truck_records import steer_limit
+from ...vehicles.ackermann_truck import actuation, body_point
+from ...vehicles.ackermann_truck_records import Params, State, curvature_limit, steer_limit
 from .drive import BLOCK, Drive
 from .model_file import TruckModel, truck_model
 from .noise import NoiseSource, SensorNoise, sensor_noise
@@ -47,7 +47,7 @@ class Engine:
     Args:
         model: upstream's `model.yaml` by its path, a mapping with the same keys, or None for the
             default truck.
-        map: a file that `skidpad.maps` reads, a `Map`, or None for no obstacles.
+        map: a file that `skidpad.plane.maps` reads, a `Map`, or None for no obstacles.
         compat: None for the repaired engine, "upstream" to reproduce the program.
         integration_step: inner step in s.
         precision: difference from its goal within which speed (m/s) and steering (rad) stay; under

@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 
 from ...brief import brief_repr
 from ...ops import maximum, minimum, smooth_step, sqrt
-from ...units import A, A_s, Allowed, J, Ohm, V, W, non_negative, one, per_s, positive
+from ...units import A, A_s, Allowed, J, Ohm, V, W, drifting, non_negative, one, per_s, positive
 from ..assembly import NoStates
 from ..table import curve, curve_integral, on_curve
 
@@ -54,7 +54,7 @@ class PowerFlow(NamedTuple):
 class Charge(NamedTuple):
     """State of a battery."""
 
-    soc: one = 0.8
+    soc: Annotated[one, drifting] = 0.8
     """State of charge: 0 is empty, 1 is full."""
 
 

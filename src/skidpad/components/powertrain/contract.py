@@ -25,7 +25,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Protocol
 
 from ...brief import brief_repr
-from ...units import J, Nm, W, kg_m2, rad_s, rad_s2
+from ...units import J, Nm, W, kg_m2, rad_s
 
 __all__ = [
     "Drive",
@@ -101,7 +101,7 @@ def weighted(weights: Wheels, values: Wheels) -> Any:
     return (fl + fr) + (rl + rr)
 
 
-def spin_rates(torques: Wheels, I_w: kg_m2, reflected: Reflected) -> tuple[rad_s2, ...]:
+def spin_rates(torques: Wheels, I_w: kg_m2, reflected: Reflected) -> Wheels:
     """Angular acceleration of wheels that turn an inertia together.
 
     (I_w 1 + J w wᵀ) spin' = torques, solved in closed form (Sherman and Morrison).
@@ -111,4 +111,5 @@ def spin_rates(torques: Wheels, I_w: kg_m2, reflected: Reflected) -> tuple[rad_s
     free = [torque * by_I for torque in torques]
     mean_rate = weighted(weights, tuple(free)) / (1.0 + (J * by_I) * weighted(weights, weights))
     reaction = (J * by_I) * mean_rate
-    return tuple(a - weight * reaction for a, weight in zip(free, weights, strict=True))
+    fl, fr, rl, rr = (a - weight * reaction for a, weight in zip(free, weights, strict=True))
+    return fl, fr, rl, rr

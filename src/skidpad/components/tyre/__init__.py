@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ... import record
 from .brush import BrushTyre
 from .carcass import Carcass
 from .contract import (
@@ -105,3 +106,5 @@ __all__ = [
     "steady_slip",
     "use",
 ]
+
+record.document_all()

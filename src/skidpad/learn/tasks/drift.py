@@ -112,14 +112,14 @@ def drift(
     settings: dict[str, Any] = {
         "name": "drift", "draws": draws, "Params": DriftParams, "params": asked,
         "randomised": randomised or {}, "duration": 20.0,
-        "integrator": "auto", **options,
+        "successes": ("duration",), "integrator": "auto", **options,
     }  # fmt: skip
     return Task(
         vehicle=car,
         Observation=Seen,
         observe=partial(observed, body),
         reward=rewarded,
-        ended=failed,
+        ended=over,
         start=partial(begun, body, car.limits.grip, radius),
         disturb=partial(disturbed, law, len(car.geometry.wheels)),
         tracks=(circle(radius, ring),),
@@ -149,9 +149,14 @@ def observed(body: Body, x: Any, u: Any, p: Any, place: Place, velocity: Velocit
     return Seen(*velocity, slip, place.n, place.heading, body.steer(x, u, p))
 
 
-def failed(place: Place, velocity: Velocity, q: DriftParams) -> Any:
+def over(place: Place, velocity: Velocity, q: DriftParams) -> dict[str, Any]:
     """Whether the vehicle is off the ring, or has spun and goes backwards."""
-    return logical_or(abs(place.n) > q.ring, velocity.v_x < -SLOW)
+    return {"off_track": abs(place.n) > q.ring, "spin": velocity.v_x < -SLOW}
+
+
+def failed(place: Place, velocity: Velocity, q: DriftParams) -> Any:
+    """Whether one of these holds."""
+    return logical_or(*over(place, velocity, q).values())
 
 
 def rewarded(place: Place, velocity: Velocity, q: DriftParams) -> Any:

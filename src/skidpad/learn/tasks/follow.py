@@ -16,7 +16,7 @@ from ...controllers.reference import Reference, reference_of
 from ...controllers.speed_profile import Grip, speed_profile
 from ...errors import InvalidValue
 from ...model import Vehicle
-from ...ops import abs, clip, floor, logical_and, logical_or, read, where
+from ...ops import abs, clip, floor, logical_and, read, where
 from ...plane.line import Line
 from ...plane.maps.track import Track
 from ...shared_arrays import shared_array
@@ -118,7 +118,7 @@ def follow(
     settings: dict[str, Any] = {
         "name": "follow", "draws": draws, "Params": FollowParams, "params": params,
         "randomised": randomised or {}, "duration": 30.0,
-        "integrator": "auto", **options,
+        "successes": ("duration", "end_of_line"), "integrator": "auto", **options,
     }  # fmt: skip
     return Task(
         vehicle=car,
@@ -183,11 +183,11 @@ def is_lost(place: Place, q: FollowParams) -> Any:
     return abs(place.n) > q.width
 
 
-def over(place: Place, q: FollowParams) -> Any:
+def over(place: Place, q: FollowParams) -> dict[str, Any]:
     """Whether the reference is lost, or an open one at its end."""
     course = place.course
     at_end = logical_and(course.closed < 0.5, place.s >= course.length - 0.5 * course.step)
-    return logical_or(is_lost(place, q), at_end)
+    return {"lost": is_lost(place, q), "end_of_line": at_end}
 
 
 def begun(body: Body, x: Any, p: Any, course: Course, d: Any, q: FollowParams) -> Start:

@@ -119,7 +119,7 @@ def lane_change(
     settings: dict[str, Any] = {
         "name": "lane_change", "draws": _draws(lanes, speeds, ice), "Params": LaneChangeParams,
         "params": {"crash": crash}, "randomised": randomised or {}, "duration": 30.0,
-        "integrator": "auto", **options,
+        "successes": ("through",), "integrator": "auto", **options,
     }  # fmt: skip
     return Task(
         vehicle=car,
@@ -215,10 +215,13 @@ def rewarded(
     return place.gained * kept - where(crashed, q.crash, 0.0)
 
 
-def over(lanes: Sequence[Lane], reach: m, place: Place, pose: Pose, contact: Any) -> Any:
+def over(lanes: Sequence[Lane], reach: m, place: Place, pose: Pose, contact: Any) -> dict[str, Any]:
     """Whether a border was touched, a lane missed, or the whole vehicle is through."""
-    through = pose.x > lanes[-1].end + reach
-    return logical_or(through, logical_or(contact > 0.5, missed(lanes, place, pose)))
+    return {
+        "contact": contact > 0.5,
+        "missed_lane": missed(lanes, place, pose),
+        "through": pose.x > lanes[-1].end + reach,
+    }
 
 
 def begun(body: Body, x: Any, p: Any, course: Course, d: Any) -> Start:

@@ -11,7 +11,7 @@ from ...body import Body, Pose, Velocity, body_of
 from ...checks import positive, whole
 from ...errors import InvalidValue
 from ...model import Vehicle
-from ...ops import logical_or, smooth_hypot, where
+from ...ops import smooth_hypot, where
 from ...plane.pose import to_body
 from ...stage.description import Polygon
 from ...units import Allowed, m, m_s, one, rad_s
@@ -108,7 +108,7 @@ def navigate(
     radius = max(unit.radius for unit in units_of(robot))
     settings: dict[str, Any] = {
         "name": "navigate", "dt": 0.1, "substeps": 20, "duration": 60.0,
-        "randomised": randomised or {}, **options,
+        "randomised": randomised or {}, "successes": ("goal",), **options,
     }  # fmt: skip
     return Task(
         vehicle=robot,
@@ -177,9 +177,9 @@ def rewarded(pose: Pose, contact: Any, m: NavigateMemory, q: NavigateParams) -> 
     return m.distance - now + where(contact > 0.5, -q.crash, won)
 
 
-def finished(pose: Pose, contact: Any, m: NavigateMemory, q: NavigateParams) -> Any:
+def finished(pose: Pose, contact: Any, m: NavigateMemory, q: NavigateParams) -> dict[str, Any]:
     """Whether it has arrived or touched something."""
-    return logical_or(distance(pose, m) < q.near, contact > 0.5)
+    return {"contact": contact > 0.5, "goal": distance(pose, m) < q.near}
 
 
 def remembered(pose: Pose, m: NavigateMemory) -> NavigateMemory:

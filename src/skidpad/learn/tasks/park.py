@@ -7,7 +7,7 @@ it into the yard.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import partial, reduce
 from math import pi, sin
 from typing import Annotated, Any, NamedTuple, get_type_hints
 
@@ -115,7 +115,7 @@ def park(
     Observation = observation_of(len(units) - 1)
     settings: dict[str, Any] = {
         "name": "park", "draws": _draws(bay, len(units), aside, askew), "dt": 0.1, "substeps": 5,
-        "duration": 90.0, "randomised": randomised or {}, **options,
+        "duration": 90.0, "randomised": randomised or {}, "successes": ("parked",), **options,
     }  # fmt: skip
     return Task(
         vehicle=truck,
@@ -213,12 +213,10 @@ def parked(units: Sequence[Unit], x: Any, pose: Pose, velocity: Velocity, q: Par
     return logical_and(there, abs(velocity.v_x) < q.slow)
 
 
-def failed(units: Sequence[Unit], x: Any, contact: Any, q: ParkParams) -> Any:
-    """Whether a wall was touched or a hitch has folded up."""
-    lost = contact > 0.5
-    for hitch in hitches(units, x):
-        lost = logical_or(lost, abs(hitch) > q.folded)
-    return lost
+def failures(units: Sequence[Unit], x: Any, contact: Any, q: ParkParams) -> dict[str, Any]:
+    """Whether a wall was touched, and whether a hitch has folded up."""
+    folds = [abs(hitch) > q.folded for hitch in hitches(units, x)]
+    return {"contact": contact > 0.5, **({"folded": reduce(logical_or, folds)} if folds else {})}
 
 
 def rewarded(
@@ -226,15 +224,16 @@ def rewarded(
 ) -> Any:
     """The change of the potential, and what the end is worth."""
     won = where(parked(units, x, pose, velocity, q), q.parked, 0.0)
-    end = where(failed(units, x, contact, q), -q.crash, won)
+    failed = reduce(logical_or, failures(units, x, contact, q).values())
+    end = where(failed, -q.crash, won)
     return potential(units, x, pose, q) - m.potential + end
 
 
 def finished(
     units: Sequence[Unit], x: Any, pose: Pose, velocity: Velocity, contact: Any, q: Any
-) -> Any:
+) -> dict[str, Any]:
     """Whether it is parked, or has failed."""
-    return logical_or(parked(units, x, pose, velocity, q), failed(units, x, contact, q))
+    return {**failures(units, x, contact, q), "parked": parked(units, x, pose, velocity, q)}
 
 
 def begun(body: Body, units: Sequence[Unit], x: Any, p: Any, q: ParkParams, d: Any) -> Start:

@@ -108,7 +108,7 @@ def race(
     settings: dict[str, Any] = {
         "name": "race", "draws": draws, "Params": RaceParams, "Memory": RaceMemory,
         "params": {"crash": crash, "patience": patience}, "remember": remembered,
-        "randomised": randomised or {}, **options,
+        "randomised": randomised or {}, "successes": ("duration", "end_of_track"), **options,
     }  # fmt: skip
     return Task(
         vehicle=car,
@@ -168,9 +168,14 @@ def gone(place: Place, contact: Any) -> Any:
     return logical_or(crashed(contact), place.off_track)
 
 
-def over(place: Place, contact: Any, m: RaceMemory, q: RaceParams) -> Any:
+def over(place: Place, contact: Any, m: RaceMemory, q: RaceParams) -> dict[str, Any]:
     """Whether it is out, or through: at the end of a track that is no loop."""
-    return logical_or(out(place, contact, m, q), place.at_end)
+    return {
+        "contact": crashed(contact),
+        "off_track": place.off_track,
+        "standing": m.stood > q.patience,
+        "end_of_track": place.at_end,
+    }
 
 
 def remembered(place: Place, m: RaceMemory, dt: s) -> RaceMemory:

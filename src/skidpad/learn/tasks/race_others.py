@@ -11,7 +11,7 @@ from ...body import Body, Velocity, body_of
 from ...checks import positive, whole
 from ...errors import InvalidValue
 from ...model import Vehicle
-from ...ops import floor, logical_and, logical_or, where
+from ...ops import floor, logical_and, where
 from ...plane.maps.track import Track
 from ...plane.pose import rotated, to_body
 from ...units import Allowed, m, m_s, one
@@ -20,7 +20,7 @@ from ..course import Course, Place, PlaceMemory, place_of, point_at, track_point
 from ..lidar import Lidar
 from ..task import Other, Start, Task
 from .grid import Grid
-from .race import AHEAD, check_room, gone, tracks_of
+from .race import AHEAD, check_room, crashed, gone, tracks_of
 from .race import observation_of as race_observation
 from .race import observed as race_observed
 
@@ -96,7 +96,8 @@ def race_others(
     grid = Grid.of(car, courses, agents, None if gap is None else positive("gap", gap, "m"))
     Observation, Memory = observation_of(tuple(ahead)), memory_of(agents)
     settings: dict[str, Any] = {
-        "name": "race_others", "draws": _DRAWS, "randomised": randomised or {}, **options,
+        "name": "race_others", "draws": _DRAWS, "randomised": randomised or {},
+        "successes": ("duration", "end_of_track"), **options,
     }  # fmt: skip
     return Task(
         vehicle=car,
@@ -194,9 +195,13 @@ def rewarded(place: Place, others: Sequence[Other], contact: Any, m: Any, q: Any
     return place.gained - q.rivalry * theirs * (1.0 / len(others)) - lost
 
 
-def over(place: Place, contact: Any) -> Any:
+def over(place: Place, contact: Any) -> dict[str, Any]:
     """Whether something was touched, the track was left, or is through."""
-    return logical_or(gone(place, contact), place.at_end)
+    return {
+        "contact": crashed(contact),
+        "off_track": place.off_track,
+        "end_of_track": place.at_end,
+    }
 
 
 def begun(

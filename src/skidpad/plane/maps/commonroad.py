@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ...checks import one_of
-from ...errors import InvalidValue, MissingFile
+from ...errors import InvalidValue
 from ...extras import require
-from ...files import path_of
+from ...files import path_of, regular_file
 from ..polygon import line_of
 from .map import Map, from_shapes
 
@@ -31,10 +31,7 @@ def read_commonroad(path: str | os.PathLike[str], *, boundaries: Boundaries = "r
 def opened(file: Path) -> tuple[Any, Any]:
     """The scenario and the planning problems in a file, as CommonRoad's own objects."""
     reader = require("commonroad.common.file_reader", purpose=f"Reading {file}")
-    if not file.is_file():
-        if file.is_dir():
-            raise InvalidValue(f"{file} cannot be read: it is a folder")
-        raise MissingFile(f"{file} cannot be read: no such file")
+    regular_file(file)
     try:
         return reader.CommonRoadFileReader(str(file)).open()
     # The reader lets out whatever its parsers and checks raise, assertions included.

@@ -37,7 +37,7 @@ class _Geometry(NamedTuple):
 
 
 def read_geojson(path: str | os.PathLike[str], *, inside: Inside = "auto") -> Map:
-    """The map in a GeoJSON file; `inside` is explained at `skidpad.maps.areas`."""
+    """The map in a GeoJSON file; `inside` is explained at `skidpad.plane.maps.areas`."""
     file = path_of(path)
     return parse_geojson(text_of(file), source=str(file), name=file.stem, inside=inside)
 

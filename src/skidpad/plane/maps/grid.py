@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Array, Mask
+from ...brief import shown
 from ...checks import positive
 from ...errors import InvalidValue
 from ...units import m, rad
@@ -142,7 +143,7 @@ def _pose(origin: Any) -> tuple[m, m, rad]:
     try:
         x, y, yaw = (float(value) for value in origin)
     except (TypeError, ValueError, OverflowError):
-        raise InvalidValue(f"origin = {origin!r} must be three numbers: x, y, yaw") from None
+        raise InvalidValue(f"origin = {shown(origin)} must be three numbers: x, y, yaw") from None
     if not (abs(x) <= FARTHEST and abs(y) <= FARTHEST and math.isfinite(yaw)):
         raise InvalidValue(f"origin = {(x, y, yaw)} must be finite and within {FARTHEST:g} m")
     return x, y, yaw

@@ -15,7 +15,6 @@ from ...arrays import Array, Mask
 from ...brief import counted, shortened
 from ...checks import not_negative, one_of, positive, whole
 from ...errors import InvalidValue
-from ...extension import outer
 from ...units import m, rad
 from ..polygon import enclosed, frozen, line_of, points_of, ring_of, stacked_edges
 from .areas import INSIDE, Inside, Polygon, areas, solid_at
@@ -113,9 +112,10 @@ class Map:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **options: Any) -> Map:
-        """The map in a file, by its suffix and content; see `skidpad.maps.load` for the options."""
-        # What reads files lies above what it makes of them.
-        return outer("Map.load")(path, **options)
+        """The map in a file, by its suffix and content; `plane.maps.load` has the options."""
+        from .load import load
+
+        return load(path, **options)
 
     @classmethod
     def from_polylines(
@@ -139,7 +139,7 @@ class Map:
 
         An outline with holes is a list of rings, the outline first, as in GeoJSON. `inside` says
         what the areas are: "solid", "free" (to drive in; then the holes are solid), or "auto" (see
-        `skidpad.maps.areas`).
+        `skidpad.plane.maps.areas`).
         """
         one_of("inside", inside, INSIDE)
         return from_shapes(
@@ -244,7 +244,7 @@ class Map:
         `within`, a ring of points (x, y). Cells of which nothing is known are left out.
         """
         count = whole("count", count, "at least 0", least=0)
-        seed = whole("seed", seed, "at least 0", least=0)
+        seed = whole("seed", seed, "at least 0", least=0, most=None)
         clearance = not_negative("clearance", clearance, "m")
         rings = self.fences if within is None else (ring_of("within", within),)
         corners = np.concatenate(rings) if rings else np.array(self.bounds).reshape(2, 2)
@@ -296,11 +296,15 @@ class Map:
         self, path: str | os.PathLike[str] | None = None, *, title: str | None = None
     ) -> Figure:
         """A figure of the map; with `path` it is written as PNG, SVG or PDF by its suffix."""
-        return outer("Map.plot")(self, path, title=title)
+        from ...plots.figures.map import plot
+
+        return plot(self, path, title=title)
 
     def _repr_png_(self) -> bytes | None:
         shown = len(self.segments) or self.grid is not None or self.centre_line is not None
-        return outer("Map.png")(self) if shown or len(self.cones) else None
+        from ...plots.figures.map import png
+
+        return png(self) if shown or len(self.cones) else None
 
     def __repr__(self) -> str:
         parts = [

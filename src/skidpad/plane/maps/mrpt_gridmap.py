@@ -13,12 +13,12 @@ import math
 import os
 import struct
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
 from ...errors import InvalidValue
-from ...files import path_of, reading
+from ...files import open_file, path_of, reading
 from .grid import MOST_CELLS, Grid
 from .map import Map
 
@@ -49,11 +49,11 @@ def read_gridmap(path: str | os.PathLike[str]) -> Map:
 
 def read_grid(file: Path) -> Grid:
     """The grid in a file. Raises `InvalidValue` for one that is not a map."""
-    with reading(file, "cannot be read"):
-        with file.open("rb") as stream:
-            packed = stream.read(2) == b"\x1f\x8b"
-        with gzip.open(file) if packed else file.open("rb") as stream:
-            return _grid(stream, file)  # pyright: ignore[reportArgumentType]
+    with reading(file, "cannot be read"), open_file(file) as stream:
+        packed = stream.read(2) == b"\x1f\x8b"
+        stream.seek(0)
+        content: Any = gzip.GzipFile(fileobj=stream) if packed else stream
+        return _grid(content, file)
 
 
 def _grid(stream: BinaryIO, file: Path) -> Grid:

@@ -25,10 +25,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ...arrays import Array
+from ...brief import shown
 from ...checks import one_of, positive
 from ...errors import InvalidValue
 from ...extras import require
-from ...files import path_of, reading, yaml_of
+from ...files import open_file, path_of, reading, yaml_of
 from ...units import m, one, rad
 from .grid import MOST_CELLS, Grid
 from .map import Map
@@ -145,9 +146,9 @@ def _number(file: Path, name: str, value: Any) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise InvalidValue(f"{file}: {name} = {value!r} must be a number") from None
+        raise InvalidValue(f"{file}: {name} = {shown(value)} must be a number") from None
     if isinstance(value, bool) or not math.isfinite(number):
-        raise InvalidValue(f"{file}: {name} = {value!r} must be a finite number")
+        raise InvalidValue(f"{file}: {name} = {shown(value)} must be a finite number")
     return number
 
 
@@ -188,7 +189,8 @@ def _pixels(file: Path) -> Iterator[tuple[Array, Array | None]]:
     Image = require("PIL.Image", purpose=f"Reading {file}")
     with (
         reading(file, "cannot be read as an image"),
-        Image.open(file, formats=FORMATS) as image,
+        open_file(file) as stream,
+        Image.open(stream, formats=FORMATS) as image,
     ):
         if image.width * image.height > MOST_CELLS:
             raise InvalidValue(

@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from ...arrays import Array
+from ...brief import shown
 from ...errors import InvalidValue
 from ..polygon import frozen, points_of, ring_of
 from .areas import Polygon
@@ -49,9 +50,9 @@ def centre_line_of(rows: Any) -> Array:
     """Rows of `LINE_COLUMNS`, at least 2, finite, with s that rises."""
     try:
         line = np.array(rows, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         columns = ", ".join(LINE_COLUMNS)
-        raise InvalidValue(f"centre_line = {rows!r} must be rows of {columns}") from error
+        raise InvalidValue(f"centre_line = {shown(rows)} must be rows of {columns}") from error
     if line.ndim != 2 or line.shape[1] != len(LINE_COLUMNS) or len(line) < 2:
         raise InvalidValue(
             f"centre_line has shape {line.shape}; allowed are at least 2 rows of "

@@ -55,8 +55,8 @@ class Track:
     """A centre line with the distances to its borders, and what stands around it.
 
     It is driven in the order of its points. `Track.between` makes one of any points and widths,
-    `of_cones` of cones, `of_grid` of an occupancy grid, `skidpad.maps.read_track` of a file and
-    `skidpad.maps.random_track` of a seed. Arrays are read-only.
+    `of_cones` of cones, `of_grid` of an occupancy grid, `plane.maps.read_track` of a file and
+    `plane.maps.random_track` of a seed. Arrays are read-only.
     """
 
     centre: Array
@@ -295,7 +295,7 @@ def _widths(side: str, values: Any, count: int) -> Array:
     """Distances (count,) to a border, above 0; one is that of all points."""
     try:
         widths = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidValue(f"{side} must be a number in m, or one for each point") from None
     if widths.ndim == 0:
         widths = np.full(count, widths)

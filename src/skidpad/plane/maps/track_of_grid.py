@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Array, Mask
+from ...brief import shown
 from ...errors import InvalidValue
 from ...units import m, rad
 from ..even_curve import blurred, even_curve
@@ -65,8 +66,8 @@ def way_around(grid: Grid, start: tuple[m, m, rad] | None, spacing: m | None) ->
 def _checked_pose(start: Any) -> tuple[m, m, rad]:
     try:
         x, y, yaw = (float(value) for value in start)
-    except (TypeError, ValueError):
-        raise InvalidValue(f"start = {start!r} must be three numbers: x, y, yaw") from None
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidValue(f"start = {shown(start)} must be three numbers: x, y, yaw") from None
     if not all(map(math.isfinite, (x, y, yaw))):
         raise InvalidValue(f"start = {(x, y, yaw)} must be finite")
     return x, y, yaw

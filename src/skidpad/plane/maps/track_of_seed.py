@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ...extension import outer
 from ...units import m
 from .track import Track
 
@@ -24,6 +23,6 @@ def random_track(
     courses `length=5000, width=12, radius=15, spacing=2`. It depends on its seed and the sizes
     alone. `spacing` is about the distance between points of its centre line.
     """
-    # Random numbers lie further out than maps.
-    made = outer("Track.random")
+    from ...random.race_track import random_track as made
+
     return made(seed, length, width, radius, spacing, name or f"random track {seed}")

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Array
+from ...brief import shown
 from ...errors import InvalidValue
 from .blocks import BLOCK, moving_blocks
 from .fan import LARGEST_ANGLE
@@ -121,8 +122,8 @@ def limit_of(max_range: Any) -> float:
     """The largest range in m: above 0, may be infinite."""
     try:
         limit = float(max_range)
-    except (TypeError, ValueError) as error:
-        raise InvalidValue(f"max_range = {max_range!r} must be a number of metres") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidValue(f"max_range = {shown(max_range)} must be a number of metres") from error
     if not limit > 0.0:
         raise InvalidValue(f"max_range = {limit} m must be greater than 0")
     return limit

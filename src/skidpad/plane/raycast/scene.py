@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from ...arrays import Array
 from ...brief import brief_repr
 from ...checks import one_of
-from ...extension import outer
 from ...workers import spread
 from ..maps.contour import border_segments
 from ..pose import turned
@@ -79,7 +78,9 @@ class Scene:
 
     def on_cuda(self) -> Any:
         """The same walls on a CUDA device, a `cuda.CudaScene`, for fleets of sensors."""
-        return outer("Scene.on_cuda")(self)
+        from .cuda import CudaScene
+
+        return CudaScene(self)
 
     def cast(
         self,

@@ -17,7 +17,7 @@ from ...arrays import Array
 from ...body import Wish, body_of
 from ...errors import InvalidValue
 from ...model import Vehicle
-from .trim import straight, symbols
+from ...run.trim import straight
 
 Complex = NDArray[np.complex128]
 
@@ -70,7 +70,7 @@ def steering_response(
     """
     if input not in ("steer", "u_steer"):
         raise InvalidValue(f"input = {input!r} is unknown; allowed are steer and u_steer")
-    system, angles = steering_system(vehicle, *straight(vehicle, speed, inputs))
+    system, angles = steering_system(vehicle, *straight(vehicle, speed, inputs)[:2])
     if input == "u_steer" and not angles:
         raise InvalidValue(
             f"input = 'u_steer': no input of {vehicle.name!r} is the angle to steer to; it has "
@@ -104,7 +104,7 @@ def _derivatives(vehicle: Vehicle, x: Any, u: Any) -> list[Array]:
     angle of the wheels; and that of the commanded input (nu,) by the wish for that angle."""
     import casadi as ca
 
-    body, (columns, x_symbols, u_symbols, p, rate) = body_of(vehicle, "steering"), symbols(vehicle)
+    body, (columns, x_symbols, u_symbols, p, rate) = body_of(vehicle, "steering"), _symbols(vehicle)
     if body.steer is None:
         raise InvalidValue(f"{vehicle.name!r} does not steer: its body tells no angle of wheels")
     velocity = body.velocity(x_symbols, u_symbols, p)
@@ -118,6 +118,32 @@ def _derivatives(vehicle: Vehicle, x: Any, u: Any) -> list[Array]:
     rows = (np.array(record.flatten(part), dtype=float) for part in (x, u, vehicle.params))
     *matrices, by_wish = (np.asarray(value) for value in function(*rows, 0.0))
     return [*matrices, by_wish.ravel()]
+
+
+class _Symbols(NamedTuple):
+    """A vehicle's equations on CasADi symbols: columns, and the records of them."""
+
+    columns: tuple[Any, Any, Any]
+    """State, input and parameters."""
+    x: Any
+    u: Any
+    p: Any
+    rate: Any
+    """Column of the state's derivative; nothing disturbs."""
+
+
+def _symbols(vehicle: Vehicle) -> _Symbols:
+    """The equations of a continuous vehicle as expressions."""
+    import casadi as ca
+
+    traced, model = vehicle.casadi(), vehicle.model
+    columns = traced.x, traced.u, traced.p
+    x, u, p = (
+        record.unflatten(kind, ca.vertsplit(column) if column.numel() else [])
+        for kind, column in zip((model.State, model.Input, model.Params), columns, strict=True)
+    )
+    calm = ca.DM(list(record.flatten(record.build(model.Disturbance))))
+    return _Symbols(columns, x, u, p, ca.substitute(traced.f_expl, traced.w, calm))
 
 
 def _reduced(system: LinearSystem) -> LinearSystem:

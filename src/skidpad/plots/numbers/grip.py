@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import Array
+from ...brief import shown
 from ...errors import InvalidValue
 from ...model import Vehicle
 from .tyre_laws import G, tyre_laws
@@ -28,9 +29,9 @@ def limit_of(limit: Any) -> Limit:
         return _vehicle_limit(limit)
     try:
         numbers = np.broadcast_to(np.asarray(limit, dtype=float), (2,))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidValue(
-            f"limit = {limit!r} must be a vehicle, a number in m/s², or two (along, across)"
+            f"limit = {shown(limit)} must be a vehicle, a number in m/s², or two (along, across)"
         ) from error
     if not (np.isfinite(numbers).all() and (numbers > 0.0).all()):
         raise InvalidValue(f"limit = {limit} m/s² must be finite and greater than 0")

@@ -20,7 +20,7 @@ from ...compile import pipeline
 from ...compile.cpu import CpuMap
 from ...errors import InvalidValue
 from ...model import Vehicle
-from .trim import straight
+from ...run.trim import straight
 
 LATERAL = ("v_y", "beta")
 
@@ -82,7 +82,7 @@ class Plane:
 
     def _set(self, state: Mapping[str, float], inputs: Mapping[str, float]) -> None:
         model = self.vehicle.model
-        x, u = straight(self.vehicle, self.speed, inputs)
+        x, u, _ = straight(self.vehicle, self.speed, inputs)
         states = record.names(model.State)
         held = {states[self._fields["steer"]]: self.steer} if "steer" in self._fields else {}
         driven = {"steer": self.steer} if "steer" in record.names(model.Input) else {}

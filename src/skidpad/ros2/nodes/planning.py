@@ -254,18 +254,19 @@ class Planning:
                 "parameter lanelet2_map_path",
             )
 
-    def _ask(self, kind: str, message: Any, put: Any) -> bool:
-        return self._placing.ask(kind, message.header, message.pose.pose, put)
+    def _ask(self, name: str, message: Any, put: Any) -> bool:
+        return self._placing.ask(self._node.name(name), message.header, message.pose.pose, put)
 
     def _initial_pose_message(self, message: Any) -> None:
-        self._ask("initialpose", message, self._initial_pose)
+        self._ask("input/initialpose", message, self._initial_pose)
 
     def _initial_pose(self, pose: InitialPose) -> None:
         self._last_pose = self.simulator.initial_pose(pose)
 
     def _initial_twist(self, message: Any) -> None:
         if not self.simulator.initial_twist(message.twist.linear.x):
-            self._node.log("warn", "initialtwist is ignored: there was no initialpose before")
+            topic = self._node.name("input/initialtwist")
+            self._node.log("warn", f"{topic} is ignored: there was no initial pose before")
 
     def _mode_request(self, request: Any) -> Any:
         granted = self.simulator.request_control_mode(request.mode)
@@ -275,7 +276,7 @@ class Planning:
         """Upstream's service: the height stays, and the pose that initialtwist uses."""
         response = service_type("tier4_external_api_msgs/srv/InitializePose").response.Record()
         try:
-            done = self._ask("set/pose", request.pose, self._move)
+            done = self._ask("/api/simulator/set/pose", request.pose, self._move)
         except InvalidValue as error:
             return response._replace(
                 status=response.status._replace(code=_ERROR, message=str(error))
@@ -289,7 +290,7 @@ class Planning:
         self.simulator.set_pose(pose)
 
     def _put_anywhere(self, request: Any) -> Any:
-        self._ask("set_pose", request.pose, self._initial_pose)
+        self._ask("~/set_pose", request.pose, self._initial_pose)
         return service_type("nav2_msgs/srv/SetInitialPose").response.Record()
 
 

@@ -110,7 +110,7 @@ class Commands:
     def _twist(self, message: Any) -> None:
         twist = getattr(message, "twist", message)
         v, omega = twist.linear.x, twist.angular.z
-        _must_be_finite("cmd_vel", {"linear.x": v, "angular.z": omega})
+        _must_be_finite({"linear.x": v, "angular.z": omega})
         self._take(Asked(v, omega, self._angle(v, omega)))
 
     def _angle(self, v: m_s, omega: rad_s) -> rad:
@@ -123,7 +123,7 @@ class Commands:
     def _drive(self, message: Any) -> None:
         drive = message.drive
         wanted = {"steering_angle": drive.steering_angle, "speed": drive.speed}
-        _must_be_finite("drive", {**wanted, "acceleration": drive.acceleration})
+        _must_be_finite({**wanted, "acceleration": drive.acceleration})
         steer = min(max(drive.steering_angle, -self._can.steer_max), self._can.steer_max)
         # An acceleration of 0 stands for as fast as possible there.
         most = abs(drive.acceleration) or inf
@@ -188,7 +188,7 @@ def _must_be_an_age(value: s) -> None:
     not_negative("command_timeout", value, "s")
 
 
-def _must_be_finite(topic: str, numbers: dict[str, float]) -> None:
+def _must_be_finite(numbers: dict[str, float]) -> None:
     for name, value in numbers.items():
         if not isfinite(value):
-            raise InvalidValue(f"{topic}: {name} = {value} must be finite; the one before holds")
+            raise InvalidValue(f"{name} = {value} must be finite; the one before holds")

@@ -192,6 +192,11 @@ class WorldProgram:
         if self.watch is not None:
             self.watch.show()
 
+    @property
+    def was_published(self) -> bool:
+        """Whether the last tick published odometry."""
+        return self._ticks % self._every == 0
+
     def _publish(self, now: int) -> None:
         self._attention.look()
         stamp, ahead = divmod(now, SECOND), divmod(now + round(AHEAD * SECOND), SECOND)

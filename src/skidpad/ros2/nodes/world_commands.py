@@ -14,6 +14,7 @@ from ...controllers.abilities import abilities_of
 from ...errors import InvalidValue
 from ...units import m_s, m_s2, rad, rad_s, s
 from ...world.handle import WorldVehicle
+from ...world.motion.halts import LARGEST_INPUT
 from ..clock import SECOND
 from ..node import Node
 from .world_names import RobotNames
@@ -22,8 +23,6 @@ OLDEST: s = 1.0
 """Age of a command after which the vehicle is to stop, as upstream has it."""
 _TO_SPEED: s = 0.3
 """In which a vehicle whose speed is regulated here gets near what was asked for."""
-_QUIET: s = 1.0
-"""Between two lines of the log about bad commands."""
 
 
 class Commands:
@@ -42,7 +41,6 @@ class Commands:
         fields = kind.Input._fields
         self._columns = [fields.index(name) for name in ("v", "omega") if name in fields]
         self._regulated = not {"v", "velocity"} & set(fields)
-        self._told = -inf
         self._at: int | None = None
         """When the command came that holds, in ns."""
         self._wish: tuple[m_s, rad_s, rad, m_s2] | None = None
@@ -61,22 +59,22 @@ class Commands:
         drive = message.drive
         most = drive.acceleration if drive.acceleration > 0.0 else inf
         speed, steer = drive.speed, drive.steering_angle
-        if isfinite(steer):
-            steer = min(max(steer, -self._can.steer_max), self._can.steer_max)
+        if not isfinite(steer):
+            raise InvalidValue(
+                f"command of {self._names.vehicle}: steering_angle = {steer} rad must be "
+                "finite; the one before holds"
+            )
+        steer = min(max(steer, -self._can.steer_max), self._can.steer_max)
         self._take(speed, speed * tan(steer) / self._can.wheel_base, steer, most)
         # Time that waits for commands goes on with either kind.
         self._node.commanded[self._twist_topic] += 1
 
     def _take(self, v: m_s, omega: rad_s, steer: rad | None, most: m_s2) -> None:
-        if not (isfinite(v) and isfinite(omega)):
-            now = self._node.clock.now() / SECOND
-            if not 0.0 <= now - self._told < _QUIET:
-                self._told = now
-                raise InvalidValue(
-                    f"command of {self._names.vehicle}: speed {v} m/s, yaw rate {omega} rad/s must "
-                    "be finite; the one before holds"
-                )
-            return
+        if not (abs(v) <= LARGEST_INPUT and abs(omega) <= LARGEST_INPUT):
+            raise InvalidValue(
+                f"command of {self._names.vehicle}: speed {v} m/s, yaw rate {omega} rad/s must be "
+                f"finite, up to {LARGEST_INPUT:g} either way; the one before holds"
+            )
         self._at = self._node.clock.now()
         self._wish = v, omega, self._angle(v, omega) if steer is None else steer, most
         if not self._regulated:

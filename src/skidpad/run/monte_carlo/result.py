@@ -13,7 +13,6 @@ from ...arrays import Array
 from ...brief import counted, shortened
 from ...checks import finite, whole
 from ...errors import InvalidValue
-from ...extension import outer
 from ...progress import Choice, watching
 from ...random.seeds import of_run
 from ...trajectory.columns import Column
@@ -252,10 +251,14 @@ class MonteCarlo:
     def plot(self, *quantities: str, **options: Any) -> Any:
         """Fans of some quantities, all that there are if none are named; options as of
         `skidpad.plots.fan`."""
-        return outer("MonteCarlo.plot")(self, quantities or self.quantities, **options)
+        from ...plots.figures.fan import fan
+
+        return fan(self, quantities or self.quantities, **options)
 
     def _repr_html_(self) -> str:
-        return outer("MonteCarlo.html")(self)
+        from ...plots.notebook.monte_carlo import monte_carlo_html
+
+        return monte_carlo_html(self)
 
     def _of(self, kept: Mapping[str, Any], name: str, noun: str) -> Any:
         if name not in kept:

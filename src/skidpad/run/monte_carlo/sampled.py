@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from ... import record
 from ...arrays import Array
-from ...checks import positive, steps_in, whole
+from ...brief import shown
+from ...checks import check_room, positive, steps_in, whole
 from ...compile.plant import Plant
 from ...errors import InvalidValue
 from ...policy import Policy
@@ -93,7 +94,7 @@ def sampled(
         runner=_loop(runner, policy, noise),
         vehicle_states=record.size(plant.State),
         steps=_step_count(runner.settings.dt, steps, duration, told),
-        seed=whole("seed", seed, "not negative", least=0),
+        seed=whole("seed", seed, "not negative", least=0, most=None),
         start=_start(runner, x0),
         memory=_memory(policy),
         inputs=told,
@@ -119,7 +120,9 @@ def sampled(
 
 def _run_numbers(runs: int | Sequence[int]) -> NDArray[np.int64]:
     if np.ndim(runs) == 0:
-        return np.arange(whole("runs", runs, "at least 1"))
+        count = whole("runs", runs, "at least 1")
+        check_room("runs", count)
+        return np.arange(count)
     numbers = np.asarray(runs)
     if not np.issubdtype(numbers.dtype, np.integer) or numbers.ndim != 1 or not numbers.size:
         raise InvalidValue("runs must be a number of runs, or a list of the numbers of some")
@@ -292,5 +295,5 @@ def _different(name: str, values: Any) -> Array:
     """Numbers in order, each once."""
     try:
         return np.unique(np.asarray(values, dtype=float))
-    except (TypeError, ValueError) as error:
-        raise InvalidValue(f"{name} = {values!r} must be numbers from 0 to 1") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidValue(f"{name} = {shown(values)} must be numbers from 0 to 1") from error

@@ -53,7 +53,7 @@ class Arena:
         self._lines, self._title, self._seed = tuple(lines), title, seed
         self._starts = starts or {}
         self._drops: list[BlockSpec] = []
-        self._begin(World(self._scene, seed=seed))
+        self._begin(_started(self._scene, seed))
         self._warm_up()
 
     def _begin(self, world: World) -> None:
@@ -66,6 +66,7 @@ class Arena:
         for name, controller in self._starts.items():
             self._pilots[name].choose(controller)
         self._seen: dict[int, s] = {}
+        self._told_stopped: set[str] = set()
 
     def _warm_up(self) -> None:
         """Let everything be compiled that the first steps need, and return to the start."""
@@ -161,7 +162,7 @@ class Arena:
         """Start again without what was dropped; whether the stage is another one."""
         changed = bool(self._drops)
         self._drops.clear()
-        self._begin(World(self._scene, seed=self._seed))
+        self._begin(_started(self._scene, self._seed))
         return changed
 
     def diagnosis(self, error: Exception) -> str | None:
@@ -176,6 +177,14 @@ class Arena:
             if row < len(group.names)
         ]
         return f"The state of {', '.join(names) or 'a vehicle'} is no longer finite."
+
+    def stopped(self) -> Iterator[str]:
+        """Sentences about vehicles that were stopped since the last call; the others go on."""
+        stopped = self.world.stopped
+        for name in stopped.keys() - self._told_stopped:
+            time, reason = stopped[name]
+            yield f"{name} was stopped at t = {time:.2f} s: {reason}. Reset to start again."
+        self._told_stopped = set(stopped)
 
     def scans(self) -> Iterator[tuple[Ranges, bool]]:
         """The latest scan of each lidar that has one, and whether it is new since the last call."""
@@ -194,6 +203,12 @@ class Arena:
             known = list(self._pilots)
             raise InvalidValue(unknown_name("the world", vehicle[:40], known, "vehicle"))
         return self._pilots[vehicle]
+
+
+def _started(scene: Scene, seed: int) -> World:
+    """A world in which a vehicle that diverges is stopped alone, if there are others."""
+    alone = len(scene.vehicles) == 1
+    return World(scene, seed=seed, on_diverge="raise" if alone else "stop")
 
 
 def _liveliness(vehicle: dict[str, Any]) -> tuple[bool, bool]:

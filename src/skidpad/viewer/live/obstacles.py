@@ -83,7 +83,7 @@ def _check_clear(world: World, block: BlockSpec) -> None:
 def with_blocks(world: World, blocks: Sequence[BlockSpec]) -> World:
     """A world with more blocks that goes on where another one is, with its parameters."""
     scene: Scene = replace(world.scene, blocks=(*world.scene.blocks, *blocks))
-    grown = World(scene, seed=world.seed)
+    grown = World(scene, seed=world.seed, on_diverge=world.on_diverge)
     grown.restore(_joined(grown.snapshot(), world.snapshot()))
     for mine, before in zip(grown.groups, world.groups, strict=True):
         mine.params[:] = before.params

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import sys
@@ -66,6 +67,7 @@ class LiveServer:
             timeout_graceful_shutdown=2,
             lifespan="on",
         )
+        logging.getLogger("uvicorn.error").addFilter(_without_traceback)
         self._server: Any = uvicorn.Server(config)
         self._thread: threading.Thread | None = None
 
@@ -106,6 +108,14 @@ class LiveServer:
         if self._thread is not None:
             self._thread.join(timeout=15.0)
         self._listener.close()
+
+
+def _without_traceback(line: logging.LogRecord) -> bool:
+    """Report text of a client that is not UTF-8 in one line: no code here is at fault."""
+    if line.exc_info and isinstance(line.exc_info[1], UnicodeDecodeError):
+        line.exc_info, line.levelno, line.levelname = None, logging.WARNING, "WARNING"
+        line.msg = "A client sent text that is not UTF-8; its connection was closed."
+    return True
 
 
 def has_display() -> bool:

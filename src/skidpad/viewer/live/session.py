@@ -179,6 +179,8 @@ class Session:
             self._fail(error)
             return False
         self._acted = self._moved = True
+        for text in self.arena.stopped():
+            self.outbox.say("note", text=text)
         if not self._recordings.sample():
             self._report(self._clock())
         return True

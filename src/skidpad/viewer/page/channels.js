@@ -76,14 +76,22 @@ export function hasObstacles(stage) {
   return walls || stage.bodies.some(({ kind }) => kind === "block" || kind === "actor");
 }
 
+/** Whether a_x and a_y of a body are the change of its velocity. */
+function isMeasured(body, stage) {
+  const place = body.channels.a_x;
+  return Boolean(stage && place !== undefined && stage.channels[place].role === "measured");
+}
+
 /** Acceleration along and across the body in g, or null. */
 export function accelerationsOf(body, stage) {
   // Kinematic models give a_x, a_y of another frame beside a_long, a_lat; the latter are the body's.
-  const ax = body.channels.a_long ?? body.channels.a_x;
-  const ay = body.channels.a_lat ?? body.channels.a_y;
+  const measured = isMeasured(body, stage);
+  const ax = (measured ? undefined : body.channels.a_long) ?? body.channels.a_x;
+  const ay = (measured ? undefined : body.channels.a_lat) ?? body.channels.a_y;
   if (ax === undefined || ay === undefined) return null;
   const { v_x, v_y, omega } = body.channels;
-  const whole = v_x !== undefined && v_y !== undefined && omega !== undefined;
+  // What worlds and their recordings have says it already; those of a model do not know of walls.
+  const whole = v_x !== undefined && v_y !== undefined && omega !== undefined && !measured;
   if (whole && stage && hasObstacles(stage)) {
     return { x: felt("a_x", body.channels, true), y: felt("a_y", body.channels, false) };
   }

@@ -3,7 +3,7 @@
 import { quantity } from "skidpad/channels.js";
 import { figure, make } from "skidpad/dom.js";
 
-const ROLES = [["state", "States"], ["input", "Inputs"], ["output", "Outputs"]];
+const ROLES = [["state", "States"], ["input", "Inputs"], ["measured", "Measured"], ["output", "Outputs"]];
 
 export class Values {
   constructor(holder, toggled) {

@@ -59,6 +59,8 @@ def metric_table(evaluation: Evaluation, results: Sequence[Result]) -> str:
     for name in names:
         own = [row for row in rows if row.name == name]
         about = next((row.definition for row in own if row.definition), "")
+        if reason := next((row.rough for row in own if row.rough), ""):
+            about = f"{about} It has no derivative by parameters: {reason}.".strip()
         head = (
             f'<th scope="rowgroup" rowspan="{len(own)}" title="{escape(about)}">'
             f"{escape(words(name))}"

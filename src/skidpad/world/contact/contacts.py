@@ -365,6 +365,12 @@ class Contacts:
             kept.body.linearVelocity, kept.body.angularVelocity = (0.0, 0.0), 0.0
         kept.body.awake = within
 
+    @property
+    def candidates(self) -> set[str]:
+        """Names of the guests that may be `close` to something, and of what touches."""
+        touching = (name for it in self.touches.contacts for name in (it.a, it.b))
+        return self._inside.union(touching)
+
     def close(self, name: str, gap: m) -> bool:
         """Whether a body touches another one or is nearer to it than `gap`."""
         kept = self._bodies[name]

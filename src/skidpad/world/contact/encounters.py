@@ -63,6 +63,9 @@ class TurningParts:
 _NOTHING = np.empty((0, 2))
 _RISE: m = 0.01
 """By how much a vehicle may rise before it is told to those that it could touch."""
+_SOLVABLE = 1e30
+"""Largest number of a motion that is given to the solver, whose single precision ends at 3.4e38; a
+vehicle beyond is about to be stopped."""
 
 
 class Encounters:
@@ -99,7 +102,7 @@ class Encounters:
         self._heights = np.array([built[name].height for name in names])
         self._lifted = np.full(len(names), np.nan)
         self._floors = False
-        self._names = names
+        self._names, self._vehicles = names, frozenset(names)
         self._steep = SteepGround(bodies, built, upstream=scene.compat == "upstream")
         self._animated = [b for b in scene.blocks if b.animation and not b.intangible]
         self._actors = scene.actors
@@ -168,11 +171,14 @@ class Encounters:
         for k, rows in guests:
             bodies, names = self._bodies[k], self._bodies[k].group.names
             self._turning[k].follow(rows, before[k])
-            moving |= zip((names[row] for row in rows), bodies.moving(rows, before[k]), strict=True)
+            for row, one in zip(rows, bodies.moving(rows, before[k]), strict=True):
+                if max(map(abs, one)) < _SOLVABLE:
+                    moving[names[row]] = one
         moved = self._contacts.step(dt, moving, time)
         for k, rows in guests:
             names = self._bodies[k].group.names
-            self._bodies[k].put(rows, [moved[names[row]] for row in rows])
+            those = [row for row in rows if names[row] in moved]
+            self._bodies[k].put(those, [moved[names[row]] for row in those])
 
     def _near(self, before: Sequence[AnyArray], dt: s) -> list[int]:
         """Numbers of the vehicles that may touch something, counted through all groups."""
@@ -212,6 +218,27 @@ class Encounters:
     def contacts(self) -> tuple[Contact, ...]:
         """What touched in the last step."""
         return self._contacts.touches.contacts
+
+    @property
+    def new_events(self) -> Sequence[ContactEvent]:
+        """Beginnings and ends of contacts in the last step in which anything was near."""
+        return self._contacts.touches.new_events
+
+    def all_close(self, gap: m) -> tuple[str, ...]:
+        """Names of the vehicles that are `close` to something, without a look at those that are
+        far from everything."""
+        near = self._contacts.candidates
+        return tuple(
+            name
+            for k, name in enumerate(self._names)
+            if (name in near or k in self._always) and self._contacts.close(name, gap)
+        )
+
+    @property
+    def pushed(self) -> set[str]:
+        """Names of the vehicles that contacts or joints may have moved in the last step."""
+        touched = {name for contact in self.contacts for name in (contact.a, contact.b)}
+        return {*touched, *(self._names[k] for k in self._always)} & self._vehicles
 
     def at(self, name: str) -> Moving:
         """Pose and velocity of a block or an actor, in world axes."""

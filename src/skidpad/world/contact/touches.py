@@ -147,6 +147,8 @@ class Touches:
     def __init__(self, events: deque[ContactEvent], to_world: ToWorld = _as_it_is) -> None:
         self.events = events
         """Where beginnings and ends are noted."""
+        self.new_events: list[ContactEvent] = []
+        """Those of the last step in which something touched, began or ceased to."""
         self._to_world = to_world
         self.pressing = set[str]()
         """Those that bounce off nothing, as their motion is imposed."""
@@ -194,6 +196,7 @@ class Touches:
         """
         if not (self._shapes or self._open or self._new):
             return
+        self.new_events = []
         now = {pair for pair, _ in self._shapes.values()}
         if gone:
             now = {pair for pair in now if pair[0] not in gone and pair[1] not in gone}
@@ -202,12 +205,14 @@ class Touches:
             if known is None:
                 known = _Open(time, self._new.get(pair, _Meeting()).where())
                 begun = ContactEvent("begin", time, *pair, *known.where, *impulse, since=time)
-                self.events.append(begun)
+                self.new_events.append(begun)
             known = self._open[pair] = known.after(impulse)
             if pair not in now:
                 del self._open[pair]
                 where, total = known.where, known.total
-                self.events.append(ContactEvent("end", time, *pair, *where, *total, known.since))
+                ended = ContactEvent("end", time, *pair, *where, *total, known.since)
+                self.new_events.append(ended)
+        self.events.extend(self.new_events)
         self._new.clear()
         self._impulses.clear()
 
@@ -223,7 +228,7 @@ class Touches:
     def restore(self, snapshot: Any) -> None:
         """Put back what `snapshot` gave."""
         known, events = snapshot
-        self._open = dict(known)
+        self._open, self.new_events = dict(known), []
         self.events.clear()
         self.events.extend(events)
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ... import record
-from ...arrays import Array
+from ...arrays import AnyArray, Array
 from ...body import Down, GroundUnder
+from ...brief import listed
 from ...units import m, rad, s
 from ..contact.contacts import Moving
 from ..errors import WorldWarning
 from ..motion.bodies import Bodies
 from ..motion.build import BuiltVehicle
 from ..scene.scene import Pose, Scene, VehicleSpec
+from .flight import Flags
 from .floors import spans
 from .footing import Footing
 from .regions import Regions
@@ -58,10 +60,22 @@ def warn_of_those_not_told(groups: Sequence[Bodies]) -> None:
     if without:
         warnings.warn(
             "slopes do not pull at vehicles whose models take neither a force nor an acceleration: "
-            + ", ".join(without),
+            + listed(without, 12),
             WorldWarning,
             stacklevel=6,
         )
+
+
+def _without_grip(under: GroundUnder, in_air: Flags) -> GroundUnder:
+    """The same with no forces at wheels that are in the air, (B, wheels)."""
+    if not in_air.any():
+        return under
+    own = (-1.0,) * in_air.shape[1]
+    mu, rolling = (
+        tuple(np.where(off, 0.0, value) for off, value in zip(in_air.T, values or own, strict=True))
+        for values in (under.mu, under.rolling)
+    )
+    return under._replace(mu=mu, rolling=rolling)
 
 
 class Ground:
@@ -87,7 +101,7 @@ class Ground:
         self._terrain, self._scene = Terrain(scene), scene
         # Upstream looks for regions where the wheels would be if the ground were at z = 0.
         self._flat_regions = scene.compat == "upstream"
-        self._gravity = scene.settings.gravity
+        self._gravity, self._dt = scene.settings.gravity, scene.timestep
         self._time: s = 0.0
         start = {spec.name: self._start(spec, built[spec.name].height) for spec in scene.vehicles}
         if at is not None:
@@ -96,8 +110,9 @@ class Ground:
         names = [name for them in bodies for name in them.group.names]
         edges = None if self._regions else self._terrain.edges
         self._still = Stillness(bodies, np.array([built[name].radius for name in names]), edges)
-        # To upstream the way along a slope is the one on the map.
-        self._projects = scene.compat != "upstream"
+        # To upstream the way along a slope is the one on the map, and vehicles are always on the
+        # ground, wherever that is.
+        self._projects = self._falls = scene.compat != "upstream"
         if self._terrain.sloping:
             warn_of_those_not_told(bodies)
         self._at = {
@@ -159,7 +174,9 @@ class Ground:
             return 0.0, 0.0, 0.0
         footing, row = self._at[name]
         rows = slice(row, row + 1)
-        heights = footing.heights_under(self._terrain, self._time, footing.poses[rows], rows)
+        heights = footing.heights_after(
+            self._terrain, self._time, rows, self._gravity, self._dt, falls=self._falls
+        )
         z, pitch, roll = (float(v[0]) for v in footing.lying(heights, rows))
         return z, pitch, roll
 
@@ -168,7 +185,7 @@ class Ground:
         footing, row = self._at[name]
         if not self._terrain.level:
             x, y, yaw = footing.poses[row].tolist()
-            footing.heights[row] = self._terrain.start(Pose(x, y, yaw=yaw), height)
+            footing.put(row, self._terrain.start(Pose(x, y, yaw=yaw), height))
         self._still.forget()
 
     def act(self, time: s) -> bool:
@@ -185,8 +202,11 @@ class Ground:
             under = GroundUnder(self._gravity)
             # On a road that is level everywhere nothing has to be said.
             if not self._terrain.level:
-                footing.heights[:] = footing.heights_under(self._terrain, self._time, poses)
-                _, pitch, roll = footing.lying(footing.heights)
+                flew, in_air = footing.ride.flying, footing.ride.in_air.any()
+                self._ride(footing, poses)
+                pitch, roll = footing.felt(self._terrain, self._time, poses)
+                starts = np.flatnonzero(footing.ride.flying & ~flew).tolist()
+                moving = footing.bodies.moving(starts, footing.bodies.group.state) if starts else []
                 if footing.feels_road:
                     footing.bodies.lie(pitch, roll, projected=True)
                     under = under._replace(down=self._down_beside_road(footing, poses, pitch, roll))
@@ -194,11 +214,72 @@ class Ground:
                     under = under._replace(down=down(pitch, roll))
                     if self._projects:
                         footing.bodies.lie(pitch, roll)
+                if starts:
+                    # In the air the speed is the one on the map.
+                    footing.bodies.put(starts, moving)
+                    footing.ride.velocity[starts] = [one[3:] for one in moving]
+                if footing.wheels and (in_air or footing.ride.in_air.any()):
+                    under = under._replace(mu=(-1.0,) * footing.wheels)
             if self._regions and footing.wheels:
                 under = self._with_friction(under, footing, poses)
+            if under.mu is not None:
+                under = _without_grip(under, footing.in_air)
             if under.down is not None or under.mu is not None:
                 tell(footing.bodies, under)
         return True
+
+    def _ride(self, footing: Footing, poses: Array) -> None:
+        if not self._falls:
+            footing.lie_on(footing.heights_under(self._terrain, self._time, poses))
+            return
+        footing.ride_on(self._terrain, self._time, poses, self._gravity, self._dt)
+        if footing.ride.loose.any():
+            self._still.forget()
+
+    def fly(self, group: int, before: AnyArray) -> None:
+        """Let the vehicles of a group that are in free flight go on in a step from states (B, nx)
+        as they were, whatever their models made of it."""
+        footing = self._footings[group]
+        rows = np.flatnonzero(footing.ride.flying).tolist()
+        if not rows:
+            return
+        velocities = footing.ride.velocity[rows].tolist()
+        then = footing.bodies.moving(rows, before)
+        dt = self._dt
+        footing.bodies.put(
+            rows,
+            [
+                Moving(at.x + v_x * dt, at.y + v_y * dt, at.yaw + omega * dt, v_x, v_y, omega)
+                for at, (v_x, v_y, omega) in zip(then, velocities, strict=True)
+            ],
+        )
+
+    def push(self, names: Iterable[str]) -> None:
+        """Let vehicles in free flight go on with the velocities that they have now."""
+        for name in names:
+            footing, row = self._at[name]
+            if footing.ride.flying[row]:
+                (now,) = footing.bodies.moving([row], footing.bodies.group.state)
+                footing.ride.velocity[row] = now[3:]
+
+    def is_flying(self, name: str) -> bool:
+        """Whether a vehicle is in free flight."""
+        footing, row = self._at[name]
+        return bool(footing.ride.flying[row])
+
+    @property
+    def loose(self) -> Flags:
+        """Whether vehicles left the ground and may still lie across an edge, (B,) of all groups."""
+        return np.concatenate([footing.ride.loose for footing in self._footings])
+
+    def tighten(self, hung: Flags) -> None:
+        """Let vehicles be loose no more that lie on the ground again and are not `hung` with the
+        chassis over an edge, (B,) of all groups."""
+        first = 0
+        for footing in self._footings:
+            end = first + len(footing.heights)
+            footing.tighten(self._terrain, self._time, footing.poses, hung[first:end])
+            first = end
 
     def _down_beside_road(
         self, footing: Footing, poses: Array, pitch: Array, roll: Array
@@ -227,11 +308,11 @@ class Ground:
 
     def snapshot(self) -> tuple[Any, ...]:
         """Copies of everything that changes."""
-        return self._time, *(footing.heights.copy() for footing in self._footings)
+        return self._time, *(footing.snapshot() for footing in self._footings)
 
     def restore(self, snapshot: tuple[Any, ...]) -> None:
         """Put back what `snapshot` gave."""
-        self._time, *heights = snapshot
-        for footing, kept in zip(self._footings, heights, strict=True):
-            footing.heights[:] = kept
+        self._time, *footings = snapshot
+        for footing, kept in zip(self._footings, footings, strict=True):
+            footing.restore(kept)
         self._still.forget()

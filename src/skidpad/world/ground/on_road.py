@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 
+from ...brief import listed
 from ...model import Vehicle
 from ...road.grip import FullGrip
 from ...road.road import Road
@@ -29,7 +30,7 @@ def warn_of_own_roads(built: Mapping[str, BuiltVehicle], road: Road | None) -> N
     if own:
         warnings.warn(
             "the ground of the world is level, while vehicles are on a road of their own, which "
-            "World(scene, road=road) makes that of all: " + ", ".join(own),
+            "World(scene, road=road) makes that of all: " + listed(own, 12),
             WorldWarning,
             stacklevel=4,
         )
@@ -47,7 +48,7 @@ def warn_of_no_grip(built: Mapping[str, BuiltVehicle], road: Road | None) -> Non
     if without:
         warnings.warn(
             "the grip of the road does nothing to vehicles whose models have no friction that it "
-            "could change: " + ", ".join(without),
+            "could change: " + listed(without, 12),
             WorldWarning,
             stacklevel=4,
         )

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ...arrays import Array
 from ...body import Geometry, Point
 from ...plane.polygon import enclosed
-from ...units import m
+from ...units import m, m_s
 from ..contact.contacts import Contacts
 from ..contact.solids import Square, Surface
 from ..motion.bodies import Bodies
@@ -36,6 +36,10 @@ LEAST: m = 0.01
 """Half side of the obstacles of a vehicle at rest."""
 PER_SPEED = 0.07
 """In s: how much the half side grows with the speed."""
+_INSIDE: m = 0.1
+"""How far inside of or behind points it is looked whether the ground is as high there."""
+_LEAVES: m_s = 0.05
+"""How fast a point moves inwards if a vehicle leaves what is there."""
 _NO_WHEEL: m = 0.6
 """Diameter of the wheels that a vehicle without any is taken to have."""
 
@@ -79,12 +83,47 @@ class SteepGround:
         z = ground.heights_at(x, y, mean + self._top, solid=not self._upstream)
         lowest = np.concatenate([heights.min(axis=1, keepdims=True) for heights in under])
         steep = z - (mean if self._upstream else lowest) > self._step
-        if steep.any() and not self._upstream:
-            steep &= z - self._level(ground, mean) > self._step
+        if not self._upstream:
+            loose = ground.loose
+            if steep.any():
+                level = self._level(ground, mean)
+                steep &= z - level > self._step
+                hung = steep & self._hung(ground, mean, level, loose[:, None])
+                steep &= ~hung
+            else:
+                hung = steep
+            if loose.any():
+                ground.tighten(np.logical_or.reduce(hung, axis=1))
         stopped = np.flatnonzero(steep.any(axis=1)).tolist() if steep.any() else []
         if stopped or self._stopped:
             self._obstruct(contacts, stopped, np.stack([x, y], axis=2), steep)
         return stopped
+
+    def _hung(
+        self, ground: Ground, mean: Array, level: Array, loose: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
+        """Whether points (B, n) are over ground that vehicles do not drive against.
+
+        Below one that is `loose` this is the edge over which it goes: ground as high as under the
+        point is inside of it, or where it comes from. What lies behind as a vehicle moves, and does
+        not rise as a wall does, stops it as little.
+        """
+        motions = np.concatenate([them.motions for them in self._bodies])
+        offsets = self._points - self._points.mean(axis=1, keepdims=True)
+        away = offsets / np.maximum(np.linalg.norm(offsets, axis=2, keepdims=True), LEAST)
+        turning = motions[:, None, 5:] * np.stack([-offsets[..., 1], offsets[..., 0]], axis=2)
+        velocity = motions[:, None, 3:5] + turning
+        speed = np.linalg.norm(velocity, axis=2, keepdims=True)
+        ahead = np.where(speed > _LEAVES, velocity / np.maximum(speed, _LEAVES), away)
+
+        def rise(direction: Array) -> Array:
+            x, y = in_world(motions[:, :3], self._points - _INSIDE * direction)
+            return ground.heights_at(x, y, mean + self._top, solid=True) - level
+
+        inside = rise(away)
+        lags = (away * velocity).sum(axis=2) < -_LEAVES
+        edge = (inside > self._step) | (rise(ahead) > self._step)
+        return (lags & (inside > 0.5 * self._step)) | (loose & edge)
 
     def _obstruct(
         self, contacts: Contacts, stopped: list[int], places: Array, steep: NDArray[np.bool_]

@@ -16,8 +16,8 @@ import numpy as np
 
 from ... import record
 from ...arrays import AnyArray, Array
-from ...body import Pose, Velocity, body_of
-from ...plane.pose import turned, turned_back
+from ...body import Acceleration, Pose, Velocity, body_of
+from ...plane.pose import rotated, turned, turned_back
 from ...units import m, m_s, rad, rad_s
 from ..contact.solids import Moving
 from .groups import Group
@@ -46,6 +46,8 @@ class Bodies:
         self._motions = _Table(
             *table, lambda: (*body.pose(self.x, self.p), *body.velocity(self.x, self.u, self.p))
         )
+        self.jumps = np.zeros(len(group.names), np.int64)
+        """How often each vehicle was put elsewhere (B,): it did not move there."""
         self._written = self._fields_written()
         self._lean: _Lean | None = None
         self._projected = False
@@ -243,6 +245,18 @@ class _Table:
         """Those of one vehicle."""
         values = self.now()[row] if self.columns is None else self._state[row, self.columns]
         return values.tolist()
+
+
+def mean_acceleration(before: Sequence[Any], now: Sequence[Any], dt: Any) -> Acceleration:
+    """Mean acceleration over `dt` seconds, from pose and velocity before and after, six each.
+
+    It is the change of velocity over the time, impulses of contacts included, in the body axes at
+    the end: turned into the world and summed over steps it gives the change of velocity exactly.
+    """
+    *_, yaw_before, v_x_before, v_y_before, omega_before = before
+    *_, yaw, v_x, v_y, omega = now
+    u_x, u_y = rotated(v_x_before, v_y_before, yaw_before - yaw)
+    return Acceleration((v_x - u_x) / dt, (v_y - u_y) / dt, (omega - omega_before) / dt)
 
 
 def _in_world(x: m, y: m, yaw: rad, v_x: m_s, v_y: m_s, omega: rad_s) -> Moving:

@@ -64,6 +64,11 @@ class Group:
         self.steps = 0
         """Steps made."""
         self._before, self._dropped = self.state, self.inputs
+        self.contains = False
+        """Whether vehicles whose states become NaN or infinite are noted in `failed` and stay where
+        they were, instead of an error for all."""
+        self.failed: list[int] = []
+        """Rows of the vehicles whose last step failed, if the group `contains` failures."""
 
     def _own_queue(self) -> Late | None:
         """The queue of delayed commands with a row per vehicle."""
@@ -83,7 +88,7 @@ class Group:
         health = self._bound()
         flat = health.ravel()
         if not math.isfinite(flat.dot(flat)):
-            self._runner.judge(self._arrays, self._out, health, queue)
+            self._judge(health)
         pending = None
         if queue is not None:
             pending, self._dropped = queue.pending, queue.pending[0].copy()
@@ -95,6 +100,21 @@ class Group:
         self.steps += 1
         return before
 
+    def _judge(self, health: AnyArray) -> None:
+        """Note which vehicles failed in a step, or raise; see `contains`."""
+        diverged, bad_input, _ = ~np.isfinite(health)
+        if not self.contains or bad_input.any():
+            self._runner.judge(self._arrays, self._out, health, self._queue)
+        self.failed = np.flatnonzero(diverged).tolist()
+        self._out[1][self.failed] = self._before[self.failed]
+
+    def clear_inputs(self, row: int) -> None:
+        """Set the inputs and disturbances of a vehicle to their defaults, delayed ones too."""
+        self.inputs[row] = record.flatten(record.build(self.model.Input))
+        self.disturbances[row] = record.flatten(record.build(self.model.Disturbance))
+        if self._queue is not None:
+            self._queue.pending[:, row] = self.inputs[row]
+
     def take_back(self) -> None:
         """Undo the last step; inputs and disturbances stay."""
         self.state[:] = self._before
@@ -103,6 +123,7 @@ class Group:
             pending[1:] = pending[:-1].copy()
             pending[0] = self._dropped
         self.steps -= 1
+        self.failed = []
 
     def column(self, name: str) -> AnyArray:
         """A field of the states (B,); zeros if the model has none of this name."""

@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from ...body import Outline, Point
 from ...brief import brief_repr
 from ...errors import InvalidValue
+from ...files import first_repeated
 from ...road.road import Road
 from ...units import Allowed, kg, m, m_s, m_s2, non_negative, one, per_s, positive, rad, s
 from .elements import (
@@ -242,8 +243,7 @@ class Scene:
 
     def __post_init__(self) -> None:
         for kind in ("vehicles", "blocks", "actors"):
-            names = [spec.name for spec in getattr(self, kind)]
-            twice = next((name for name in names if names.count(name) > 1), None)
+            twice = first_repeated(spec.name for spec in getattr(self, kind))
             if twice is not None:
                 raise InvalidValue(f"two {kind} are named {twice!r}; names must differ")
         roads = [e for e in self.elements if isinstance(e, RoadGround)]

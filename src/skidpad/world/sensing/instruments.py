@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import nan
+from math import cos, nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,8 +18,10 @@ from ...sensing.imu import Imu
 from ...sensing.motion import Motion
 from ...sensing.mounting import Mounting
 from ...units import m, m_s, m_s2, rad, rad_s, s
+from ..ground.ground import down
 from ..ground.regions import Regions
 from ..handle import Surroundings, WorldVehicle
+from ..motion.bodies import mean_acceleration
 from ..scene import sensors as specs
 from ..scene.scene import Scene
 
@@ -137,13 +139,15 @@ class Instruments:
         if not self.memory.motions:
             return motion
         before = self.memory.motions[self._at[id(vehicle.bodies)]][vehicle.row]
-        _, _, yaw_before, v_x_before, v_y_before, omega_before = before.tolist()
-        u_x, u_y = rotated(v_x_before, v_y_before, yaw_before - yaw)
-        return motion._replace(
-            a_x=(v_x - u_x) / dt,
-            a_y=(v_y - u_y) / dt,
-            omega_rate=(omega - omega_before) / dt,
-        )
+        now = (x, y, yaw, v_x, v_y, omega)
+        a_x, a_y, omega_rate = mean_acceleration(before.tolist(), now, dt)
+        a_z = 0.0
+        if self._world.is_flying(owner):
+            # It falls: what is felt on the ground as specific force is gone.
+            g = self._scene.settings.gravity
+            fall_x, fall_y = down(pitch, roll)
+            a_x, a_y, a_z = a_x + g * fall_x, a_y + g * fall_y, -g * cos(pitch) * cos(roll)
+        return motion._replace(a_x=a_x, a_y=a_y, a_z=a_z, omega_rate=omega_rate)
 
     def _inertial_reading(
         self, owner: str, one: specs.Imu, count: int, elapsed: s

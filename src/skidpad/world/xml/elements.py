@@ -11,7 +11,7 @@ import numpy as np
 from ...arrays import Array
 from ...errors import InvalidValue
 from ...extras import require
-from ...files import reading
+from ...files import open_file, reading
 from ...road.road import Road
 from ...units import non_negative, positive
 from ..scene.elements import (
@@ -76,8 +76,7 @@ def _occupancy_grid(fields: Fields, node: Node) -> OccupancyGrid:
     # The pixel is counted from the lower left. That no pixel given means -1, and not the middle, is
     # how upstream's library has taken it for years, and worlds are drawn to fit.
     x, y = (-resolution * fields.number(f"centerpixel_{axis}", -1.0) for axis in "xy")
-    if not file.is_file():
-        raise name.error(f"the file {file} does not exist")
+    name.regular(file)
     try:
         if file.suffix.lower() in (".yaml", ".yml"):
             grid = read_occupancy(file).grid
@@ -139,8 +138,7 @@ def _road(fields: Fields, node: Node) -> RoadGround:
         raise node.error("<file> is missing")
     file = name.path(name.text())
     grip = fields.number("grip", 1.0, non_negative)
-    if not file.is_file():
-        raise name.error(f"the file {file} does not exist")
+    name.regular(file)
     try:
         road = Road.load(file)
     except InvalidValue as error:
@@ -151,11 +149,13 @@ def _road(fields: Fields, node: Node) -> RoadGround:
 def _picture_heights(node: Node, low: float, high: float) -> Array:
     """Heights of a grey picture, its darkest pixel lowest; rows run along x, columns along y."""
     Image = require("PIL.Image", purpose="Heights from a picture")
-    file = node.path(node.text())
-    if not file.is_file():
-        raise node.error(f"the file {file} does not exist")
+    file = node.regular(node.path(node.text()))
     try:
-        with reading(file, "cannot be read as an image"), Image.open(file) as picture:
+        with (
+            reading(file, "cannot be read as an image"),
+            open_file(file) as stream,
+            Image.open(stream) as picture,
+        ):
             if picture.width * picture.height > MOST_HEIGHTS:
                 raise InvalidValue(
                     f"{file} has {picture.width} x {picture.height} pixels; allowed are "

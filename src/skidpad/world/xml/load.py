@@ -12,14 +12,14 @@ from typing import Any, Literal, NamedTuple
 
 from ...brief import brief_repr
 from ...checks import whole
-from ...errors import InvalidValue
-from ...files import path_of, reading
+from ...errors import InvalidValue, MissingFile
+from ...files import path_of, reading, regular_file
 from ...random.seeds import checked
 from ..errors import MissingWorld, WorldError, WorldWarning
 from ..scene.scene import Scene
 from .markup import Document, parse
 from .nodes import MOST_REPEATS, Context, Node
-from .notes import summaries, unknown_attributes
+from .notes import in_brief, summaries, unknown_attributes
 from .reader import Reader
 from .remote import cache_folder
 from .shapes import Models
@@ -79,7 +79,7 @@ def load(path: str | os.PathLike[str], **options: Any) -> Scene:
     """The scene that a world file describes; options are the fields of `Options`.
 
     Raises `WorldError` for the first thing that is wrong. What was read but is not simulated, and
-    what was not understood, is in `Scene.warnings` and said in one `WorldWarning`.
+    what was not understood, is in `Scene.warnings` and said, in brief, in one `WorldWarning`.
     """
     file = path_of(path)
     chosen = _options(options)
@@ -171,8 +171,12 @@ def _options(options: dict[str, Any]) -> Options:
 def _document(context: Context, file: Path) -> Document:
     if file.is_dir():
         raise WorldError(f"{file} is a folder; a world is a file")
-    if not file.is_file():
-        raise MissingWorld(f"the file {file} does not exist")
+    try:
+        regular_file(file)
+    except MissingFile:
+        raise MissingWorld(f"the file {file} does not exist") from None
+    except InvalidValue as error:
+        raise WorldError(str(error)) from None
     document = context.document(file)
     context.open_files.append(file)
     return document
@@ -201,6 +205,7 @@ def _read(document: Document, context: Context, options: Options) -> Scene:
 
 def _warned(scene: Scene) -> Scene:
     if scene.warnings:
-        text = "\n".join([f"{scene.file}:", *(f"  {line}" for line in scene.warnings)])
+        lines = in_brief(scene.warnings, scene.file)
+        text = "\n".join([f"{scene.file}:", *(f"  {line}" for line in lines)])
         warnings.warn(WorldWarning(text), stacklevel=3)
     return scene

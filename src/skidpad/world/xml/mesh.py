@@ -16,7 +16,7 @@ from ...arrays import Array
 from ...body import Outline
 from ...errors import InvalidValue, MissingExtra
 from ...extras import require
-from ...files import bytes_of
+from ...files import bytes_of, open_file
 from ...plane.outline import rounded_hull
 from ...plane.polygon import signed_area
 from ...units import m
@@ -110,7 +110,7 @@ def _upright(points: Array, file: Path) -> Array:
 
 def _head(file: Path) -> str:
     """The beginning of a COLLADA file, which says unit and axes."""
-    with file.open("rb") as content:
+    with open_file(file) as content:
         return content.read(20_000).decode("utf-8", "replace")
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from ...errors import InvalidValue
+from ...errors import InvalidValue, MissingFile
+from ...files import regular_file
 from ..errors import WorldError
 from ..scene.fields import Source
 from .markup import Document, Element, read
@@ -145,6 +146,15 @@ class Node:
         """A path that leads from the folder of the file."""
         return _tidy(self.scope.folder / text.removeprefix("file://"))
 
+    def regular(self, file: Path) -> Path:
+        """A file that the element names, which MVSim lets lie anywhere; raises unless it is one."""
+        try:
+            return regular_file(file)
+        except MissingFile:
+            raise self.error(f"the file {file} does not exist") from None
+        except InvalidValue as error:
+            raise self.error(error) from None
+
     def each(self) -> Iterator[Node]:
         """The elements in it, with includes, loops and conditions carried out, one at a time."""
         self.expects()
@@ -205,8 +215,7 @@ class Node:
         if context.resolved(file) in map(context.resolved, context.open_files):
             chain = " -> ".join(str(other) for other in [*context.open_files, file])
             raise self.error(f"files include one another without end: {chain}")
-        if not file.is_file():
-            raise self.error(f"the file {file} does not exist")
+        self.regular(file)
         values = {k: v for k, v in self.element.attributes.items() if k != "file"}
         scope = Scope(file.absolute().parent, {k: (v, self.scope) for k, v in values.items()})
         if len(context.open_files) > MOST_OPEN:

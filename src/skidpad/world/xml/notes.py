@@ -42,6 +42,40 @@ def summaries(notes: Notes) -> tuple[str, ...]:
     return tuple(f"{kind}: {'; '.join(subjects)}" for kind, subjects in kinds.items())
 
 
+LONGEST_LINE = 240
+"""Characters of a kind of note in a warning."""
+MOST_LINES = 6
+"""Kinds of notes in a warning."""
+
+
+def in_brief(lines: Sequence[str], file: str = "") -> tuple[str, ...]:
+    """Sentences of `summaries` cut to what fits on a screen, with a count of what is left out.
+
+    What is cut ends with a line that says where all of them are.
+    """
+    brief = [_shortened(line) for line in lines[:MOST_LINES]]
+    if len(lines) > MOST_LINES:
+        brief.append(f"and {len(lines) - MOST_LINES} more kinds of notes")
+    if brief != list(lines):
+        command = f"`skidpad check {Path(file).name}` and " if Path(file).suffix else ""
+        brief.append(f"{command}Scene.warnings list them in full")
+    return tuple(brief)
+
+
+def _shortened(line: str) -> str:
+    """A sentence of `summaries` with as many of its subjects as fit."""
+    if len(line) <= LONGEST_LINE:
+        return line
+    subjects = line.split("; ")
+    kept = next(
+        n for n in range(len(subjects), -1, -1) if len("; ".join(subjects[:n])) <= LONGEST_LINE
+    )
+    if kept == 0:
+        more = f"; {len(subjects) - 1} more" if len(subjects) > 1 else ""
+        return f"{subjects[0][:LONGEST_LINE].rstrip()}…{more}"
+    return f"{'; '.join(subjects[:kept])}; {len(subjects) - kept} more"
+
+
 def _listed(words: Iterable[str], most: int) -> str:
     """Words with commas between them, each once, and how many more there are."""
     different = list(dict.fromkeys(words))

@@ -12,7 +12,7 @@ from ..errors import WorldError
 from ..scene.elements import Element, WallSpec
 from ..scene.fields import written
 from ..scene.scene import ActorSpec, BlockSpec, Georeference, JointSpec, Scene, Settings
-from ..scene.sensors import Sensor
+from ..scene.sensors import Gnss, Sensor
 from ..scene.vehicle import OwnDynamics, VehicleSpec
 from .actors import actor, joint
 from .blocks import block
@@ -97,6 +97,8 @@ class Reader:
         """The parts put together."""
         self._check_joints()
         self._tell_apart()
+        if self._georeference is None:
+            self._note_receivers()
         return Scene(
             self._settings,
             tuple(self._with_gravity(spec) for spec in self._vehicles),
@@ -114,6 +116,14 @@ class Reader:
             self._context.compat,
             file,
         )
+
+    def _note_receivers(self) -> None:
+        """Name the satellite receivers that have no readings without a <georeference>."""
+        kind = "no readings, as the world has no <georeference>"
+        for spec in self._vehicles:
+            for one in spec.sensors:
+                if isinstance(one, Gnss):
+                    self._context.note(kind, f"gnss {one.name} of", one.source, spec.name)
 
     def _with_gravity(self, spec: VehicleSpec) -> VehicleSpec:
         """The vehicle in the world's gravity, which may be set after it."""

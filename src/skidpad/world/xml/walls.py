@@ -56,9 +56,7 @@ def _ends(fields: Fields) -> list[tuple[Point, Point]]:
     owner = fields.owner
     if not uri:
         raise owner.error("walls need a <shape> with pairs of <pt>, or a <model_uri>")
-    file = owner.path(uri)
-    if not file.is_file():
-        raise owner.error(f"the file {file} does not exist")
+    file = owner.regular(owner.path(uri))
     try:
         lines = segments_of(file)
     except NoMesh as error:

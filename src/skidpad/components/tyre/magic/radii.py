@@ -11,6 +11,7 @@ from ..contract import Radii
 from .inputs import Inputs, pressure_change
 from .loaded_radius import Deflected, loaded_radius
 from .mf52 import Vertical52
+from .records import Vertical62
 from .sections import Tyre, vertical_of
 
 __all__ = ["Patch", "contact_patch", "effective_radius", "free_radius", "radii", "rolling_spin"]
@@ -90,7 +91,9 @@ def radii(tyre: Tyre, i: Inputs, omega: rad_s, F_x: N, F_y: N) -> Standing:
     """
     free = free_radius(tyre, omega)
     C_z = vertical_stiffness(tyre, i.dpi)
-    d: Deflected = loaded_radius(tyre, free, i.slip.F_least, omega, C_z, i.slip.gamma, F_x, F_y)
+    # With limits a load below FZMIN deflects a tyre of 5.2 and 6.1 as FZMIN does; not so in 6.2.
+    load = i.slip.F_z if isinstance(tyre.vertical, Vertical62) else i.slip.F_least
+    d: Deflected = loaded_radius(tyre, free, load, omega, C_z, i.slip.gamma, F_x, F_y)
     effective = effective_radius(tyre, i.F_unlimited, omega, i.dpi)
     return Standing(Radii(free, d.radius, effective, d.stiffness), d.deflection)
 

@@ -3,7 +3,8 @@ signs and of units that no heading names.
 
 Each check compares a column with what follows from others by a straight line through zero. A slope
 of one is as it should be; one that a reversed sign or a usual unit explains is refused with the
-column that does. What need not be wrong is a note.
+column that does, and so is a correlation that is clearly negative. What need not be wrong is a
+note: a car that slides is steered against its turn, and a banked road tilts what a sensor feels.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from math import log
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arrays import Array
 from ..errors import InvalidValue
@@ -24,6 +26,21 @@ __all__ = ["check_columns"]
 ALIKE, ROUGHLY_ALIKE = 0.8, 0.95
 """Correlation from which on two columns are the same but for a factor; where not all that the check
 needs is known it has to be higher, as columns may differ without being wrong."""
+OPPOSITE = -0.5
+"""Correlation below which two columns have opposite signs. Vehicles that spin come down to 0.4 for
+accelerations, and to -0.4 for the angle of the front wheels over the yaw rate."""
+WEAK, ROUGHLY_WEAK, WEAK_SIGNS = 0.8, 0.5, 0.3
+"""Correlation below which a note says that two columns hardly agree: where all is known, where
+something is not, and where the signs alone have to be the same."""
+OFFSET = 2.0
+"""Over `_Check.least`, what an offset of a sensor may be: what is smaller has no sign."""
+GENTLE = 4.0
+"""Lateral acceleration in m/s², and twice the one along the road, below which a car is steered into
+its turn: not against a slide, nor against brakes that pull to a side."""
+GENTLE_SHARE = 0.2
+"""Of the samples, that must be gentle to tell."""
+PLACES: s = 0.5
+"""Over which places are averaged before speed is made of them, for their noise."""
 NEAR, ROUGHLY_NEAR = 0.25, 0.15
 """Logarithm by which a slope may miss the one of an explanation, likewise."""
 LONG: s = 1.0
@@ -66,6 +83,13 @@ class _Check(NamedTuple):
     """Over which a mean is taken, for noise of derivatives."""
     rough: bool = False
     """Whether something that it needs is not known."""
+    gentle: NDArray[np.bool_] | None = None
+    """The samples of which the signs tell, if not all do: see `GENTLE`."""
+
+    @property
+    def weak(self) -> float:
+        """Correlation below which the two hardly agree."""
+        return WEAK_SIGNS if self.signs_only else ROUGHLY_WEAK if self.rough else WEAK
 
     @property
     def alike(self) -> float:
@@ -83,45 +107,60 @@ class _Explanation(NamedTuple):
     words: tuple[str, ...]
 
 
+class _Contradiction(NamedTuple):
+    check: _Check
+    slope: float
+    alike: float
+    explanations: list[_Explanation]
+
+
+_MAY_SLIDE = (
+    ": as of a car that slides; otherwise steer has its sign reversed, and --map COLUMN=-steer "
+    "turns it round"
+)
+
+
 def check_columns(name: str, t: Array, columns: Mapping[str, Array]) -> list[str]:
     """Notes on columns that hardly agree; raises InvalidValue for those that contradict each other,
     or are out of what they can be in SI."""
     _check_sizes(name, columns)
     notes: list[str] = []
-    contradictions: list[tuple[_Check, float, list[_Explanation]]] = []
+    contradictions: list[_Contradiction] = []
     trusted: set[str] = set()
-    for check in _checks(t, columns):
-        slope, alike = _line(check)
+    with np.errstate(over="ignore", invalid="ignore"):  # absurd values tell nothing here
+        lines = [(check, *_line(check)) for check in _checks(t, columns)]
+    for check, slope, alike in lines:
         if np.isnan(alike):
             continue
-        if abs(alike) < check.alike:
-            if not (check.signs_only or check.rough):
-                notes.append(f"{check.told} and {check.follows} hardly agree in the log")
+        same = abs(alike) >= check.alike and not check.signs_only
+        if slope > 0.0 and (abs(log(slope)) < FAIR if same else check.signs_only):
+            trusted |= {*check.above, *check.below} if alike >= check.weak else set()
+        elif (slope > 0.0 and same) or (alike < OPPOSITE and _opposed(check)):
+            judged = check if same else check._replace(signs_only=True)
+            explanations = _explanations(judged, slope)
+            if slope < 0.0 or explanations or not check.rough:
+                contradictions.append(_Contradiction(judged, slope, alike, explanations))
             continue
-        if slope > 0.0 and (check.signs_only or abs(log(slope)) < FAIR):
-            trusted |= {*check.above, *check.below}
-            continue
-        explanations = _explanations(check, slope)
-        if check.rough and not explanations:
-            continue
-        contradictions.append((check, slope, explanations))
-    # As of one who steers against a spin.
-    if all(check.signs_only for check, _, _ in contradictions):
-        return notes + [_words(name, [one], trusted) for one in contradictions]
-    raise InvalidValue(_words(name, contradictions, trusted))
+        if alike < check.weak:
+            notes.append(
+                f"{check.told} and {check.follows} hardly agree in the log (correlation "
+                f"{alike:.2f})" + (_MAY_SLIDE if alike < OPPOSITE and check.signs_only else "")
+            )
+    if contradictions:
+        raise InvalidValue(_words(name, contradictions, trusted))
+    return notes
 
 
-def _words(
-    name: str, contradictions: list[tuple[_Check, float, list[_Explanation]]], trusted: set[str]
-) -> str:
+def _words(name: str, contradictions: list[_Contradiction], trusted: set[str]) -> str:
     """Which column is likely wrong: the one that explains most, and of which nothing else is
     right."""
-    check, slope, own = contradictions[0]
-    claims = [one for _, _, explanations in contradictions for one in explanations]
+    check, slope, alike, own = contradictions[0]
+    claims = [one for each in contradictions for one in each.explanations]
     sentence = f"{name}: {check.told} " + (
-        f"has the sign opposite to {check.follows}"
+        f"has the sign opposite to {check.follows} (correlation {alike:.2f})"
         if check.signs_only
-        else f"is {slope:.3g} times {check.follows}, and should be the same"
+        else f"is {slope:.3g} times {check.follows} (correlation {alike:.2f}), and should be the "
+        "same"
     )
     if not own:
         return f"{sentence}: the unit or the sign of {_or((*check.above, *check.below))} is wrong"
@@ -144,8 +183,10 @@ def _explanations(check: _Check, slope: float) -> list[_Explanation]:
     for names, power in ((check.above, 1), (check.below, -1)):
         for column in names:
             if slope < 0.0 and column != "v_x":  # ahead is positive for everyone
+                ahead = "ahead" if column == "a_x" else "left and counterclockwise"
                 single.append((column, -1.0, f"{column} likely has its sign reversed (ISO 8855: "
-                               "left and counterclockwise are positive)"))  # fmt: skip
+                               f"{ahead} {'is' if column == 'a_x' else 'are'} positive); --map "
+                               f"COLUMN=-{column} turns it round"))  # fmt: skip
             if not check.signs_only:
                 single += [
                     (column, factor**power, f"{column} is likely in {unit}, and must be in "
@@ -181,25 +222,61 @@ def _checks(t: Array, columns: Mapping[str, Array]) -> Iterator[_Check]:
         else:
             turning, rate, by = from_yaw, "the rate of yaw", ("yaw",)
     if {"x", "y"} <= columns.keys():
-        way = np.hypot(np.gradient(columns["x"], t), np.gradient(columns["y"], t))
+        over = _odd(PLACES, t)
+        way = np.hypot(*(np.gradient(_calm(columns[axis], over), t) for axis in ("x", "y")))
         yield _Check("the speed along x and y", "v_x", way, np.abs(v_x), 1.0, (), ("v_x",))
     v_y = columns.get("v_y")
     if v_y is None and "sideslip" in columns:
         v_y = v_x * np.tan(columns["sideslip"])
+    long = _odd(LONG, t)
     if turning is not None and a_y is not None:
         sideways = 0.0 if v_y is None else np.gradient(v_y, t)
         one = _Check(
             "a_y", f"v_x times {rate}", a_y - sideways, v_x * turning, 0.3, ("a_y",), ("v_x", *by)
         )
-        long = min(int(LONG / (t[1] - t[0])), len(t) // 2) | 1
         yield one if v_y is not None else one._replace(samples=long, rough=True)
-    if "a_x" in columns and turning is not None and v_y is not None:
-        change = np.gradient(v_x, t) - v_y * turning
-        yield _Check("a_x", "the change of v_x", columns["a_x"], change, 0.3, ("a_x",), ("v_x",))
-    if turning is not None and steer is not None:
+    if "a_x" in columns:
+        told, change = columns["a_x"], np.gradient(v_x, t)
+        one = _Check("a_x", "the change of v_x", told, change, 0.3, ("a_x",), ("v_x",))
+        if turning is not None and v_y is not None:
+            yield one._replace(second=change - v_y * turning)
+        else:
+            yield one._replace(samples=long, rough=True)
+    if steer is not None and (turning is not None or a_y is not None):
         moving = np.sign(v_x) * (np.abs(v_x) > 1.0)
-        told, signs = "steer", np.where(moving == 0.0, 0.0, steer)
-        yield _Check(told, rate, signs, moving * turning, 0.02, ("steer",), by, signs_only=True)
+        if turning is not None:
+            steer = np.where(moving == 0.0, 0.0, steer)
+            one = _Check("steer", rate, steer, moving * turning, 0.02, ("steer",), by)
+            across = v_x * turning
+        else:
+            across = a_y if a_y is not None else steer
+            ahead = np.where(moving > 0.0, steer, 0.0)
+            one = _Check("steer", "a_y", ahead, across, 0.3, ("steer",), ("a_y",))
+        along = 2.0 * _calm(np.gradient(v_x, t), long)
+        yield one._replace(signs_only=True, gentle=np.hypot(across, along) < GENTLE)
+
+
+def _opposed(check: _Check) -> bool:
+    """Whether two columns that correlate negatively have opposite signs for sure: beyond what an
+    offset of a sensor explains, and where a car does not slide."""
+    first, second = _calm(check.first, check.samples), _calm(check.second, check.samples)
+    if check.gentle is not None:
+        if check.gentle.mean() < GENTLE_SHARE:
+            return False
+        first, second = first[check.gentle], second[check.gentle]
+    second = _beyond(second, OFFSET * check.least)
+    a, b = np.sqrt(np.mean(first**2)), np.sqrt(np.mean(second**2))
+    return a * b > 0.0 and float(np.mean(first * second)) < OPPOSITE * a * b
+
+
+def _beyond(values: Array, least: float) -> Array:
+    """By how much numbers are beyond ±least; 0 of those within."""
+    return np.sign(values) * np.maximum(np.abs(values) - least, 0.0)
+
+
+def _odd(over: s, t: Array) -> int:
+    """Samples of a moving mean over a time."""
+    return min(int(over / (t[1] - t[0])), len(t) // 2) | 1
 
 
 def _line(check: _Check) -> tuple[float, float]:

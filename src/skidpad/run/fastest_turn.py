@@ -1,0 +1,300 @@
+"""The fastest steady turn of a vehicle on a circle: what its equations of motion allow.
+
+No driver is part of it; whether the turn is stable does not matter, since a driver may hold one
+that is not. With the angle and the acceleration that its body is asked for, the steady turns on one
+circle are a curve in the space of states. It is followed from a slow turn on (pseudo-arclength
+continuation) to its first fold: with more slip of the axles, or of a wheel that has little load and
+begins to spin, the vehicle is slower again.
+There the derivative of the speed along the curve vanishes, so that the highest speed is as smooth
+in the parameters as the equations are.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import record
+from ..arrays import Array
+from ..body import Wish
+from ..calls import inlined
+from ..checks import positive, vehicle_of
+from ..errors import InvalidValue
+from ..integrate.as_written import making_expressions
+from ..model import Vehicle
+from ..ops import atan2, sqrt
+from ..units import m, m_s, m_s2, rad
+from .differentiated import Differentiated, Function
+from .kept import Kept
+from .linearisation import linearise_continuous
+from .trim import drifting, roles_of, solved, steady
+
+__all__ = ["FastestTurn", "fastest_turn"]
+
+SLOW = 0.3
+"""Speed of the first turn over that with a lateral acceleration of all grip."""
+MOST_GRIP: m_s2 = 20.0
+STRIDE: rad = 0.02
+"""From turn to turn along the curve, in angle and sideslip among others; halved where the next is
+not found."""
+SHORTEST: rad = 1e-6
+STRAIGHT, SHARP = 0.8, 1e-4
+"""Cosine of the angle between tangents one stride apart for which a longer stride than `SHARP`, in
+rad, is halved: the next turn must not be one of another part of the curve."""
+PER_SPEED, PER_DEMAND, PER_SLIP = 0.03, 0.02, 0.2
+"""What 1 m/s, 1 m/s² of acceleration asked for and the slip of a wheel count for in a stride, in
+rad."""
+IN_AIR = 1e-4
+"""Rate in 1/s at which the spin of a wheel goes to that of rolling: nothing beside what a tyre does
+on the ground, but without it a wheel in the air would have any spin."""
+LIGHT = 0.05
+"""Load over the mean one below which the slip of a wheel counts for less: in the air it may spin as
+it likes."""
+MOST = 1000
+"""Turns that are looked for."""
+RESOLUTION = 1e-9
+"""To which the place of the fold in a stride is found, over the stride."""
+FLAT = 1e-6
+"""In m/s per rad: turns that are faster by less are not faster: steering or drive are at their end.
+"""
+
+
+TIPPED = -1.0
+
+
+class FastestTurn(NamedTuple):
+    """The fastest steady turn on a circle, to the left."""
+
+    x: Any
+    """The state, a record."""
+    u: Any
+    """The input that holds it, a record."""
+    v: m_s
+    """Speed of the centre of mass."""
+    sideslip: rad
+    """At the centre of mass, negative where the vehicle points into the circle."""
+    steer: rad
+    """Angle of the front wheels that the body is asked for."""
+    a: m_s2
+    """Acceleration that the body is asked for."""
+
+
+def fastest_turn(vehicle: Vehicle, radius: m) -> FastestTurn:
+    """The fastest steady turn to the left with the centre of mass on a circle of a radius in m.
+
+    Where steering or drive end before the tyres do, it is the fastest that they allow; where both
+    wheels on the inside leave the ground, the fastest before that.
+
+    Raises:
+        InvalidValue: if steady turns cannot be followed to a fastest one.
+    """
+    curve = _Curve(vehicle_of(vehicle), positive("radius", radius, "m"))
+    here, stride = curve.first(), STRIDE
+    for _ in range(MOST):
+        after = curve.after(here, stride)
+        if after is None or (stride > SHARP and after.across @ here.tangent < STRAIGHT):
+            stride *= 0.5
+        elif after.rise > FLAT:
+            here, stride = after, min(2.0 * stride, STRIDE)
+        else:
+            return curve.turn(curve.peak(here, stride, after))
+        if stride < SHORTEST:
+            break
+    raise InvalidValue(
+        f"{vehicle.name!r} has no fastest turn on a circle of {radius:g} m: its steady turns could "
+        f"not be followed beyond {here.v:g} m/s"
+    )
+
+
+class _Point(NamedTuple):
+    """A steady turn."""
+
+    z: Array
+    """Inner states, then the angle and acceleration asked for."""
+    tangent: Array
+    """Of the curve of such turns, per rad of a stride."""
+    across: Array
+    """By which a stride is measured: the plane in which the next turn is looked for."""
+    v: m_s
+    rise: float
+    """Of the speed along the tangent, in m/s per rad; `TIPPED` where no wheel on the inside is on
+    the ground."""
+
+
+class _Curve:
+    """The steady turns of a vehicle on a circle."""
+
+    def __init__(self, vehicle: Vehicle, radius: m) -> None:
+        self._vehicle, self._radius = vehicle, radius
+        shape = vehicle.geometry
+        self._about = [*shape.centre_of_mass, radius]
+        self._p = record.flatten(vehicle.params)
+        self._wished = _WISHED.get(vehicle.model, (), lambda: _wished(vehicle))
+        v = SLOW * float(np.sqrt(min(vehicle.limits.grip, MOST_GRIP) * radius))
+        start = steady(vehicle, v, 1.0 / radius)
+        self._row = np.array(record.flatten(start.x), dtype=float)
+        roles = roles_of(vehicle)
+        fields = record.names(vehicle.State)
+        fast = ~drifting(vehicle, self._row)
+        pose = [fields.index(name) for name in roles[:3]]
+        fast[pose] = False
+        self._inner = np.flatnonzero(fast)
+        own = [fields[k] for k in self._inner]
+        wheels = [wheel for wheel in shape.wheels if wheel.spin in own]
+        outputs = record.names(vehicle.model.Outputs)
+        tells = all(wheel.F_z in outputs for wheel in wheels)
+        self._tells = [wheel.F_z for wheel in wheels] if tells else []
+        self._left = np.array([wheel.y > shape.centre_of_mass[1] for wheel in wheels])
+        self._speeds = np.zeros((len(wheels), len(own) + 2))
+        """Of the circumference of each wheel, by z."""
+        for row, wheel in zip(self._speeds, wheels, strict=True):
+            row[own.index(wheel.spin)] = wheel.radius
+        assert vehicle.body.steer is not None
+        steer = float(vehicle.body.steer(start.x, start.u, vehicle.params))
+        self._slow = np.array([*self._row[self._inner], steer, start.a]), v
+
+    def first(self) -> _Point:
+        """A slow turn."""
+        z, v = self._slow
+
+        def at_speed(z: Array) -> tuple[Array, Array, Array]:
+            left, slope, motion, by = self._balance(z)
+            return np.append(left, motion[0] - v), np.vstack([slope, by[0]]), z
+
+        z, left = solved(at_speed, z)
+        if left is not None:
+            raise InvalidValue(
+                f"{self._vehicle.name!r} has no steady turn on a circle of {self._radius:g} m at "
+                f"{v:g} m/s"
+            )
+        by = self._balance(z)[3]
+        return self._point(z, by[0])
+
+    def after(self, point: _Point, stride: rad) -> _Point | None:
+        """The turn a stride farther along the curve; None if none was found there."""
+        across = point.across
+        goal = across @ (point.z + stride * point.tangent)
+
+        def on_plane(z: Array) -> tuple[Array, Array, Array]:
+            left, slope, _, _ = self._balance(z)
+            return np.append(left, across @ z - goal), np.vstack([slope, across]), z
+
+        z, left = solved(on_plane, point.z + stride * point.tangent)
+        return None if left is not None else self._point(z, across)
+
+    def peak(self, point: _Point, stride: rad, after: _Point) -> _Point:
+        """The fastest turn within a stride, after which turns are no longer faster."""
+        from scipy.optimize import brentq
+
+        found = {0.0: point, 1.0: after}
+
+        def rise(share: float) -> float:
+            if share not in found:
+                found[share] = self.after(point, share * stride) or point
+            return found[share].rise - FLAT
+
+        brentq(rise, 0.0, 1.0, xtol=RESOLUTION)
+        standing = (one for one in found.values() if one.rise != TIPPED)
+        return max(standing, key=lambda one: one.v)
+
+    def turn(self, point: _Point) -> FastestTurn:
+        """What is told of a turn."""
+        motion, u = self._balance(point.z)[2], self._input(point.z)[0]
+        return FastestTurn(
+            record.unflatten(self._vehicle.State, self._state(point.z).tolist()),
+            record.unflatten(self._vehicle.Input, u.tolist()),
+            float(motion[0]),
+            float(motion[1]),
+            *map(float, point.z[-2:]),
+        )
+
+    def _point(self, z: Array, across: Array) -> _Point:
+        """With the tangent that goes ahead by a measure of before."""
+        _, slope, motion, by = self._balance(z)
+        tangent = _last(np.vstack([slope, across]))
+        load = self._loads(z)
+        angle, demand = np.eye(len(z))[-2:]
+        share = np.minimum(load / (LIGHT * load.sum()) * len(load), 1.0)
+        slips = share[:, None] * (self._speeds - by[0]) / motion[0]
+        metric = np.stack([PER_SPEED * by[0], by[1], angle, PER_DEMAND * demand])
+        metric = np.vstack([metric, PER_SLIP * slips])
+        tangent = tangent / np.linalg.norm(metric @ tangent)
+        rise = float(by[0] @ tangent) if self._stands(load) else TIPPED
+        return _Point(z, tangent, metric @ tangent @ metric, float(motion[0]), rise)
+
+    def _stands(self, load: Array) -> bool:
+        return not self._tells or bool((load[self._left] > 0.0).any())
+
+    def _loads(self, z: Array) -> Array:
+        """Of the wheels, whatever their unit; 1 of each if the vehicle does not tell."""
+        if not self._tells:
+            return np.ones(len(self._speeds))
+        x = record.unflatten(self._vehicle.State, self._state(z).tolist())
+        u = record.unflatten(self._vehicle.Input, self._input(z)[0].tolist())
+        y = self._vehicle.outputs(x, u)
+        return np.array([max(getattr(y, name), 0.0) for name in self._tells])
+
+    def _state(self, z: Array) -> Array:
+        state = self._row.copy()
+        state[self._inner] = z[:-2]
+        return state
+
+    def _input(self, z: Array) -> tuple[Array, Array, Array, Array]:
+        """Input, speed, sideslip and deviation from the circle, and derivatives by z."""
+        values, by_x, by_wish = self._wished(self._state(z), z[-2:], self._p, self._about)
+        by, n = np.hstack([by_x, by_wish]), len(values) - 3
+        return values[:n], by[:n], values[n:], by[n:]
+
+    def _balance(self, z: Array) -> tuple[Array, Array, Array, Array]:
+        """What is left to balance, its derivatives by z, and speed and sideslip with theirs."""
+        u, u_by, motion, motion_by = self._input(z)
+        rate, A, B = linearise_continuous(self._vehicle, self._state(z), u)
+        nx = len(rate)
+        slope = B @ u_by
+        slope[:, :nx] += A
+        columns = np.append(self._inner, [nx, nx + 1])
+        slope = np.vstack([slope[self._inner], motion_by[2]])[:, columns]
+        left, motion_by = np.append(rate[self._inner], motion[2]), motion_by[:, columns]
+        for speed in self._speeds:
+            k = int(np.argmax(speed))
+            left[k] += IN_AIR * (motion[0] - speed @ z) / speed[k]
+            slope[k] += IN_AIR * (motion_by[0] - speed) / speed[k]
+        return left, slope, motion[:2], motion_by[:2]
+
+
+def _last(matrix: Array) -> Array:
+    """What the last row of a matrix takes to 1 and the others to 0."""
+    goal = np.zeros(len(matrix))
+    goal[-1] = 1.0
+    found: Array = np.linalg.lstsq(matrix, goal, rcond=1e-13)[0].astype(float)
+    return found
+
+
+_WISHED: Kept[Function] = Kept()
+
+
+@making_expressions()
+def _wished(vehicle: Vehicle) -> Function:
+    """Of a state, angle and acceleration asked for, parameters, centre of mass and radius: the
+    input, then speed, sideslip and deviation from the circle in m/s."""
+    import casadi as ca
+
+    x, p = (ca.SX.sym(n, record.size(k)) for n, k in (("x", vehicle.State), ("p", vehicle.Params)))
+    wish, about = ca.SX.sym("wish", 2), ca.SX.sym("about", 3)
+    steer: Any
+    a: Any
+    steer, a = ca.vertsplit(wish)
+    c_x, c_y, radius = ca.vertsplit(about)
+    state = record.unflatten(vehicle.State, ca.vertsplit(x))
+    params = record.unflatten(type(vehicle.params), ca.vertsplit(p) if p.numel() else [])
+    body = vehicle.body
+    with inlined():
+        v = body.speed_of(state, record.build(vehicle.Input), params)
+        u = body.command(state, Wish(steer=steer, a=a, v=v), params)
+        now = body.velocity(state, u, params)
+    ahead, aside = now.v_x - now.omega * c_y, now.v_y + now.omega * c_x
+    speed = sqrt(ahead * ahead + aside * aside)
+    motion = [speed, atan2(aside, ahead), speed - now.omega * radius]
+    values = ca.vertcat(*map(ca.SX, [*record.flatten(u), *motion]))
+    return Differentiated(f"{vehicle.name}.wished", [x, wish, p, about], values, ())

@@ -1,0 +1,74 @@
+"""`help` of a record says what its fields mean, in a fresh interpreter, too."""
+
+from __future__ import annotations
+
+import inspect
+import pydoc
+import subprocess
+import sys
+from typing import NamedTuple
+
+import pytest
+
+import skidpad as sp
+from skidpad import record
+from skidpad import units as si
+from skidpad.record import field_docs
+
+
+@pytest.mark.parametrize(
+    ("statement", "wanted"),
+    [
+        (
+            "from skidpad.vehicles.parts import Suspension as R",
+            ("Unsprung mass of the front axle", "in kg"),
+        ),
+        ("import skidpad as sp; R = sp.vehicles.two_track.model.Params", ("kg·m²", "Mass")),
+        ("import skidpad as sp; R = sp.vehicles.four_wheel.model.State", ("in rad/s",)),
+        ("from skidpad.components.tyre import LinearTyre as R", ("Cornering stiffness",)),
+    ],
+)
+def test_help_in_a_fresh_interpreter(statement: str, wanted: tuple[str, ...]) -> None:
+    code = f"{statement}\nhelp(R)\n"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "Alias for field" not in run.stdout
+    for text in wanted:
+        assert text in run.stdout
+
+
+class State(NamedTuple):
+    """State of a point."""
+
+    v: si.m_s = 0.5
+    """Speed along the line."""
+    share: si.one = 0.0
+
+
+class Input(NamedTuple):
+    """What pushes it."""
+
+    a: si.m_s2
+    """Acceleration."""
+
+
+class Params(NamedTuple):
+    """Nothing to choose."""
+
+    start: State = State()
+    """Where it begins."""
+
+
+def test_fields_of_a_users_model() -> None:
+    sp.Model("point", State, Input, Params, lambda x, u, w, p: State(u.a))
+    assert inspect.getdoc(State) == "State of a point."
+    assert State.__doc__ == State().__doc__ == "State of a point."
+    assert inspect.getdoc(State.v) == "Speed along the line. (in m/s, default 0.5)"
+    assert inspect.getdoc(State.share) == "(default 0)"
+    assert "Acceleration. (in m/s²)" in pydoc.render_doc(Input)
+    assert "Where it begins. (State)" in pydoc.render_doc(Params)
+
+
+def test_source_is_read_only_when_somebody_asks() -> None:
+    before = field_docs.cache_info().misses
+    record.document_all()
+    assert field_docs.cache_info().misses == before
