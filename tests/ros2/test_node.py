@@ -215,6 +215,38 @@ def test_a_followed_clock_decides_when_ticks_are_due(exchange: Exchange) -> None
     assert node.clock.now() == 205 * SECOND + SECOND // 4
 
 
+def test_a_time_that_no_stamp_can_hold_does_not_pause_a_node(
+    exchange: Exchange, capsys: pytest.CaptureFixture[str]
+) -> None:
+    node = node_on(exchange)
+    loop = Loop(node, Stamped(node), followed=True)
+    clock = node_on(exchange, "time").publisher("/clock", "rosgraph_msgs/msg/Clock")
+    Time = message_type("builtin_interfaces/msg/Time").Record
+    last = 2**31 - 1
+    for time, nanosec in ((last, 0), (last, SECOND), (last, 2**32 - 1), (last, SECOND - 1)):
+        clock.send(clock.type.Record(Time(time, nanosec)))
+        loop.turn()
+    assert node.clock.now() == 2**31 * SECOND - 1
+    assert node.refused == {"/clock": 2}
+    assert "/clock: nanosec = 1000000000 must be less than 1000000000" in capsys.readouterr().err
+    assert loop.ticks == 3
+    assert not loop.paused
+
+
+@pytest.mark.parametrize("wall", [False, True])
+def test_no_factor_of_time_ends_a_node(exchange: Exchange, wall: bool) -> None:
+    """1e308 ended it with an OverflowError."""
+    node = node_on(exchange, wall=wall)
+    loop = Loop(node, Counter(node))
+    for factor in (1e308, 1e9, 1e-9, 5e-324, 0.0, -1.0):
+        with pytest.raises(InvalidValue, match=r"must be from 0\.001 to 1000"):
+            node.parameters.set({"realtime_factor": factor})
+    for factor in (1e-3, 1e3):
+        node.parameters.set({"realtime_factor": factor})
+        loop.turn()
+    assert not loop.paused
+
+
 class Stamped(Counter):
     """Notes the time of every tick."""
 
@@ -310,7 +342,7 @@ def test_parameters_are_seen_and_changed_by_others(exchange: Exchange) -> None:
     gains = One("noise.gains", Value(type=8, double_array_value=[3.0]))
     results = call("SetParameters", parameters=[bad, good, fixed, gains]).results
     assert [r.successful for r in results] == [False, True, False, True]
-    assert "must be greater than 0" in results[0].reason
+    assert "must be from 0.001 to 1000" in results[0].reason
     assert node.parameters["realtime_factor"] == 2.0
     assert node.parameters["noise.gains"] == [3.0]
     assert [len(e.changed_parameters) for e in events[1:]] == [1, 1]

@@ -24,6 +24,9 @@ _LONGEST_WAIT: s = 0.1
 """After which the loop looks whether it is to end."""
 _LONGEST_JUMP: s = 1.0
 """Of a clock that is followed, up to which all ticks in between are done."""
+_SLOWEST: one = 1e-3
+_FASTEST: one = 1e3
+"""Of times real time: beyond them a node stands still for whoever asks it, or never listens."""
 
 
 class Program(Protocol):
@@ -87,7 +90,7 @@ class Loop:
         self.ending = False
         """Set it to end `run`, from whatever thread."""
         factor = node.parameters.declare(
-            "realtime_factor", 1.0, "Times real time.", dynamic=True, check=_must_be_positive
+            "realtime_factor", 1.0, "Times real time.", dynamic=True, check=_check_factor
         )
         self._followed, self._failed = followed, False
         self._ticked = 0
@@ -204,6 +207,8 @@ class Loop:
         return self.node.clock.now() / SECOND if self._followed else time.monotonic()
 
     def _follow(self, message: Any) -> None:
+        if message.clock.nanosec >= SECOND:
+            raise InvalidValue(f"nanosec = {message.clock.nanosec} must be less than {SECOND}")
         now = message.clock.sec * SECOND + message.clock.nanosec
         before, self._ticked = self._ticked, self._ticked or now
         if now < before:
@@ -247,6 +252,6 @@ class Loop:
         return self._trigger(success=True, message="reset")
 
 
-def _must_be_positive(value: one) -> None:
-    if not value > 0.0:
-        raise InvalidValue(f"realtime_factor = {value:g} must be greater than 0")
+def _check_factor(value: one) -> None:
+    if not _SLOWEST <= value <= _FASTEST:
+        raise InvalidValue(f"realtime_factor = {value:g} must be from {_SLOWEST:g} to {_FASTEST:g}")
