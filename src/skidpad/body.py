@@ -465,3 +465,6 @@ def four_wheels(
         )
         for name, (x, y) in places.items()
     )
+
+
+record.document_all()

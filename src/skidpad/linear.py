@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from . import record
 from .arrays import AnyArray
 
 
@@ -53,3 +54,6 @@ class LinearAcceleration(NamedTuple):
     """Derivative of `across` with respect to the state, (nx,)."""
     across_u: AnyArray
     """Derivative of `across` with respect to the input, (nu,)."""
+
+
+record.document_all()

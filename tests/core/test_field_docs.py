@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import pydoc
 import subprocess
 import sys
@@ -34,6 +35,43 @@ def test_help_in_a_fresh_interpreter(statement: str, wanted: tuple[str, ...]) ->
     assert "Alias for field" not in run.stdout
     for text in wanted:
         assert text in run.stdout
+
+
+PACKAGES = [
+    *("", "components.powertrain", "components.tyre", "controllers", "vehicles", "vehicles.parts"),
+    *("sensing", "tyres", "road", "world", "plane.maps", "recording", "manoeuvres", "campaigns"),
+    *("learn", "run", "identify", "compat.autoware", "compat.commonroad", "compat.truck"),
+    *("ros2", "stage", "linear", "body"),
+]
+FIRST_LOOK = """
+import importlib, os, sys
+import numba  # once for all of them
+
+for package in sys.argv[1:]:
+    child = os.fork()
+    if child:
+        assert os.waitpid(child, 0)[1] == 0
+        continue
+    module = importlib.import_module(package)
+    for name in sorted({*dir(module), *getattr(module, "__all__", ())}):
+        kind = getattr(module, name, None)
+        if name[0] == "_" or not isinstance(kind, type) or not hasattr(kind, "_fields"):
+            continue
+        kind.__doc__  # what `help` reads first
+        if any("Alias" in getattr(kind, field).__doc__ for field in kind._fields):
+            print(f"{package}.{name}")
+    sys.stdout.flush()
+    os._exit(0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a fresh interpreter for each takes long")
+def test_every_record_of_every_package_is_documented_at_the_first_look() -> None:
+    """Whichever package comes first, without the others."""
+    packages = [f"skidpad.{name}".strip(".") for name in PACKAGES]
+    command = [sys.executable, "-W", "ignore", "-c", FIRST_LOOK, *packages]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert run.stdout.split() == []
 
 
 class State(NamedTuple):

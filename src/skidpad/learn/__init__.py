@@ -13,7 +13,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .. import gymnasium_ids
+from .. import gymnasium_ids, record
 from ..extras import require
 from . import tasks
 from .actions import Drive, drive_of
@@ -84,3 +84,6 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(f"{__name__}.{module}"), name)
     globals()[name] = value
     return value
+
+
+record.document_all()

@@ -9,6 +9,7 @@ Evaluation([result]).to_html("report.html")
 
 from __future__ import annotations
 
+from .. import record
 from .autocross import Autocross
 from .braking import BrakingInTurn, StraightBraking
 from .case import Case
@@ -126,3 +127,5 @@ __all__ = [
     "write_json",
     "write_junit",
 ]
+
+record.document_all()

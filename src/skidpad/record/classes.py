@@ -187,7 +187,10 @@ def document(kind: type) -> None:
 
 def document_all() -> None:
     """`document` for all record classes of the package that are loaded."""
-    for kind in tuple.__subclasses__():
+    kinds: list[type] = tuple.__subclasses__()
+    while kinds:
+        kind = kinds.pop()
+        kinds += kind.__subclasses__()
         if kind.__module__.startswith("skidpad.") and hasattr(kind, "_field_defaults"):
             document(kind)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from .. import record
 from .inspection import Info, Topic, info
 from .mcap_file import RecordingFailed
 from .reading import read
@@ -64,5 +65,9 @@ def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
+    record.document_all()
     globals()[name] = value
     return value
+
+
+record.document_all()

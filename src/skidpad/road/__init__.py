@@ -1,5 +1,6 @@
 """Roads: height and grip by position, random roads by ISO 8608, OpenCRG files, wheels on them."""
 
+from .. import record
 from ..random.patches import Patch, strip
 from .contact import (
     RoadPlane,
@@ -64,3 +65,5 @@ __all__ = [
     "strip",
     "wheel_contact",
 ]
+
+record.document_all()

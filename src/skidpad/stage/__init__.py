@@ -4,6 +4,7 @@ A `Stage` is plain data; the page, recordings and live views all read it. `world
 `trajectory_stage` make one together with the rows of numbers that belong to it.
 """
 
+from .. import record
 from .description import Body, Channel, Disc, Grid, Line, Polygon, Relief, Scan, Stage, Wheel
 from .shapes import BodyShape, shape_of
 
@@ -21,3 +22,5 @@ __all__ = [
     "Wheel",
     "shape_of",
 ]
+
+record.document_all()

@@ -10,6 +10,7 @@ The records that tyres are made of, for use in vehicles, are here too.
 
 from __future__ import annotations
 
+from .. import record
 from ..components.tyre import (
     BookAngles,
     BrushTyre,
@@ -96,3 +97,5 @@ __all__ = [
     "summary",
     "write",
 ]
+
+record.document_all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ... import record
 from .battery import Battery, Pack, Supply, voltage_curve
 from .clutch import Clutch
 from .contract import Drive, PowerOutputs, Powertrain, Reflected, spin_rates
@@ -73,3 +74,5 @@ __all__ = [
     "torque_curve",
     "voltage_curve",
 ]
+
+record.document_all()

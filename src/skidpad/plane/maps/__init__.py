@@ -1,6 +1,7 @@
 """Maps: GeoJSON, occupancy grids, cone tracks, CommonRoad, or shapes from Python, as one `Map`;
 tracks to race on."""
 
+from ... import record
 from .areas import MapWarning, Polygon
 from .field import DistanceField
 from .grid import Grid
@@ -22,3 +23,5 @@ __all__ = [
     "random_track",
     "read_track",
 ]
+
+record.document_all()

@@ -7,6 +7,7 @@ from functools import cache
 from itertools import product
 from typing import Any
 
+from .... import record
 from ....errors import InvalidValue
 from . import coefficients as c
 from . import mf52
@@ -114,6 +115,7 @@ def _class(version: int, chosen: tuple[type, ...]) -> Any:
     }
     kind: Any = type(name, (MagicFormulaTyre, fields), body)
     kind.__annotations__ = sections
+    record.document(kind)
     return kind
 
 
