@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from itertools import islice
 
 import numpy as np
 
@@ -181,14 +182,18 @@ def doubts_about_filling(document: Document, filled: Sequence[str], policy: str)
     return doubts
 
 
+_MOST_UNKNOWN = 1000
+"""Unknown keys that are compared with those that are missing; real files have some dozens."""
+
+
 def misspelt(document: Document, filled: Iterable[str]) -> list[str]:
     """Sentences on unknown keys that are nearly those of keys that the file lacks."""
     doubts: list[str] = []
     parts = {*SECTIONS.values(), *RANGES.values()}
     missing = [name for name in filled if len(name) > 3]
-    for entry in document.entries:
-        if entry.section not in parts or entry.key in _known_names():
-            continue
+    known = _known_names()
+    unknown = (e for e in document.entries if e.section in parts and e.key not in known)
+    for entry in islice(unknown, _MOST_UNKNOWN):
         near = [name for name in missing if _one_edit(entry.key, name)]
         if near:
             doubts.append(
@@ -212,14 +217,14 @@ def _one_edit(word: str, name: str) -> bool:
     Numbers differ from key to key: one digit for another is no slip of the pen.
     """
     if len(word) == len(name):
-        at = [k for k in range(len(name)) if word[k] != name[k]]
+        at = [k for k, (one, other) in enumerate(zip(word, name, strict=True)) if one != other]
         if len(at) == 1:
             return not (word[at[0]].isdigit() and name[at[0]].isdigit())
         pair = len(at) == 2 and at[1] == at[0] + 1
         return pair and word[at[0]] == name[at[1]] and word[at[1]] == name[at[0]]
-    short, long = sorted((word, name), key=len)
-    if len(long) != len(short) + 1:
+    if abs(len(word) - len(name)) != 1:
         return False
+    short, long = sorted((word, name), key=len)
     return any(
         long[:k] + long[k + 1 :] == short and not (long[k].isdigit() and short[-1].isdigit())
         for k in range(len(long))
