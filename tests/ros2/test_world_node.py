@@ -190,6 +190,22 @@ def test_the_file_may_be_a_parameter(tmp_path: Path) -> None:
         program(node)
 
 
+def test_a_world_full_of_notes_and_a_silent_receiver_are_logged_in_brief(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tags = "".join(f"<unheard_of_{k}>1</unheard_of_{k}>" for k in range(60))
+    receiver = "<sensor class='gnss' name='fix'/>"
+    file = tmp_path / "many.world.xml"
+    file.write_text(f"<mvsim_world>{robot('r1', '0 0 0', receiver)}{tags}</mvsim_world>")
+    identity = Identity("mvsim")
+    node = Node(identity, InProcess(identity, Exchange()), clock=Clock(wall=False))
+    program(node, file)
+    lines = capsys.readouterr().err.splitlines()
+    assert max(map(len, lines)) < 400
+    assert any("no <georeference>: gnss fix of r1 (" in line for line in lines)
+    assert "`skidpad check many.world.xml`" in lines[-1]
+
+
 def test_frames_lead_to_the_robots_on_level_ground_too() -> None:
     stand = Stand(scene(*TWO))
     tf = stand.heard("/r1/tf")

@@ -248,6 +248,7 @@ def _warm_up(scene: Scene) -> None:
 
 def _scene(node: Node, file: Path | None, seed: int, options: dict[str, Any]) -> Scene:
     from ...world.xml import load
+    from ...world.xml.notes import in_brief
 
     named = node.parameters.declare("world_file", "" if file is None else str(file), "World file.")
     path = Path(named) if file is None else file
@@ -256,6 +257,6 @@ def _scene(node: Node, file: Path | None, seed: int, options: dict[str, Any]) ->
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WorldWarning)
         scene = load(path, seed=seed, **options)
-    for line in scene.warnings:
+    for line in in_brief(scene.warnings, scene.file):
         node.log("warn", line)
     return scene
