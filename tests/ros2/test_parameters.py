@@ -75,3 +75,14 @@ def test_a_change_is_whole_or_nothing() -> None:
     parameters.set({"a": 7, "fixed": 3})
     assert parameters["a"] == 7.0
     assert told == [("a", 7.0), ("fixed", 3)]
+
+
+def test_of_many_parameters_an_unknown_one_names_the_closest() -> None:
+    parameters = Parameters()
+    for k in range(300):
+        parameters.declare(f"vehicle.gain_{k}", 1.0, dynamic=True)
+    with pytest.raises(
+        InvalidValue, match=r"no parameter 'vehicle.gian_7'; did you mean"
+    ) as caught:
+        parameters.set({"vehicle.gian_7": 2.0})
+    assert len(str(caught.value)) < 400

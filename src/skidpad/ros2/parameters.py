@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import record
 from ..errors import InvalidValue
 
 
@@ -126,8 +127,9 @@ class Parameters(Mapping[str, Any]):
         for name, value in values.items():
             parameter = self.declared.get(name)
             if parameter is None:
-                known = ", ".join(self.declared)
-                raise InvalidValue(f"parameter {name} is not declared; there are: {known}")
+                raise InvalidValue(
+                    record.unknown_name("the node", name, tuple(self.declared), "parameter")
+                )
             fresh[name] = parameter.converted(value)
             if not parameter.dynamic and fresh[name] != self._values[name]:
                 raise InvalidValue(f"parameter {name} cannot be changed while the node runs")
