@@ -95,7 +95,7 @@ def test_a_worker_that_dies_is_replaced(workers: int, tmp_path: Path) -> None:
 KILLED = """
 import sys
 from campaigns.test_campaign import bowl
-bowl(pause=0.02).run(sys.argv[1], chunk_seconds=1e-7, progress=False)
+bowl(pause=0.1).run(sys.argv[1], chunk_seconds=1e-7, progress=False)
 """
 LOOK = 0.01
 """Time in s between two looks at what a process does."""

@@ -303,10 +303,12 @@ def test_warnings_are_notes(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def slow(folder: Path) -> list[str]:
+    """A plan whose first 100 runs are slow and whose others wait for a file named `hurry`."""
     sys.modules.pop("own_slow", None)  # that of another folder
     (folder / "own_slow.py").write_text(
-        "import os, time\n\ndef wait(x):\n"
-        "    time.sleep(0.0 if os.path.exists('hurry') else 0.004)\n    return x\n"
+        "import os, time\n\ncalls = 0\n\ndef wait(x):\n"
+        "    global calls\n    calls += 1\n    while not os.path.exists('hurry'):\n"
+        "        time.sleep(0.004)\n        if calls < 100:\n            break\n    return x\n"
     )
     (folder / "slow.yaml").write_text(SLOW)
     return [sys.executable, "-m", "skidpad", "campaign"]

@@ -19,6 +19,7 @@ import skidpad as sp
 from skidpad import progress
 from skidpad.errors import InvalidValue
 from skidpad.progress import Line, watching, working
+from waiting import PATIENCE
 
 
 class Clock:
@@ -303,9 +304,14 @@ def test_compiling_says_what_it_compiles(tmp_path: Path) -> None:
 def test_building_an_fmu_counts_its_libraries(tmp_path: Path) -> None:
     """The compiler is a stand-in: it is not what is looked at."""
     code = (
-        "from skidpad import progress\nprogress._SOON = 0.0\nimport time\nimport skidpad as sp\n"
+        "import sys\nfrom skidpad import progress\nprogress._SOON = 0.0\n"
+        "import threading\nimport skidpad as sp\n"
         "from skidpad.export import exported, fmu\n"
-        "def build(sources, out, *_, flags=()):\n    time.sleep(0.2)\n    out.write_bytes(b'x')\n"
+        "drawn, write = threading.Event(), progress._TerminalBar.write\n"
+        "progress._TerminalBar.write = lambda *a, **k: (write(*a, **k), drawn.set())\n"
+        # Builds until its line was drawn; the first one drawn may have been made before.
+        "def build(sources, out, *_, flags=()):\n    for _ in range(2 * sys.stderr.isatty()):\n"
+        f"        drawn.clear()\n        assert drawn.wait({PATIENCE})\n    out.write_bytes(b'x')\n"
         "fmu.build_library = build\n"
         "car = exported(sp.vehicles.double_integrator(), 0.01, 'rk4')\n"
         f"fmu.write_fmu(car, {str(tmp_path / 'car.fmu')!r}, platforms=['linux', 'windows'])\n"

@@ -18,6 +18,7 @@ import pytest
 import skidpad as sp
 from skidpad.compile import launches
 from skidpad.errors import InvalidValue, SimulationDiverged
+from waiting import PATIENCE
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 import make_plants
@@ -133,7 +134,7 @@ def test_a_long_rollout_can_be_interrupted(cpu_results):
     threading.Timer(1.0, send).start()
     with pytest.raises(KeyboardInterrupt):
         fleet.rollout(many, {"steer": 0.01}, steps=10**8, every=10**8)
-    assert time.perf_counter() - sent[0] < 2.0
+    assert time.perf_counter() - sent[0] < PATIENCE
     result = make_plants.results(fleet)
     assert result.tobytes() == cpu_results["four_wheel.rk4.float64"].tobytes()
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from waiting import PATIENCE
+
 TOOL = Path(__file__).parents[2] / "tools" / "fold_modules.py"
 FILES = {
     "src/skidpad/__init__.py": '''"""A package."""
@@ -180,7 +182,11 @@ def run(root: Path, *command: str) -> str:
     """What a Python process prints that imports the package below `root`."""
     environment = os.environ | {"PYTHONPATH": str(root / "src")}
     done = subprocess.run(
-        [sys.executable, *command], env=environment, capture_output=True, text=True, timeout=60
+        [sys.executable, *command],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -255,7 +261,7 @@ def test_a_plan_that_does_not_fit_changes_nothing(tmp_path: Path, line: str, mes
         [sys.executable, str(TOOL), str(tmp_path / "house.plan"), "--root", str(tmp_path)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert done.returncode == 1
     assert message in done.stderr
