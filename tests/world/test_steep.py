@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
@@ -81,6 +82,33 @@ def test_nobody_drives_up_a_cliff(kind: str, v: float, yaw: float, compat: str |
     assert foremost(made) > 2.8
     pairs = {(e.a, e.b) for e in made.contact_events}
     assert pairs == {("r", "steep ground")}
+
+
+@pytest.mark.parametrize("kind", CONTROLLERS)
+@pytest.mark.parametrize(("v", "yaw"), [(3.0, 0.0), (1.5, 30.0)])
+@pytest.mark.parametrize("ground", ["plane", "map"])
+def test_a_cliff_stops_and_does_not_throw_back(
+    kind: str, v: float, yaw: float, ground: str
+) -> None:
+    """No step is longer than the way of the speed, and no impulse larger than the momentum."""
+    cliff = plateau(0.5) if ground == "plane" else elevation([0.0] * 16 + [0.5] * 60)
+    made = driving(kind, v, yaw, cliff)
+    handle = made.vehicles["r"]
+    places, speeds = [handle.truth[:2]], [0.0]
+    impulse = 0.0
+    for _ in range(round(2.0 / v / made.dt) + 300):
+        before = speeds[-1]
+        made.step()
+        truth = handle.truth
+        places.append(truth[:2])
+        speeds.append(math.hypot(truth.v_x, truth.v_y))
+        if impulse == 0.0:
+            impulse = sum(contact.normal_impulse for contact in made.contacts)
+            momentum = handle.built.geometry.mass * before
+            assert impulse <= 1.2 * momentum + 1e-9
+    assert impulse > 0.0
+    steps = [math.dist(a, b) for a, b in itertools.pairwise(places)]
+    assert max(steps) < max(speeds) * made.dt + 0.002
 
 
 @pytest.mark.parametrize("kind", CONTROLLERS)

@@ -200,7 +200,7 @@ class Contacts:
         )
 
     def obstruct(self, owner: str, squares: Sequence[Square]) -> None:
-        """Put squares along the world's axes in place of those put for the same owner before."""
+        """Put squares in place of those put for the same owner before."""
         body = self._obstacles.get(owner)
         if body is None:
             name = Obstacle(OBSTACLE, owner)
@@ -209,11 +209,16 @@ class Contacts:
             body.DestroyFixture(fixture)
         body.transform = (0.0, 0.0), 0.0
         away = self._origin.to_world(0.0, 0.0)
-        for x, y, half, surface in squares:
+        for x, y, half, surface, (u, v) in squares:
             # Seen from the body, which goes along when the origin does.
             x, y = x - away[0], y - away[1]
-            corners = [(x - half, y - half), (x + half, y - half), (x + half, y + half)]
-            fixtures_of(self._box2d, body, [Part([*corners, (x - half, y + half)], surface)], 0.0)
+            sides = [(-half, -half), (half, -half), (half, half), (-half, half)]
+            corners = [(x + (u * a - v * b), y + (v * a + u * b)) for a, b in sides]
+            fixtures_of(self._box2d, body, [Part(corners, surface)], 0.0)
+
+    def outlines(self, name: str) -> list[Points]:
+        """Outlines of the parts of a body, in its own axes."""
+        return [list(part.shape.vertices) for part in self._bodies[name].parts]
 
     def reshape(self, name: str, part: int, outline: Points) -> None:
         """Give a part of a body another outline; mass and inertia stay. Takes effect with `put`."""

@@ -103,7 +103,8 @@ class Encounters:
         self._lifted = np.full(len(names), np.nan)
         self._floors = False
         self._names, self._vehicles = names, frozenset(names)
-        self._steep = SteepGround(bodies, built, upstream=scene.compat == "upstream")
+        upstream = scene.compat == "upstream"
+        self._steep = SteepGround(bodies, built, scene.timestep, upstream=upstream)
         self._animated = [b for b in scene.blocks if b.animation and not b.intangible]
         self._actors = scene.actors
         solid = [b for b in scene.blocks if not b.intangible and (b.animation or not b.static)]

@@ -82,3 +82,5 @@ class Square(NamedTuple):
     half: m
     """Half of its side."""
     surface: Surface
+    axis: Point = (1.0, 0.0)
+    """Direction of two of its sides."""
