@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from skidpad.components.wheel import Velocity, in_wheel_frame
 from skidpad.components.wheel_friction import Hub
 from skidpad.components.wheel_load import Place
 from skidpad.components.wheel_odometry import Pose, SpinningWheel, Twist, advanced, estimated_twist
@@ -103,3 +104,13 @@ def test_dead_reckoning_goes_round_a_circle() -> None:
     for _ in range(steps):
         pose = advanced(pose, Twist(1.0, 0.5), 4.0 * math.pi / steps)
     assert pose == pytest.approx((0.0, 0.0, 2.0 * math.pi), abs=1e-9)
+
+
+def test_a_wheel_that_rolls_ahead_does_not_slide() -> None:
+    """MVSim's document turns the velocity by the angle of the wheel, not by its opposite."""
+    steer = 0.3
+    c, s = math.cos(steer), math.sin(steer)
+    along = in_wheel_frame(Velocity(2.0 * c, 2.0 * s), c, s)
+    assert along == pytest.approx((2.0, 0.0))
+    documented = in_wheel_frame(Velocity(2.0 * c, 2.0 * s), c, -s)
+    assert math.atan2(documented.y, documented.x) == pytest.approx(2.0 * steer)
