@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
 from inspect import signature
-from math import atan, degrees, sin
+from math import atan, cos, degrees, sin
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +31,8 @@ from printed import rounds_to
 from skidpad import integrate, manoeuvres
 from skidpad.components.tyre import Contact
 from skidpad.components.upright import UPRIGHT
+from skidpad.controllers import stanley
+from skidpad.identify import fitting
 from skidpad.learn import tasks
 from skidpad.learn.tasks.park import ParkParams
 from skidpad.learn.tasks.race_others import SIGHT
@@ -49,11 +51,16 @@ from skidpad.manoeuvres import (
     transition,
     weave,
 )
+from skidpad.plane.maps import cones
+from skidpad.recording import mcap_file
 from skidpad.run.modes import stable_steps
 from skidpad.vehicles.autoware import NAMES as COMMAND_DRIVEN
 from skidpad.vehicles.parts import FirstOrderSlip
 from skidpad.vehicles.trailer_sets import CARAVAN
 from skidpad.vehicles.two_track_sets import SETS
+from skidpad.viewer.live import gate as live_gate
+from skidpad.viewer.live import messages as live_messages
+from skidpad.viewer.live import room as live_room
 from vehicles import car_figures
 
 RESULTS = ROOT / "benchmarks" / "results"
@@ -89,6 +96,17 @@ def longest(car: sp.Vehicle) -> float:
 def takes(*cars: sp.Vehicle) -> Callable[[float], bool]:
     """Whether RK4 takes a step in ms, and at most a fifth more, with all of these."""
     return lambda step: step <= min(map(longest, cars)) < 1.2 * step
+
+
+def takes_at(car: sp.Vehicle, v: float) -> Callable[[float], bool]:
+    """Whether RK4 takes a step in ms at a speed, and at most a fifth more."""
+    table = stable_steps(car, integrate.get("rk4"))
+    most = 1e3 * float(np.interp(v, *np.transpose([(at.speed, at.longest) for at in table])))
+    return lambda step: step <= most < 1.2 * step
+
+
+def commonroad(name: str) -> sp.Vehicle:
+    return sp.vehicles.get(f"commonroad_{name}")()
 
 
 def mode_at(car: sp.Vehicle, v: float) -> float:
@@ -136,9 +154,11 @@ def wheel_hop(car: sp.Vehicle) -> float:
 
 
 FOUR, MOTORS = sp.vehicles.four_wheel().params, sp.vehicles.formula_student().params
+BICYCLE = commonroad("dynamic_bicycle").params
 PARK = ParkParams()
 VEHICLES = "docs/vehicles.md"
 EVENTS = "docs/events.md"
+COMMONROAD = "docs/commonroad_vehicles.md"
 
 SKIDPAD = FormulaSkidpad()
 
@@ -391,6 +411,109 @@ SENTENCES = [
         lambda: [manoeuvres.FormulaAcceleration().way, manoeuvres.FormulaAcceleration().before],
     ),
     Sentence("docs/manoeuvring_tasks.md", "none within {} m", lambda: [SIGHT]),
+    Sentence(
+        COMMONROAD,
+        "(`l_f` {} m, `l_r` {} m, `m` {} kg, `I_z` {} kg·m², `C_f` = `C_r` = {} per rad and load, "
+        "`z_cg` {} m)",
+        lambda: [getattr(BICYCLE, name) for name in ("l_f", "l_r", "m", "I_z", "C_f", "z_cg")],
+    ),
+    Sentence(COMMONROAD, "rolling speed below `v_blend` ({} m/s)", lambda: [BICYCLE.v_blend]),
+    Sentence(
+        COMMONROAD,
+        "below `v_kin` ({} m/s) and their tyres above `v_dyn` (ST {} m/s, STD and MB {} m/s)",
+        lambda: [
+            commonroad("st").params.v_kin, commonroad("st").params.v_dyn,
+            commonroad("std").params.v_dyn,
+        ],
+    ),
+    Sentence(
+        COMMONROAD,
+        "with {} ms (bicycles, KS, KST, ST; the dynamic bicycle needs {} ms to start or stop at "
+        "its limit), {} ms (STD) and {} ms (MB); above {} m/s with {} ms (STD) and {} ms (MB)",
+        holds=lambda most, dynamic, std, mb, speed, std_fast, mb_fast: (
+            all(most <= longest(commonroad(name)) for name in ("ks", "kst", "st"))
+            and most <= longest(commonroad("kinematic_bicycle"))
+            and takes(commonroad("dynamic_bicycle"))(dynamic)
+            and takes(commonroad("std"))(std)
+            and takes(commonroad("mb"))(mb)
+            and takes_at(commonroad("std"), speed)(std_fast)
+            and takes_at(commonroad("mb"), speed)(mb_fast)
+        ),
+    ),
+    Sentence(
+        "docs/interop.md", "stable only for steps below {} ms; `formula_student` takes {} ms",
+        holds=lambda four, motors: (
+            rounded(longest(sp.vehicles.four_wheel()), f"{four:g}")
+            and takes(sp.vehicles.formula_student())(motors)
+        ),
+    ),
+    Sentence(
+        "docs/interop.md", "have a lag of {} ms, so that `rk4`", lambda: [1e3 * FOUR.t_tau]
+    ),
+    Sentence(
+        "docs/architecture.md", "a time constant of {} ms make an explicit method take steps below "
+        "{} ms",
+        holds=lambda lag, step: rounded(1e3 * FOUR.t_tau, f"{lag:g}") and longest(
+            sp.vehicles.four_wheel()
+        ) <= step < 1.2 * longest(sp.vehicles.four_wheel()),
+    ),
+    Sentence(
+        "docs/simulator.md", "`Model.slowest`; {} m/s for `four_wheel`",
+        lambda: [sp.vehicles.four_wheel().model.slowest],
+    ),
+    Sentence(
+        "docs/sensors.md",
+        "At a steady {} m/s on a circle of {} m the yaw rate is v/R = {} rad/s and the centre of "
+        "mass is accelerated by v²/R = {} m/s²",
+        holds=lambda v, R, rate, a: (
+            rounded(v / R, f"{rate:g}") and rounded(v**2 / R, f"{a:g}")
+        ),
+    ),
+    Sentence(
+        "docs/sensors.md", "nose up on a slope of {} % reads f_x = {} · sin(atan({})) = {} m/s²",
+        holds=lambda slope, g, tangent, a: (
+            0.01 * slope == tangent and rounded(g * sin(atan(tangent)), f"{a:g}")
+        ),
+    ),
+    Sentence(
+        "docs/world.md", "up a slope of {} % a robot at {} m/s comes {} m/s far on the map",
+        holds=lambda slope, v, far: rounded(v * cos(atan(0.01 * slope)), f"{far:g}"),
+    ),
+    Sentence(
+        "docs/live.md", "reads nothing for {} s is dropped", lambda: [live_room.STUCK]
+    ),
+    Sentence(
+        "docs/live.md", "complete request within {} s is ended", lambda: [live_gate.ASKING]
+    ),
+    Sentence(
+        "docs/live.md", "a `type`, at most {} bytes", lambda: [live_messages.MOST_BYTES]
+    ),
+    Sentence(
+        "docs/errors.md", "recordings that claim more than {} MiB",
+        lambda: [mcap_file.LARGEST_CHUNK / 2**20],
+    ),
+    Sentence(
+        "docs/maps.md", "Formula Student's ({} mm, the orange ones {} mm)",
+        lambda: [2e3 * cones.CONE_RADII[colour] for colour in ("blue", "orange")],
+    ),
+    Sentence(
+        "docs/identify.md", "into windows of {} s (`window`)", lambda: [fitting.WINDOW]
+    ),
+    Sentence(
+        "docs/identify.md", "Up to {} s is tried (`longest`)", lambda: [fitting.LONGEST]
+    ),
+    Sentence(
+        "docs/tuning.md", "moved by the step ({} %), by half of it",
+        lambda: [100.0 * default(manoeuvres.sensitivity, "step")],
+    ),
+    Sentence(
+        "docs/tuning.md", "counts as reached within {} % (`tolerance`)",
+        lambda: [100.0 * default(manoeuvres.tune, "tolerance")],
+    ),
+    Sentence(
+        "docs/controllers.md", "with the defaults, k = {} and k_yaw = {} s, none",
+        lambda: [stanley.Gains().k, stanley.Gains().k_yaw],
+    ),
     Sentence("README.md", "its thirteen models", holds=lambda: len(COMMAND_DRIVEN) == 13),
     Sentence(
         "docs/coming_from/autoware.md", "thirteen models", holds=lambda: len(COMMAND_DRIVEN) == 13
@@ -560,6 +683,8 @@ def test_every_row_of_the_readme_is_tied_to_a_benchmark() -> None:
 
 WATCHED = {
     "README.md",
+    "docs/controllers.md",
+    "docs/commonroad_vehicles.md",
     "docs/driver_aids.md",
     "docs/events.md",
     "docs/getting_started.md",
@@ -571,6 +696,8 @@ WATCHED = {
     "docs/vehicles.md",
 }
 GIVEN = {
+    "docs/controllers.md": "20 m/s, 0.1 s, 0.1 m, 30 m/s, 90 %, 4 ms, 1.3 ms",
+    "docs/commonroad_vehicles.md": "2 s, 4 s, 1.6 million, 10 ms, 1 ms, 6 µs, 9 µs, 50 µs, 70 µs",
     "docs/driver_aids.md": "25 m/s, 80 km/h, 35 %, 1.75 s, 20 %, 1.07 s, 1.83 m",
     "docs/events.md": "2 m, 1 m, 1 %, 1 %, 1 %, 0.2 %, 3 %, 15 m, 30 m, 61 km/h, "
     "72 km/h, 91 km/h, 124 km/h",
