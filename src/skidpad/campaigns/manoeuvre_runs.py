@@ -209,7 +209,13 @@ class ManoeuvreRuns(Constant):
         """By a drive of the vehicle as it is; raises where it cannot do a manoeuvre."""
         pairs = [(one, Subject(self.vehicle)) for one in self._all.values()]
         columns: list[Column] = []
-        results = perform_each(pairs, _kernels(self.dt, Means()))
+        try:
+            results = perform_each(pairs, _kernels(self.dt, Means()))
+        except _BEYOND as error:
+            what = str(error) or type(error).__name__
+            raise InvalidValue(
+                f"{', '.join(self._all)}: the settings cannot be driven: {what:.200}"
+            ) from error
         for name, result in zip(self._all, results, strict=True):
             if result.findings is None:
                 raise InvalidValue(f"{name}: {result.unfit}")
@@ -287,6 +293,9 @@ def _trajectory(vehicle: Vehicle, run: CaseRun, name: str) -> Trajectory:
     return Trajectory.from_arrays(run.t, (model.State, states), (model.Input, inputs), name=name)
 
 
+_BEYOND = (ArithmeticError, LookupError, MemoryError, TypeError)
+"""What settings cause that a manoeuvre did not expect: a duration for which there is no memory, a
+speed of which the square is infinite, a side that there is not."""
 _KERNELS: dict[Any, Kernels] = {}
 """Compiled vehicles of this process, by step, threads and device."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, get_type_hints
 
 from ..body import Wish
 from ..errors import InvalidValue
@@ -70,7 +70,10 @@ def _manoeuvre(node: Node) -> Manoeuvre:
     ((name, about),) = entries.items()
     standard: Any = _standard(node, name)
     settings = about.entries(tuple(field.name for field in fields(standard)))
-    values = {key: _frozen(one.value) for key, one in settings.items()}
+    hints = get_type_hints(type(standard))
+    values = {
+        key: one.number() if hints[key] is float else _frozen(one) for key, one in settings.items()
+    }
     with about.reading():
         return replace(standard, **values)
 
@@ -80,8 +83,15 @@ def _standard(node: Node, name: str) -> Manoeuvre:
         return chosen([name])[0]
 
 
-def _frozen(value: Any) -> Any:
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+def _frozen(node: Node) -> Any:
+    """A text, a number, a truth value, or a tuple of such."""
+    if isinstance(node.value, list):
+        return tuple(map(_frozen, node.items()))
+    if isinstance(node.value, Mapping):
+        raise node.fault("must be a text, a number or a list of these")
+    if isinstance(node.value, int) and not isinstance(node.value, bool):
+        return node.whole()
+    return node.value
 
 
 def world_runs_of(node: Node) -> WorldRuns:
