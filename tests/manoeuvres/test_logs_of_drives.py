@@ -19,6 +19,7 @@ from skidpad.manoeuvres import (
     ConstantRadius,
     ConstantSpeed,
     ConstantSteer,
+    FormulaSkidpad,
     Manoeuvre,
     Result,
     SineWithDwell,
@@ -119,6 +120,16 @@ def test_a_log_of_one_drive_of_many_is_refused(name: str) -> None:
             measured(test, car, log_of(run))
 
 
+def test_no_metric_of_a_log_comes_from_the_equations_of_the_car_alone() -> None:
+    """The fastest turn of the skidpad does: its time is the same whatever the log says."""
+    t = np.arange(0.0, 60.0, 0.02)
+    straight = from_columns("log.csv", t, _straight_on(t, 10.0 + 0.0 * t))
+    with pytest.raises(
+        InvalidValue, match=r"computes the fastest turn .* one log does not tell it"
+    ):
+        measured(FormulaSkidpad(), small(), straight)
+
+
 @pytest.mark.parametrize("name", [name for name in names() if name not in REFUSED])
 def test_a_log_of_a_drive_gives_the_numbers_of_the_drive(name: str) -> None:
     """But for drives that find something before the test, and those in which wheels lock."""
@@ -156,6 +167,18 @@ def test_a_log_of_all_steady_turns_gives_their_gradients(test: Manoeuvre) -> Non
         np.testing.assert_allclose(found[name].value, result[name], rtol=0.03, atol=1e-5)
     with pytest.raises(InvalidValue, match="1 steady turn of 3 s"):
         measured(test, result.car, log_of(steady[0]))
+
+
+@pytest.mark.parametrize("share", [0.85, 0.93, 0.99])
+def test_a_log_of_braking_near_the_limit_is_driven_again(share: float) -> None:
+    """What is asked for is found between a drive that is too gentle and one in which wheels lock,
+    which are 5 % apart at first."""
+    best = driven("straight_braking")
+    a = share * float(best["mean_deceleration"][0])
+    (again,) = perform([StraightBraking(deceleration=a)], [best.car], COARSE)
+    assert again.findings is not None
+    assert not again.findings.notes
+    assert again["mean_deceleration"][0] == pytest.approx(a, rel=0.01)
 
 
 @pytest.mark.parametrize("a", [2.0, 4.0, 6.5])

@@ -13,7 +13,15 @@ import yaml
 import skidpad as sp
 from manoeuvres.fakes import COARSE
 from skidpad.errors import InvalidValue
-from skidpad.manoeuvres import Metric, StepSteer, Subject, Tuning, perform, tune
+from skidpad.manoeuvres import (
+    FormulaSkidpad,
+    Metric,
+    StepSteer,
+    Subject,
+    Tuning,
+    perform,
+    tune,
+)
 from skidpad.manoeuvres.variants import metrics_of
 
 CAR = sp.vehicles.single_track(C_drag=0.0)
@@ -48,6 +56,24 @@ def test_parameters_are_found_again_from_what_they_give() -> None:
     found = metrics(result.vehicle)
     for target in result.targets:
         assert found[target.name] == pytest.approx(target.target, rel=5e-3)
+
+
+def test_three_parameters_reach_a_time_on_the_skidpad_and_make_it_small() -> None:
+    """Each alone moves it; the shortest time is where all are at their better bound."""
+    free = {"m": (1000.0, 1500.0), "l_f": (0.75, 1.2), "tyres.tyre.lateral.mu": (0.8, 1.4)}
+    name = "formula_skidpad.time"
+    (result,) = perform([FormulaSkidpad()], [Subject(CAR)], COARSE)
+    goal = 1.04 * float(result["time"][0])
+    reached = tune(CAR, {name: goal}, free, kernels=COARSE)
+    assert reached.reached, reached.notes
+    (again,) = perform([FormulaSkidpad()], [Subject(reached.vehicle)], COARSE)
+    assert again["time"][0] == pytest.approx(goal, rel=2.5e-3)
+    least = tune(CAR, None, free, minimise=[name], kernels=COARSE)
+    (one,) = least.objectives
+    assert one.after < 0.9 * one.before
+    assert {moved.name: moved.after for moved in least.params} == pytest.approx(
+        {"m": 1000.0, "l_f": 1.2, "tyres.tyre.lateral.mu": 1.4}
+    )
 
 
 def test_an_iteration_drives_its_steps_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,9 +10,10 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arrays import Array
 from ..brief import brief_repr
@@ -44,6 +45,8 @@ HARDER = 2.0
 """Over what tyres give, asked for to lock all wheels."""
 TRIED = (0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.3, 1.4, 1.5, 1.7)
 """Decelerations asked for to find how much to ask for, over the one that is to be reached."""
+CLOSER = 9
+"""Decelerations that are tried in the second round, between two of the first."""
 LONGER = 1.3
 """Than a stop with a deceleration a drive is in which it is to be reached."""
 BRAKED: s = 3.0
@@ -119,7 +122,7 @@ class StraightBraking:
     def _as_asked(self, car: Subject, wanted: m_s2) -> Performing:
         """One stop that reaches a deceleration."""
         case = partial(self._case, LONGER * self.speed / wanted)
-        asked = yield from level_for(wanted, case)
+        asked = yield from level_for(wanted, case, lambda run: ~locks(run, car))
         runs = yield [case(asked)]
         rolling = np.where(locks(runs[0], car), np.nan, 1.0)
         notes = missed(wanted, runs)
@@ -209,21 +212,48 @@ def stop_of(drive: CaseRun) -> Slowing:
 
 
 def level_for(
-    a: m_s2, case: Callable[[m_s2], Case]
+    a: m_s2,
+    case: Callable[[m_s2], Case],
+    counts: Callable[[CaseRun], NDArray[np.bool_]] = lambda run: run.done,
 ) -> Generator[Sequence[Case], Sequence[CaseRun], m_s2]:
-    """The deceleration to ask for so that one is reached, found in a drive: brakes give what they
-    are asked for, and air and tyres add to it. `case(a)` asks for one."""
-    asked = a * np.array(TRIED)
+    """The deceleration to ask for so that one is reached, found in drives: brakes give what they
+    are asked for, and air and tyres add to it. `case(a)` asks for one; `counts(run)` tells which
+    drives, (V,), are such as the one that is to be found.
+
+    A second round of drives is between the first level that is enough, or does not count, and the
+    one before it: near the limit, wheels lock within a few per cent.
+    """
+    every = yield from _levels(a * np.array(TRIED), case, counts)
+    falls_short = every.counts & (every.reached < a)
+    k = max(int(np.argmin(falls_short)), 1)
+    low, high = every.asked[k - 1 : k + 1].tolist()
+    fine = yield from _levels(np.linspace(low, high, CLOSER), case, counts)
+    for levels, fit in ((fine, fine.counts), (every, every.done)):
+        asked, reached = levels.asked[fit], levels.reached[fit]
+        if (reached >= a).any():
+            # Beyond the limit of grip more gives less: the gentlest that reaches it is the one.
+            k = max(int(np.argmax(reached >= a)), 1)
+            return float(np.interp(a, reached[k - 1 : k + 1], asked[k - 1 : k + 1]))
+    return a
+
+
+class _Levels(NamedTuple):
+    """Decelerations asked for, in rising order, each (L,)."""
+
+    asked: Array
+    reached: Array
+    """NaN of a drive that did not come through."""
+    done: NDArray[np.bool_]
+    counts: NDArray[np.bool_]
+
+
+def _levels(
+    asked: Array, case: Callable[[m_s2], Case], counts: Callable[[CaseRun], NDArray[np.bool_]]
+) -> Generator[Sequence[Case], Sequence[CaseRun], _Levels]:
     runs = yield [case(level) for level in asked.tolist()]
-    came_through = np.array([run.done[0] for run in runs])
-    asked = asked[came_through]
-    reached = np.array([slowing_of(run).deceleration for run in runs if run.done[0]])
-    # Beyond the limit of grip more gives less: the gentlest that reaches it is the one.
-    enough = np.flatnonzero(reached >= a)
-    if len(enough) == 0:
-        return a
-    k = max(int(enough[0]), 1)
-    return float(np.interp(a, reached[k - 1 : k + 1], asked[k - 1 : k + 1]))
+    done = np.array([run.done[0] for run in runs])
+    reached = [slowing_of(run).deceleration if run.done[0] else np.nan for run in runs]
+    return _Levels(asked, np.array(reached), done, done & [counts(run)[0] for run in runs])
 
 
 def missed(a: m_s2 | None, runs: Sequence[CaseRun]) -> list[str]:

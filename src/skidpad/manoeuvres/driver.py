@@ -34,9 +34,10 @@ HOLDING = SpeedGains(k_p=2.0, k_i=0.5, limit=5.0)
 STANDING: m_s = 0.3
 """Speed below which a deceleration that is told fades: brakes stop a vehicle and do not reverse it.
 One that slides backwards is braked as hard."""
-V_0: m_s = 2.0
-"""Speed by which the driver measures slip at rest."""
-K_P, K_I = 0.75, 15.0
+V_0: m_s = 1.0
+"""Speed by which the driver measures slip at rest. With a larger one, motors that can just break a
+tyre loose do so at the start."""
+K_P, K_I = 1.0, 30.0
 """Gains of the slip control in s/m and 1/m."""
 T_TORQUE: s = 0.005
 """Time constant to which the slip control shortens the lag of wheel torques."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from ..arrays import Array
 from ..body import Wish
 from ..checks import not_negative, positive
 from ..components.powertrain.wheel_motors import WheelMotors
+from ..components.tyre.contract import Contact
+from ..components.tyre.tyre_set import each_tyre
 from ..errors import InvalidValue
 from ..model import Vehicle
 from ..ops import Grid1, grid, interpolate
@@ -50,8 +52,14 @@ PRECISE = {"settling": 0.2, "damping": 2.3, "speed.k_p": 3.0}
 CLAIMED = 1.5
 """Lateral acceleration of a steady turn over the grip that a vehicle says it has, from which on its
 equations do not know this grip."""
-SLIPS = np.geomspace(0.02, 0.6, 12)
-"""Longitudinal slips of the driven wheels that are tried; the peak of the tyres lies between."""
+SLIPS = np.geomspace(0.3, 3.0, 12)
+"""Longitudinal slips of the driven wheels that are tried, over that at the peak of their tyres."""
+MOST_SLIP = 0.6
+"""Longitudinal slip up to which the peak of a tyre is looked for."""
+NEARLY = 0.9999
+"""Share of the largest force that counts as the peak, which some tyres keep from there on."""
+ROLLING: m_s = 10.0
+"""Speed at which it is looked for."""
 SHARES = np.geomspace(0.4, 1.0, 6)
 """Shares of the drive that are tried for vehicles without spinning wheels."""
 G: m_s2 = 9.81
@@ -207,6 +215,13 @@ class FormulaSkidpad:
             notes.append(f"the figure of eight at {run.label}, which is only shown: {said}")
         return Findings(metrics, [Chart("Skidpad", "x in m", "y in m", curves, equal=True)], notes)
 
+    def measure(self, car: Subject, drive: CaseRun) -> Findings:
+        """No log is comparable: the time is that of the equations of motion."""
+        raise InvalidValue(
+            f"{self.name} computes the fastest turn of {car.name} from its equations of motion: "
+            f"one log does not tell it, and {drive.label} is not used"
+        )
+
     def _turn(self, vehicle: Vehicle, radius: m) -> FastestTurn | str:
         """The fastest one on the line, or why there is none."""
         try:
@@ -280,8 +295,10 @@ class Launch(NamedTuple):
     """How a vehicle is launched: the setting to find the best of, and all that is fixed."""
 
     by_slip: bool
-    """Whether the setting is the slip of the driven wheels; else it is a share of the drive, of a
-    vehicle whose state has no spinning wheels."""
+    """Whether the setting is the slip of the driven wheels over that at the peak of their tyres;
+    else it is a share of the drive, of a vehicle whose state has no spinning wheels."""
+    slip: Array
+    """Longitudinal slip of the driven wheels at the peak of their tyres, (V,)."""
     a: Array
     """Acceleration demanded of the whole drive, (V,)."""
     grip: Array
@@ -297,7 +314,7 @@ class Launch(NamedTuple):
     def label(self, setting: Array) -> str:
         """Label of a drive, with the setting of the first variant."""
         if self.by_slip:
-            return f"slip {setting[0]:.3f}"
+            return f"slip {setting[0] * self.slip[0]:.3f}"
         return f"{setting[0] * self.a[0]:.1f} m/s² asked for"
 
 
@@ -310,20 +327,24 @@ def launch_of(car: Subject) -> Launch:
     by_slip = {f"spin_{w}" for w in WHEELS} <= set(car.vehicle.State._fields)
     most = np.array([vehicle.limits.a_max for vehicle in car.each])
     if not by_slip:
-        return Launch(by_slip, np.minimum(most, 1.5 * grip), grip, {})
+        return Launch(
+            by_slip, np.full(car.variants, np.nan), np.minimum(most, 1.5 * grip), grip, {}
+        )
     radii = [{wheel.name: wheel.radius for wheel in v.geometry.wheels} for v in car.each]
-    reached = grip * np.array([_driven_load(vehicle) for vehicle in car.each])
+    driven = [_driven_loads(vehicle) for vehicle in car.each]
+    reached = grip * np.array([front + rear for front, rear in driven])
+    slip = [_peak_slip(vehicle, loads) for vehicle, loads in zip(car.each, driven, strict=True)]
     driving = {
         "traction.radius_f": np.array([radius["fl"] for radius in radii]),
         "traction.radius_r": np.array([radius["rl"] for radius in radii]),
         "traction.feedforward": np.minimum(reached / most, 1.0),
         "traction.lag": np.array([getattr(vehicle.params, "t_tau", 0.0) for vehicle in car.each]),
     }
-    return Launch(by_slip, most, grip, driving)
+    return Launch(by_slip, np.array(slip), most, grip, driving)
 
 
-def _driven_load(vehicle: Vehicle) -> float:
-    """Share of the static weight that the driven wheels carry."""
+def _driven_loads(vehicle: Vehicle) -> tuple[float, float]:
+    """Shares of the static weight that driven wheels carry in front and at the rear."""
     p, shape = vehicle.params, vehicle.geometry
     layout = getattr(getattr(p, "powertrain", None), "layout", None)
     if layout is not None:
@@ -332,7 +353,36 @@ def _driven_load(vehicle: Vehicle) -> float:
         u = vehicle.body.command(record.build(vehicle.State), Wish(a=1.0), p)
         front, rear = u.tau_fl, u.tau_rl
     ahead = (shape.centre_of_mass[0] - shape.rear_axle) / shape.wheel_base
-    return ahead * float(front > 0.0) + (1.0 - ahead) * float(rear > 0.0)
+    return ahead * float(front > 0.0), (1.0 - ahead) * float(rear > 0.0)
+
+
+def _peak_slip(vehicle: Vehicle, driven: tuple[float, float]) -> float:
+    """Slip at which the first of the driven tyres has nearly its largest longitudinal force."""
+    tyres = getattr(vehicle.params, "tyres", None)
+    if tyres is None:
+        return MOST_SLIP
+    weight = vehicle.geometry.mass * G
+    each = [each_tyre(tyres)[k] for k in (0, 2)]
+    pairs = zip(each, driven, strict=True)
+    return min((peak_slip_of(tyre, 0.5 * share * weight) for tyre, share in pairs if share > 0.0),
+               default=MOST_SLIP)  # fmt: skip
+
+
+def peak_slip_of(tyre: Any, load: float) -> float:
+    """Slip at which the longitudinal force of a tyre first is nearly its largest."""
+    from scipy.optimize import brentq, minimize_scalar
+
+    def missing(kappa: float, goal: float = 0.0) -> float:
+        at = Contact(F_z=load, kappa=kappa, v_x=ROLLING, p=tyre.pressure)
+        return goal - float(tyre.forces(at).F_x)
+
+    slips = np.geomspace(1e-3, MOST_SLIP, 80)
+    best = int(np.argmin([missing(kappa) for kappa in slips.tolist()]))
+    ends = slips[max(best - 1, 0)], slips[min(best + 1, len(slips) - 1)]
+    found: Any = minimize_scalar(missing, bounds=ends, method="bounded", options={"xatol": 1e-9})
+    goal = -NEARLY * min(float(found.fun), missing(float(slips[best])))
+    last = max((float(found.x), float(slips[best])), key=lambda kappa: -missing(kappa))
+    return float(brentq(missing, 0.0, last, args=(goal,)))
 
 
 @dataclass(frozen=True)
@@ -388,7 +438,7 @@ class FormulaAcceleration:
         return run
 
     def _case(self, launch: Launch, setting: Array, duration: s) -> Case:
-        by_slip = {"traction.slip": setting} if launch.by_slip else {}
+        by_slip = {"traction.slip": setting * launch.slip} if launch.by_slip else {}
         return Case(
             label=launch.label(setting),
             duration=duration,

@@ -23,8 +23,8 @@ __all__ = ["Limit", "highest_clean", "known_understeer", "least_value", "narrowe
 SHARES = np.linspace(0.0, 1.0, 8)
 """Of the way from a value that is too low to one that is too high, that are driven at once."""
 
-FINE = 0.1
-"""Logarithm of the factor to either side within which the least value is refined."""
+CLOSE = 9
+"""Settings between the neighbours of the best one, by which the least value is refined."""
 
 Flags = NDArray[np.bool_]
 
@@ -122,35 +122,36 @@ def least_value(
 ) -> Generator[Sequence[Case], Sequence[CaseRun], tuple[Array, CaseRun]]:
     """The positive setting, (V,), at which a value of a drive is least, and the drive with it.
 
-    The settings of `grid`, in equal ratios, are driven first, then five about the best, and last
-    the minimum of a parabola through these. So the least value has no steps: it is as smooth in the
-    parameters of the vehicle as the drives are (envelope theorem). A value that is not finite does
-    not count; where no drive has one, the first setting is driven.
+    The settings of `grid`, in equal ratios, are driven first, then nine from below the best to
+    above it, and last the minimum of a parabola about the best of these. So the least value has no
+    steps: it is as smooth in the parameters of the vehicle as the drives are (envelope theorem).
+    Where the value leaps up beyond a setting, the best of all nine counts. A value that is not
+    finite does not count; where no drive has one, the first setting is driven.
     """
     levels, column = np.log(grid), np.arange(variants)
-    step = float(levels[1] - levels[0])
     runs = yield [case(np.full(variants, setting)) for setting in grid]
-    values = _finite(runs, value)
-    best = np.argmin(values, axis=0)
-    inner = np.clip(best, 1, len(grid) - 2)
-    below, at, above = (values[inner + k, column] for k in (-1, 0, 1))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        vertex = 0.5 * (below - above) / (below - 2.0 * at + above)
-    offset = np.where(np.isfinite(vertex), np.clip(vertex, -1.0, 1.0), best - inner)
-    centre = np.clip(levels[inner] + step * offset, levels[0] + FINE, levels[-1] - FINE)
-    near = np.linspace(-FINE, FINE, 5)
+    best = np.argmin(_finite(runs, value), axis=0)
+    centre = levels[np.clip(best, 1, len(grid) - 2)]
+    near = (levels[1] - levels[0]) * np.linspace(-1.0, 1.0, CLOSE)
     runs = yield [case(np.exp(centre + shift)) for shift in near]
     values = _finite(runs, value)
+    best = np.argmin(values, axis=0)
+    middle = np.clip(best, 2, CLOSE - 3)
+    five = values[middle + np.arange(-2, 3)[:, None], column]
     # Least squares of a parabola through five equidistant points z = -2 ... 2.
     z = np.arange(-2.0, 3.0)[:, None]
     with np.errstate(invalid="ignore", divide="ignore"):
-        bend, slope = ((z * z - 2.0) * values).sum(axis=0) / 14.0, (z * values).sum(axis=0) / 10.0
+        bend, slope = ((z * z - 2.0) * five).sum(axis=0) / 14.0, (z * five).sum(axis=0) / 10.0
         vertex = -0.5 * slope / bend
     curved = np.isfinite(vertex) & (bend > 0.0)
-    shift = np.where(curved, np.clip(vertex, -2.0, 2.0), np.argmin(values, axis=0) - 2.0)
-    setting = np.exp(centre + 0.5 * FINE * shift)
-    (run,) = yield [case(np.where(np.isfinite(values).any(axis=0), setting, grid[0]))]
-    return setting, run
+    shift = np.where(curved, np.clip(vertex, -2.0, 2.0), best - middle)
+    settings = np.exp(centre + near[:, None])
+    vertices = np.exp(centre + near[middle] + (near[1] - near[0]) * shift)
+    (last,) = yield [case(np.where(np.isfinite(values).any(axis=0), vertices, grid[0]))]
+    at_vertex = np.nan_to_num(value(last), nan=np.inf)
+    chosen = np.where(at_vertex <= values[best, column], CLOSE, best)
+    setting = np.concatenate([settings, vertices[None]])[chosen, column]
+    return setting, picked([*runs, last], chosen)
 
 
 def _finite(runs: Sequence[CaseRun], value: Callable[[CaseRun], Array]) -> Array:
