@@ -78,3 +78,20 @@ def test_what_goes_wrong_on_the_device_is_told(task):
     environments.reset(seed=0)
     environments.step(np.zeros((8, 2)))
     environments.check()
+
+
+def test_progress_is_that_of_the_cpu_and_stays_on_the_device(task):
+    there, here = (Environments(task, 8, device=device) for device in ("cuda", "cpu"))
+    for environments in (there, here):
+        environments.reset(seed=3)
+        for _ in range(20):
+            environments.step(np.zeros((8, 2), np.float32))
+    assert there.progress.get().tolist() == here.progress.tolist()
+    assert np.any(here.progress != 0.0)
+
+
+@pytest.mark.parametrize("name", ["info", "ends"])
+def test_what_a_gpu_does_not_know_of_episodes_is_refused_in_words(task, name):
+    environments = Environments(task, 2, device="cuda")
+    with pytest.raises(InvalidValue, match=f"on a GPU have no {name}"):
+        getattr(environments, name)

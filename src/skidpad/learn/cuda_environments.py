@@ -86,6 +86,20 @@ class CudaEnvironments(Environments):
         size = record.size(self.task.vehicle.model.State)
         return self.engine.x[0, :, :size].copy()
 
+    @property
+    def progress(self) -> Any:
+        """See `Environments.progress`; an array on the device, in the environments' precision."""
+        self._check_has_tracks()
+        return self.engine.m[0, :, 1].copy()
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("info", "ends"):
+            raise InvalidValue(
+                f"environments on a GPU have no {name}: laps and reasons of ends would wait for "
+                "the device; read progress, or use device = 'cpu'"
+            )
+        raise AttributeError(f"CudaEnvironments has no attribute {name!r}")
+
     def held(self) -> dict[str, Any]:
         """See `Environments.held`."""
         names = ("seeds", "episodes", "periods", "steps", "over")

@@ -142,8 +142,7 @@ class Environments:
     @property
     def progress(self) -> Array:
         """Along the track since the start of the present episodes in m, (B,), a copy."""
-        if not self.task.tracks:
-            raise InvalidValue(f"task {self.task.name!r} has no tracks to progress on")
+        self._check_has_tracks()
         return np.array(self.engine.m[0, :, 1], dtype=float)
 
     def held(self) -> dict[str, AnyArray]:
@@ -238,6 +237,10 @@ class Environments:
             self._restart(again)
         self._over = np.zeros_like(over) if self.autoreset == "same_step" else over
         return Stepped(engine.observation, engine.reward, terminated, truncated, again, final)
+
+    def _check_has_tracks(self) -> None:
+        if not self.task.tracks:
+            raise InvalidValue(f"task {self.task.name!r} has no tracks to progress on")
 
     def _check_places(self, precision: str) -> None:
         """Raise if the numbers are too coarse for where the tracks are."""
