@@ -37,8 +37,12 @@ from skidpad.learn import tasks
 from skidpad.learn.tasks.park import ParkParams
 from skidpad.learn.tasks.race_others import SIGHT
 from skidpad.manoeuvres import (
+    ConstantRadius,
+    ConstantSpeed,
+    ConstantSteer,
     FormulaAcceleration,
     FormulaSkidpad,
+    SlowRamp,
     Subject,
     autocross,
     events,
@@ -158,6 +162,7 @@ BICYCLE = commonroad("dynamic_bicycle").params
 PARK = ParkParams()
 VEHICLES = "docs/vehicles.md"
 EVENTS = "docs/events.md"
+PROVING_GROUND = "docs/proving_ground.md"
 COMMONROAD = "docs/commonroad_vehicles.md"
 
 SKIDPAD = FormulaSkidpad()
@@ -169,7 +174,41 @@ def acceleration_time() -> float:
     return float(result["time"][0])
 
 
+def beyond_steady(car: sp.Vehicle) -> list[float]:
+    """By how many per cent the limit of a car is beyond the largest steady lateral acceleration of
+    turns of one radius, speed and angle."""
+    tests = [SlowRamp(), ConstantRadius(), ConstantSpeed(), ConstantSteer()]
+    ramp, *turns = perform(tests, [Subject(car)])
+    limit = float(ramp["max_lateral_acceleration"][0])
+    steady = [float(turn["largest_steady_lateral_acceleration"][0]) for turn in turns]
+    return [100.0 * (limit / a - 1.0) for a in steady]
+
+
+def ranges_beyond_steady() -> list[float]:
+    """The ends for turns of one radius or speed, then for turns of one angle, of the road cars that
+    have them."""
+    cars = sp.vehicles.full_car(), sp.vehicles.two_track("sports"), sp.vehicles.single_track("suv")
+    found = [beyond_steady(car) for car in cars]
+    held = [share for radius, speed, _ in found for share in (radius, speed)]
+    angle = [share for _, _, share in found]
+    return [min(held), max(held), min(angle), max(angle)]
+
+
 SENTENCES = [
+    Sentence(
+        PROVING_GROUND,
+        "`slow_ramp` finds {} to {} % more than turns of one radius or speed, and {} to {} % more "
+        "than turns of one angle",
+        holds=lambda *shown: np.abs(np.subtract(shown, ranges_beyond_steady())).max() < 0.6,
+    ),
+    Sentence(
+        PROVING_GROUND, "near its top speed there, and the ramp finds {} % more",
+        lambda: [beyond_steady(sp.vehicles.formula_student())[0]],
+    ),
+    Sentence(
+        PROVING_GROUND, "has more downforce there, and the ramp finds {} % less",
+        lambda: [-beyond_steady(sp.vehicles.two_track("race"))[0]],
+    ),
     Sentence(VEHICLES, "on a slope of 20 % it creeps by {} mm/s", lambda: [creep_of_brakes()]),
     Sentence(
         VEHICLES, "what the forces move: {} % for the default car",
@@ -699,7 +738,7 @@ GIVEN = {
     "docs/controllers.md": "20 m/s, 0.1 s, 0.1 m, 30 m/s, 90 %, 4 ms, 1.3 ms",
     "docs/commonroad_vehicles.md": "2 s, 4 s, 1.6 million, 10 ms, 1 ms, 6 µs, 9 µs, 50 µs, 70 µs",
     "docs/driver_aids.md": "25 m/s, 80 km/h, 35 %, 1.75 s, 20 %, 1.07 s, 1.83 m",
-    "docs/events.md": "2 m, 1 m, 1 %, 1 %, 1 %, 0.2 %, 3 %, 15 m, 30 m, 61 km/h, "
+    "docs/events.md": "2 m, 1 m, 1 %, 1 %, 1 %, 0.01 %, 0.2 %, 3 %, 3 %, 15 m, 30 m, 61 km/h, "
     "72 km/h, 91 km/h, 124 km/h",
     "docs/getting_started.md": "10 ms, 10 ms, 10 m/s",
     "docs/proving_ground.md": "15 s, 15 s, 3 s, 270 °, 5 %, 10 %, 10 %, 4 m/s², 95 %",

@@ -241,7 +241,7 @@ def steady_metrics(car: Subject, at: SteadyPoints, bicycles: Sequence[Bicycle]) 
             "largest_steady_lateral_acceleration", np.where(np.isfinite(most), most, np.nan),
             "m/s²", "That of the fastest turn of the test that became steady; it is not the limit: "
             "of road cars `slow_ramp` finds 3 to 20 % more than turns of one radius or speed, and "
-            "26 to 57 % more than turns of one angle.",
+            "26 to 66 % more than turns of one angle.",
             rough="the fastest of a grid of turns that became steady",
         ),
     ]  # fmt: skip
