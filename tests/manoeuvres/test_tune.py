@@ -196,7 +196,9 @@ def test_a_parameter_without_a_number_does_not_stop_the_others(
 def test_what_moves_nothing_is_said_with_its_range(monkeypatch: pytest.MonkeyPatch) -> None:
     stand_in(monkeypatch, lap=lambda p: 5.0 + 0.0 * p["m"])
     result = tune(CAR, {"step_steer.lap": 4.0}, ["m"])
-    assert "step_steer.lap: the same when m are moved one by one, by up to 25 %" in result.notes[1]
+    assert result.notes[1] == "step_steer.lap: the same when m is moved, by up to 25 % of its range"
+    result = tune(CAR, {"step_steer.lap": 4.0}, ["m", "l_f"])
+    assert "the same when m, l_f are moved one by one, by up to 25 % of their" in result.notes[1]
 
 
 def test_targets_that_contradict_each_other_are_not_said_to_stand_still(

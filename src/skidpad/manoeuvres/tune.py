@@ -440,9 +440,10 @@ def _why(
     fixed = [name for name in still if name not in reached]
     if fixed:
         widest = 100.0 * DIFFERENCES[-1]
+        one_by_one = "is moved" if len(moved) == 1 else "are moved one by one"
         notes.append(
-            f"{', '.join(fixed)}: the same when {names} are moved one by one, "
-            f"by up to {widest:g} % of their ranges"
+            f"{', '.join(fixed)}: the same when {names} {one_by_one}, "
+            f"by up to {widest:g} % of {'its range' if len(moved) == 1 else 'their ranges'}"
         )
     if not ended and any(not t.reached for t in targets):
         notes.append("the search was still under way: allow more iterations")
