@@ -268,6 +268,19 @@ def test_acceleration_has_no_steps_where_motors_just_break_tyres_loose() -> None
     assert derivative[0, 0] == pytest.approx(np.polyfit(x - z_cg, time, 4)[-2], rel=0.03)
 
 
+def test_a_launch_does_not_overshoot_where_all_torque_just_breaks_tyres_loose() -> None:
+    """A heavier car is slower, and one with less torque is not faster, by 0.05 %."""
+    car = sp.vehicles.two_track("sports")
+    m = np.array([1400.0, 1450.0, 1459.2, 1460.0, 1461.0, 1480.0, 1450.0])
+    torque = np.full(7, car.params.tau_max)
+    torque[-1] *= 0.99
+    rows = {"m": m, "tau_max": torque}
+    (result,) = perform([FormulaAcceleration()], [Subject(car, rows)], KERNELS)
+    *times, less = result["time"]
+    assert (np.diff(times) > 0.0).all()
+    assert times[1] < 1.0005 * less
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("drive_front", [0.0, 0.5, 1.0])
 def test_acceleration_is_smooth_whichever_wheels_drive(drive_front: float) -> None:

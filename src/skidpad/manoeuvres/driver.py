@@ -37,7 +37,7 @@ One that slides backwards is braked as hard."""
 V_0: m_s = 1.0
 """Speed by which the driver measures slip at rest. With a larger one, motors that can just break a
 tyre loose do so at the start."""
-K_P, K_I = 1.0, 30.0
+K_P, K_I = 3.0, 10.0
 """Gains of the slip control in s/m and 1/m."""
 T_TORQUE: s = 0.005
 """Time constant to which the slip control shortens the lag of wheel torques."""
@@ -85,6 +85,7 @@ class SlipControl(NamedTuple):
         e = slip (|v| + V_0) - (R spin - v)
         share = feedforward (1 + K_P e + K_I ∫ e dt), within 0 and 1
 
+    At a share of 1 the integral does not grow: it would let a wheel that is spun up overshoot.
     The error is a speed and not a slip, so that the loop is as fast at all speeds. A car with one
     pedal for all wheels gets the smallest share of the four.
     """
@@ -241,9 +242,10 @@ def _slip_shares(
     shares, integrals = list[one](), list[one]()
     for wheel, radius, integral in zip(WHEELS, radii, memory, strict=True):
         error = goal - radius * getattr(x, f"spin_{wheel}")
-        share = clip(p.feedforward * (integral + K_P * error), 0.0, 1.0)
-        shares.append(where(p.slip > 0.0, share, 1.0))
-        integrals.append(clip(integral + (K_I * dt) * error, 0.0, most))
+        asked = integral + K_P * error
+        shares.append(where(p.slip > 0.0, clip(p.feedforward * asked, 0.0, 1.0), 1.0))
+        gained = where(asked < most, error, minimum(error, 0.0))
+        integrals.append(clip(integral + (K_I * dt) * gained, 0.0, most))
     return shares, SlipMemory(*integrals)
 
 
