@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -113,6 +114,25 @@ def test_run_says_what_a_file_is_that_it_does_not_take(
     assert "there is no file ./x.py; skidpad run takes world files" in text
     assert "nor the folder nowhere" in said(capsys, "run", "nowhere/x.xml")[2]
     assert "is a folder" in said(capsys, "run", str(tmp_path))[2]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no named pipes in folders")
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["check", "pipe.world.xml"],
+        ["run", "pipe.world.xml"],
+        ["html", "--drive", "pipe.world.xml", "out.html"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_pipe_is_named_as_one_not_as_a_missing_file(
+    capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    os.mkfifo("pipe.world.xml")
+    status, _, err = said(capsys, *command)
+    assert status == 2
+    assert "pipe.world.xml cannot be read: it is a named pipe" in " ".join(err.split())
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from ..errors import InvalidValue
+from ..files import regular_file
 from .targets import is_vehicle, refuse, vehicle_names
 
 if TYPE_CHECKING:
@@ -109,6 +110,8 @@ def _unknown(target: str) -> InvalidValue:
     from ..record import unknown_name
 
     path = Path(target)
+    if path.exists() and not path.is_dir():
+        regular_file(path)
     if path.suffix or path.name != target:
         return InvalidValue(
             f"there is no file {target}; skidpad html --drive takes world files (.xml), vehicles "

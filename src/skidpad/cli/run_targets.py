@@ -15,6 +15,7 @@ from rich.text import Text
 
 from .. import demo
 from ..errors import InvalidValue
+from ..files import regular_file
 from .targets import is_vehicle, refuse, vehicle_names
 
 if TYPE_CHECKING:
@@ -106,6 +107,8 @@ def _unknown(target: str) -> str:
     path = Path(target)
     if path.is_dir():
         return f"{target} is a folder; skidpad run takes a world file in it"
+    if path.exists():
+        regular_file(path)
     if path.suffix or path.name != target:
         takes = "skidpad run takes world files (.xml), vehicles and demos"
         folder = path.parent

@@ -11,6 +11,7 @@ import typer
 
 from ..brief import counted
 from ..errors import InvalidValue, MissingExtra, SkidpadError
+from ..files import regular_file
 
 if TYPE_CHECKING:
     from ..world.scene.scene import Scene
@@ -53,8 +54,9 @@ def check(
 
     if file.is_dir():
         raise InvalidValue(f"{file} is a folder; a world is a file")
-    if not file.is_file():
+    if not file.exists():
         raise InvalidValue(f"there is no file {file}")
+    regular_file(file)
     options = reading_options(compat, variables, limit, allow_shell, allow_download, models)
     errors, notes, scene = reviewed(file, **options)
     problems: list[SkidpadError] = list(errors)
