@@ -58,13 +58,13 @@ test-all: style compiler chromium fast-dds $(DOCS_READY) ## lint and run every t
 	@$(MAKE) --no-print-directory test-learn
 
 test-gpu: $(READY) ## the tests that need a CUDA device
-	@$(BIN)/python -m pytest -m gpu tests/gpu tests/interop/test_torch.py
+	@$(BIN)/python -m pytest -m gpu tests/gpu tests/run/interop/test_torch.py
 
 test-ray: $(RAY_READY) ## the tests that need Ray, in an environment of its own (.venv-ray)
-	@$(RAY_BIN)/python -m pytest -q tests/ray_cluster
+	@$(RAY_BIN)/python -m pytest -q tests/study/ray_cluster
 
 test-learn: $(LEARN_READY) ## the tests that need PyTorch and ONNX, in an environment of its own (.venv-learn)
-	@$(LEARN_BIN)/python -m pytest -q tests/learn_torch
+	@$(LEARN_BIN)/python -m pytest -q tests/learn/with_torch
 
 lint: style ## ruff (rules and format) and basedpyright
 	@$(check_types)

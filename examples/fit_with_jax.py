@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import skidpad as sp
-from skidpad.plots.style import STYLE
+from skidpad.view.plots.style import STYLE
 
 Array = NDArray[np.float64]
 DT = 0.002

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import skidpad as sp
-from skidpad.controllers import Reference, lqr
-from skidpad.plots.style import STYLE
+from skidpad.control import Reference, lqr
 from skidpad.run.monte_carlo import MonteCarlo
-from skidpad.sensing.uncertainty import Gaussian, OrnsteinUhlenbeck, UncertaintyModel, by_name
+from skidpad.sensors.uncertainty import Gaussian, OrnsteinUhlenbeck, UncertaintyModel, by_name
+from skidpad.view.plots.style import STYLE
 
 DT = 0.05
 """Time between two commands and between two draws, s."""

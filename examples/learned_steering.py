@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skidpad.compat.autoware.learned import LearnedMotion
-from skidpad.plots.style import STYLE
+from skidpad.view.plots.style import STYLE
 
 Array = NDArray[np.float64]
 PERIOD = 0.02

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import skidpad as sp
-from skidpad.plots.style import STYLE
+from skidpad.view.plots.style import STYLE
 
 Array = NDArray[np.float64]
 X, Y, YAW, V_X, STEER = 0, 1, 2, 3, 6

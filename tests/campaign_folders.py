@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from skidpad.arrays import AnyArray
-from skidpad.campaigns.folder import Folder
+from skidpad.core.arrays import AnyArray
+from skidpad.study.folder import Folder
 
 COLUMNS = [
     {"name": "x0.v_x", "unit": "m/s", "meaning": "speed at the start", "kind": "number"},

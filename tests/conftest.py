@@ -137,7 +137,7 @@ def pytest_fixture_setup() -> Generator[None, object, object]:
 
 LARGE = ("commonroad_mb", "commonroad_std", "formula_student", "full_car", "two_track")
 """Vehicles that take seconds to compile, whatever is done with them."""
-LARGE_IN = ("recordings", "recorded", "conformance")
+LARGE_IN = ("recordings", "recorded", "tests/testing/")
 """Parts of the names of tests that look at their equations: there they are not slow."""
 
 
@@ -150,14 +150,18 @@ HEAVY = frozenset(
 
 
 LONGEST = (
-    *("docs/test_docs.py", "live/test_server.py", "viewer/test_replay_page.py"),
-    *("live/test_browser.py", "conformance/test_registered_vehicles.py"),
-    *("manoeuvres/test_logs_of_drives.py", "fleet/test_interrupt.py"),
-    *("campaigns/test_campaign.py", "bench/test_bench.py", "demo/test_demos.py"),
-    *("vehicles/test_two_track_powertrain.py", "viewer/test_campaign_report.py"),
-    *("viewer/test_replay_sights.py", "compile/test_cuda_text.py", "integrate/test_large.py"),
-    *("viewer/test_drive_page.py", "live/test_gate.py", "manoeuvres/test_hardest_stop.py"),
-    *("bench/test_export_group.py", "viewer/test_drive_bits.py", "ros2/test_fast_dds.py"),
+    *("docs/test_docs.py", "view/live/test_server.py", "view/pages/test_replay_page.py"),
+    *("view/live/test_browser.py", "testing/test_registered_vehicles.py"),
+    *("study/manoeuvres/test_logs_of_drives.py", "run/fleet/test_interrupt.py"),
+    *("study/test_campaign.py", "bench/test_bench.py", "demo/test_demos.py"),
+    *("vehicles/test_two_track_powertrain.py", "view/pages/test_campaign_report.py"),
+    *("view/pages/test_replay_sights.py", "compile/test_cuda_text.py", "integrate/test_large.py"),
+    *(
+        "view/pages/test_drive_page.py",
+        "view/live/test_gate.py",
+        "study/manoeuvres/test_hardest_stop.py",
+    ),
+    *("bench/test_export_group.py", "view/pages/test_drive_bits.py", "ros2/test_fast_dds.py"),
 )
 """Files that take longest, of 6 s and more: a worker gets a file at a time, and one that began
 such a file last would keep the others waiting."""

@@ -16,9 +16,9 @@ from fmpy import fmi2, fmi3
 import skidpad as sp
 from skidpad import export
 from skidpad import units as si
-from skidpad.components.table import curve, curve_type, on_curve
 from skidpad.export import toolchain
 from skidpad.ops import cos, sin, tanh
+from skidpad.vehicles.parts.table import curve, curve_type, on_curve
 
 Drag = curve_type(3, (si.m_s, si.N))
 
@@ -38,7 +38,7 @@ class Input(NamedTuple):
     F_x: si.N = 0.0
     """Driving force."""
     v_x: si.m_s = 0.0
-    """A speed that is wished for, of the name of a state."""
+    """A speed that is demanded, of the name of a state."""
 
 
 class Disturbance(NamedTuple):

@@ -20,18 +20,16 @@ import numpy as np
 from foxglove.mcap import MCAPCompression, MCAPWriteOptions
 from mcap.writer import Writer
 
-from skidpad.arrays import Array
-from skidpad.bench.crowds import crowd
-from skidpad.recording import WorldRecorder
-from skidpad.recording.chunk import ChunkEncoder, _Part
-from skidpad.recording.mcap_file import McapFile
-from skidpad.recording.topics import Topics
-from skidpad.recording.writer_thread import Batch
+from skidpad.bench.world import crowd
+from skidpad.core.arrays import Array
 from skidpad.run.simulator import Simulator
-from skidpad.stage import Stage
-from skidpad.stage.trajectory_stage import trajectory_stage
-from skidpad.stage.world_stage import WorldStage
 from skidpad.vehicles import formula_student
+from skidpad.view.recording import WorldRecorder
+from skidpad.view.recording.mcap import McapFile
+from skidpad.view.recording.recorder import Batch, ChunkEncoder, _Part
+from skidpad.view.recording.topics import Topics
+from skidpad.view.stage import Stage
+from skidpad.view.stages import WorldStage, trajectory_stage
 from skidpad.world.world import World
 
 _HEAD = 31

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any, NamedTuple, get_origin
 
 import skidpad
-from skidpad.model import VehicleFactory
+from skidpad.core.model import VehicleFactory
 from skidpad.units import Unit
 
 PACKAGE = Path(skidpad.__file__).parent
@@ -36,7 +36,7 @@ class Declared(NamedTuple):
     """A module that declares what is public."""
 
     path: str
-    """Its dotted name: `skidpad.sensing`."""
+    """Its dotted name: `skidpad.sensors`."""
     module: ModuleType
 
 
@@ -86,12 +86,16 @@ def written_below(module: str, name: str) -> str:
         if name in assigned(statement):
             text = after.value if isinstance(after, ast.Expr) else None
             return inspect.cleandoc(text.value) if is_text(text) else ""
-        if isinstance(statement, ast.ImportFrom):
-            for imported in statement.names:
-                if (imported.asname or imported.name) == name and statement.module is not None:
-                    dots = "." * statement.level
+        # Packages that import lazily do it for type checkers, below `if TYPE_CHECKING`.
+        imports = statement.body if isinstance(statement, ast.If) else [statement]
+        for one in imports:
+            if not isinstance(one, ast.ImportFrom):
+                continue
+            for imported in one.names:
+                if (imported.asname or imported.name) == name and one.module is not None:
+                    dots = "." * one.level
                     package = module if path.stem == "__init__" else module.rpartition(".")[0]
-                    origin = resolve_name(dots + statement.module, package)
+                    origin = resolve_name(dots + one.module, package)
                     return written_below(origin, imported.name) if inside(origin) else ""
     return ""
 

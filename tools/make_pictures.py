@@ -23,16 +23,16 @@ import numpy as np
 from PIL import Image
 
 import skidpad as sp
-from skidpad.bench import browser
+from skidpad.bench import viewer
 from skidpad.demo import lap as lap_demo
+from skidpad.demo.laps import Laps, StartLine
 from skidpad.demo.track import Track, cones, lane, random_track, start_mark
-from skidpad.runs.laps import Laps, StartLine
-from skidpad.stage import Polygon, Stage
-from skidpad.stage.film import Film
-from skidpad.stage.frames import FramePainter, drawn
-from skidpad.stage.trajectory_stage import trajectory_stage
 from skidpad.vehicles import wheeled
-from skidpad.vehicles.trailer_sets import SEMI_TRAILER, TRACTOR
+from skidpad.vehicles.twin_track.trailers import SEMI_TRAILER, TRACTOR
+from skidpad.view.film import Film
+from skidpad.view.frames import FramePainter, drawn
+from skidpad.view.stage import Polygon, Stage
+from skidpad.view.stages import trajectory_stage
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "pictures"
@@ -80,7 +80,7 @@ def _flying_lap() -> _FlyingLap:
 def lap(file: Path) -> None:
     """A flying lap, coloured by speed."""
     flying = _flying_lap()
-    sp.plots.trajectory(
+    sp.view.plots.trajectory(
         flying.run,
         flying.car,
         map=flying.stage()[0],
@@ -96,8 +96,8 @@ def replay_page(file: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "lap.html"
         Film(stage, times, rows.astype(np.float32)).thinned(60.0).to_html(page)
-        with browser.page(1440, 900) as tab:
-            browser.opened(tab, page)
+        with viewer.page(1440, 900) as tab:
+            viewer.opened(tab, page)
             tab.evaluate("() => { window.skidpad.pause(); window.skidpad.seek(16.6); }")
             tab.wait_for_timeout(1000)
             tab.screenshot(path=file)
@@ -129,17 +129,17 @@ def mppi(file: Path) -> None:
 
 def phase_portrait(file: Path) -> None:
     """Where `four_wheel` goes from any motion at 15 m/s: it holds, spins or drifts."""
-    sp.plots.phase_portrait(sp.vehicles.four_wheel(), speed=15.0, path=file)
+    sp.view.plots.phase_portrait(sp.vehicles.four_wheel(), speed=15.0, path=file)
 
 
 def bode(file: Path) -> None:
     """Steering response of the Formula Student car."""
-    sp.plots.bode(sp.vehicles.formula_student(), speed=[10.0, 20.0, 30.0], path=file)
+    sp.view.plots.bode(sp.vehicles.formula_student(), speed=[10.0, 20.0, 30.0], path=file)
 
 
 def tyre_curves(file: Path) -> None:
     """Tyres of CommonRoad's drift car."""
-    sp.plots.tyre_curves(sp.vehicles.commonroad_std(), path=file)
+    sp.view.plots.tyre_curves(sp.vehicles.commonroad_std(), path=file)
 
 
 def tyre_fit(file: Path) -> None:
@@ -160,8 +160,8 @@ def tyre_sheet(file: Path) -> None:
 def road_world(file: Path) -> None:
     """Two cars on hills with a patch of ice, on the replay page."""
     from skidpad.road import Patch
-    from skidpad.stage.world_stage import WorldStage
-    from skidpad.world.scene.scene import Pose, Scene, Settings, VehicleSpec, Velocity
+    from skidpad.view.stages import WorldStage
+    from skidpad.world.scene import Pose, Scene, Settings, VehicleSpec, Velocity
 
     x, y = np.meshgrid(np.arange(-60.0, 61.0, 4.0), np.arange(-60.0, 61.0, 4.0), indexing="ij")
     hills = sp.Road.grid(
@@ -187,8 +187,8 @@ def road_world(file: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "hills.html"
         film.to_html(page)
-        with browser.page(1280, 760) as tab:
-            browser.opened(tab, page)
+        with viewer.page(1280, 760) as tab:
+            viewer.opened(tab, page)
             tab.evaluate("() => { window.skidpad.pause(); window.skidpad.seek(2.6); }")
             tab.wait_for_timeout(1000)
             tab.screenshot(path=file)
@@ -198,9 +198,9 @@ def roads(file: Path) -> None:
     """A banked curve from above; heights and spectra of random roads, and limits of classes."""
     import matplotlib.pyplot as plt
 
-    from skidpad.plots.style import COLOURS, GREY, STYLE
     from skidpad.road import class_limits, psd
     from skidpad.road.iso8608 import track_heights
+    from skidpad.view.plots.style import COLOURS, GREY, STYLE
 
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(1, 3, figsize=(11.0, 3.4), layout="constrained")
@@ -270,7 +270,7 @@ def _robot_frame() -> Any:
     segments = np.concatenate([walls.segments, blocks.segments])
     robot, pose = wheeled.vehicle(wheeled.differential()), np.array([-1.2, -0.6, 0.35])
     angles = np.linspace(-2.0, 2.0, 241)
-    ranges = sp.raycast.Scene(segments).scan(pose[None], angles)[0]
+    ranges = sp.geometry.raycast.Scene(segments).scan(pose[None], angles)[0]
     along = np.column_stack([np.cos(pose[2] + angles), np.sin(pose[2] + angles)])
     x, y, yaw = pose.tolist()
     one = drawn(robot, sp.record.at_rest(robot.State)._replace(x=x, y=y, yaw=yaw))

@@ -15,13 +15,13 @@ import numpy as np
 
 import skidpad as sp
 from skidpad.bench import tyre_work
-from skidpad.components.spinning_wheel import FirstOrderSlip
-from skidpad.controllers import speed
-from skidpad.policy import Policy
+from skidpad.control import speed
+from skidpad.core.policy import Policy
 from skidpad.units import m, m_s, one, per_m
-from skidpad.vehicles.autoware import NAMES
-from skidpad.vehicles.autoware.schema import PARAMETERS
 from skidpad.vehicles.car_state import Input, State
+from skidpad.vehicles.command_driven import NAMES
+from skidpad.vehicles.command_driven.records import PARAMETERS
+from skidpad.vehicles.parts.spinning_wheel import FirstOrderSlip
 
 FOLDER = Path(__file__).parent.parent / "tests" / "data" / "plants"
 CASES = (

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from skidpad.geometry.maps.track import random_track
 from skidpad.learn import Environments, Task, save_task, tasks
-from skidpad.plane.maps.track_of_seed import random_track
 
 FOLDER = Path(__file__).parent.parent / "tests" / "data" / "tasks"
 TASK, RESULTS = FOLDER / "race.task", FOLDER / "cpu_results.npz"

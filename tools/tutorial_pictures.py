@@ -37,7 +37,7 @@ def formula_student(file: Path) -> None:
     """What changes of the car are worth in the two events, beside the car as it is."""
     import matplotlib.pyplot as plt
 
-    from skidpad.plots.style import BLUE, INK, ORANGE, STYLE
+    from skidpad.view.plots.style import BLUE, INK, ORANGE, STYLE
 
     values = values_of("formula_student")
     changes = [name for name in values["changes"] if name != "as it is"]
@@ -68,7 +68,7 @@ def control(file: Path) -> None:
     """The band of all lane changes of the study, its mean and its worst run."""
     import matplotlib.pyplot as plt
 
-    from skidpad.plots.style import BLUE, GREY, RED, STYLE
+    from skidpad.view.plots.style import BLUE, GREY, RED, STYLE
 
     values = values_of("control")
     study, low, high, worst = (values[name] for name in ("study", "low", "high", "worst"))
@@ -94,7 +94,7 @@ def robotics(file: Path) -> None:
     """What the lidar hit, and the way of the robot."""
     import matplotlib.pyplot as plt
 
-    from skidpad.plots.style import BLUE, INK, ORANGE, STYLE
+    from skidpad.view.plots.style import BLUE, INK, ORANGE, STYLE
 
     values = values_of("robotics")
     dots, places = values["dots"], np.array(values["places"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from skidpad import units as si
-from skidpad.arrays import Array
+from skidpad.core.arrays import Array
 from skidpad.random import Draw
 
 GRAVITY = 9.81

@@ -14,7 +14,7 @@ import torch
 from race_tasks import LAPS, AnyTask
 from torch import Tensor
 
-from skidpad.bench.machine import machine, versions
+from skidpad.bench.timing import machine, versions
 from skidpad.learn import Environments
 
 

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from race_tasks import SLOWEST, UNSEEN, WIDE, race
 
-from skidpad import record
+from skidpad.control.networks import Network
+from skidpad.core import record
 from skidpad.learn import Environments, Task
-from skidpad.networks import Network
-from skidpad.plots.style import BLUE, GREY, INK, ORANGE, STYLE
+from skidpad.view.plots.style import BLUE, GREY, INK, ORANGE, STYLE
 
 Array = NDArray[np.float64]
 CARS = 8

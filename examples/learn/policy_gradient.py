@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import skidpad as sp
-from skidpad.controllers import Reference, stanley
-from skidpad.networks import Network, network_policy
+from skidpad.control import Reference, stanley
+from skidpad.control.networks import Network, network_policy
 from skidpad.ops import atan, cos, sin
-from skidpad.plots.style import BLUE, COLOURS, GREY, INK, ORANGE, STYLE
+from skidpad.view.plots.style import BLUE, COLOURS, GREY, INK, ORANGE, STYLE
 
 Array = NDArray[np.float64]
 
@@ -73,8 +73,8 @@ def observe(x: Any) -> tuple[Any, ...]:
 
 def act(outputs: tuple[Any, ...], x: Any) -> Any:
     """What its two outputs mean: up to 0.4 rad of steering, 6 m/s² ahead or back."""
-    wish = sp.Wish(steer=0.4 * outputs[0], a=6.0 * outputs[1])
-    return CAR.body.command(x, wish, CAR.params)
+    demand = sp.Demand(steer=0.4 * outputs[0], a=6.0 * outputs[1])
+    return CAR.body.command(x, demand, CAR.params)
 
 
 def stage(x: Any, u: Any) -> Any:

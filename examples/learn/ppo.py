@@ -28,8 +28,8 @@ from laps_judge import Row, TensorEnvironments, judged, write_curve
 from race_tasks import LAPS, AnyTask, made_tasks, read_tasks
 from torch import Tensor, nn
 
+from skidpad.control.networks import Network
 from skidpad.learn import save_task
-from skidpad.networks import Network
 
 PARTS = ("simulation", "learning")
 """What is timed."""

@@ -35,7 +35,7 @@ def race(seeds: Sequence[int], *, width: float, standing: bool, duration: float)
     """The task on random tracks of a width in m, from standing or flying starts."""
     speed = 0.0 if standing else {"range": [0.0, 12.0]}
     draws = {"s": {"range": [0.0, 1.0]}, "n": {"range": [-0.3, 0.3]}, "v": speed}
-    tracks = [sp.maps.random_track(seed, width=width) for seed in seeds]
+    tracks = [sp.geometry.maps.random_track(seed, width=width) for seed in seeds]
     return tasks.race(
         tracks=tracks, draws=draws, crash=CRASH, patience=2.0, ahead=AHEAD, dt=PERIOD,
         substeps=SUBSTEPS, duration=duration,

@@ -7,54 +7,47 @@ and plotting come in only with the first call that needs them.
 from __future__ import annotations
 
 import sys
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from . import gymnasium_ids
+from .core.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from . import (
-        body,
-        campaigns,
-        conformance,
-        controllers,
+        control,
         errors,
         export,
-        identify,
         integrate,
-        manoeuvres,
-        networks,
         ops,
-        plots,
-        record,
         road,
-        stage,
+        sensors,
+        study,
+        testing,
         tyres,
         units,
         vehicles,
         world,
     )
-    from . import sensing as sensors
-    from .body import (
+    from .compat import autoware as planning
+    from .compat import truck as engine
+    from .compat.autoware.simulator import PlanningSimulator
+    from .compat.commonroad.simulation import Simulation
+    from .compat.truck.engine import Engine
+    from .compile.program import Program
+    from .control import networks
+    from .core import body, record
+    from .core.body import (
         Acceleration,
         Body,
+        Demand,
         Geometry,
         Limits,
         Pose,
         Trailer,
         Velocity,
         Wheel,
-        Wish,
     )
-    from .campaigns.campaign import Campaign
-    from .compat import autoware as planning
-    from .compat import truck as engine
-    from .compat.autoware.simulator import PlanningSimulator
-    from .compat.commonroad import Simulation
-    from .compat.truck import Engine
-    from .compile.program import Program
-    from .components.additive_disturbance import with_disturbance
-    from .cost import Cost
+    from .core.model import Model, Vehicle, VehicleFactory
+    from .core.policy import Cost, Policy
     from .errors import (
         InvalidValue,
         MissingExtra,
@@ -66,17 +59,20 @@ if TYPE_CHECKING:
         TraceError,
         UnknownOperation,
     )
-    from .model import Model, Vehicle, VehicleFactory
-    from .plane import collision, maps, raycast
-    from .plane.maps import Map
-    from .policy import Policy
+    from .geometry import collision, maps, raycast
+    from .geometry.maps.map import Map
     from .road.road import Road
     from .run import monte_carlo
     from .run.fleet import Fleet
     from .run.linearisation import linearise
     from .run.simulator import Simulator
-    from .sensing import uncertainty
-    from .trajectory import Trajectory, TrajectoryMode
+    from .run.trajectory import Trajectory
+    from .run.trajectory_table import TrajectoryMode
+    from .sensors import uncertainty
+    from .study import identify, manoeuvres
+    from .study.campaign import Campaign
+    from .vehicles.parts.disturbance import with_disturbance
+    from .view import plots, stage
     from .world.world import World
 
 __version__ = "0.1.0"
@@ -86,6 +82,7 @@ __all__ = [
     "Body",
     "Campaign",
     "Cost",
+    "Demand",
     "Engine",
     "Fleet",
     "Geometry",
@@ -115,14 +112,11 @@ __all__ = [
     "VehicleFactory",
     "Velocity",
     "Wheel",
-    "Wish",
     "World",
     "__version__",
     "body",
-    "campaigns",
     "collision",
-    "conformance",
-    "controllers",
+    "control",
     "engine",
     "errors",
     "export",
@@ -141,6 +135,8 @@ __all__ = [
     "road",
     "sensors",
     "stage",
+    "study",
+    "testing",
     "tyres",
     "uncertainty",
     "units",
@@ -149,91 +145,91 @@ __all__ = [
     "world",
 ]
 
-_MODULES = {
-    "body": "body",
-    "campaigns": "campaigns",
-    "collision": "plane.collision",
-    "conformance": "conformance",
-    "controllers": "controllers",
-    "engine": "compat.truck",
-    "errors": "errors",
-    "export": "export",
-    "identify": "identify",
-    "integrate": "integrate",
-    "manoeuvres": "manoeuvres",
-    "maps": "plane.maps",
-    "monte_carlo": "run.monte_carlo",
-    "networks": "networks",
-    "ops": "ops",
-    "planning": "compat.autoware",
-    "plots": "plots",
-    "raycast": "plane.raycast",
-    "record": "record",
-    "road": "road",
-    "sensors": "sensing",
-    "stage": "stage",
-    "tyres": "tyres",
-    "uncertainty": "sensing.uncertainty",
-    "units": "units",
-    "vehicles": "vehicles",
-    "world": "world",
-}
-"""Parts of the package under the names that users know, and where they lie."""
-_HOMES = {
-    "Acceleration": "body",
-    "Body": "body",
-    "Campaign": "campaigns.campaign",
-    "Cost": "cost",
-    "Engine": "compat.truck",
-    "Fleet": "run.fleet",
-    "Geometry": "body",
-    "InvalidValue": "errors",
-    "Limits": "body",
-    "Map": "plane.maps",
-    "MissingExtra": "errors",
-    "MissingFile": "errors",
-    "Model": "model",
-    "PlanningSimulator": "compat.autoware",
-    "Policy": "policy",
-    "Pose": "body",
-    "Program": "compile.program",
-    "Road": "road.road",
-    "Simulation": "compat.commonroad",
-    "SimulationDiverged": "errors",
-    "Simulator": "run.simulator",
-    "SimulatorInUse": "errors",
-    "SkidpadError": "errors",
-    "StepNotConverged": "errors",
-    "TraceError": "errors",
-    "Trailer": "body",
-    "Trajectory": "trajectory",
-    "TrajectoryMode": "trajectory",
-    "UnknownOperation": "errors",
-    "Vehicle": "model",
-    "VehicleFactory": "model",
-    "Velocity": "body",
-    "Wheel": "body",
-    "Wish": "body",
-    "World": "world.world",
-    "linearise": "run.linearisation",
-    "with_disturbance": "components.additive_disturbance",
-}
-"""The module each lazily loaded name lives in."""
-
-
 if "gymnasium" in sys.modules:
-    gymnasium_ids.register()
+    from .learn import registration
+
+    registration.register()
 
 
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        value = import_module(f"{__name__}.{_MODULES[name]}")
-    elif name in _HOMES:
-        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value
-    return value
+__getattr__ = lazy_attributes(
+    __name__,
+    {
+        ".compat.autoware.simulator": ("PlanningSimulator",),
+        ".compat.commonroad.simulation": ("Simulation",),
+        ".compat.truck.engine": ("Engine",),
+        ".compile.program": ("Program",),
+        ".core.body": (
+            "Acceleration",
+            "Body",
+            "Geometry",
+            "Limits",
+            "Pose",
+            "Trailer",
+            "Velocity",
+            "Wheel",
+            "Demand",
+        ),
+        ".core.model": (
+            "Model",
+            "Vehicle",
+            "VehicleFactory",
+        ),
+        ".core.policy": (
+            "Cost",
+            "Policy",
+        ),
+        ".errors": (
+            "InvalidValue",
+            "MissingExtra",
+            "MissingFile",
+            "SimulationDiverged",
+            "SimulatorInUse",
+            "SkidpadError",
+            "StepNotConverged",
+            "TraceError",
+            "UnknownOperation",
+        ),
+        ".geometry.maps.map": ("Map",),
+        ".road.road": ("Road",),
+        ".run.fleet": ("Fleet",),
+        ".run.linearisation": ("linearise",),
+        ".run.simulator": ("Simulator",),
+        ".run.trajectory": ("Trajectory",),
+        ".run.trajectory_table": ("TrajectoryMode",),
+        ".study.campaign": ("Campaign",),
+        ".vehicles.parts.disturbance": ("with_disturbance",),
+        ".world.world": ("World",),
+    },
+    modules={
+        "body": ".core.body",
+        "collision": ".geometry.collision",
+        "control": ".control",
+        "engine": ".compat.truck",
+        "errors": ".errors",
+        "export": ".export",
+        "identify": ".study.identify",
+        "integrate": ".integrate",
+        "manoeuvres": ".study.manoeuvres",
+        "maps": ".geometry.maps",
+        "monte_carlo": ".run.monte_carlo",
+        "networks": ".control.networks",
+        "ops": ".ops",
+        "planning": ".compat.autoware",
+        "plots": ".view.plots",
+        "raycast": ".geometry.raycast",
+        "record": ".core.record",
+        "road": ".road",
+        "sensors": ".sensors",
+        "stage": ".view.stage",
+        "study": ".study",
+        "testing": ".testing",
+        "tyres": ".tyres",
+        "uncertainty": ".sensors.uncertainty",
+        "units": ".units",
+        "vehicles": ".vehicles",
+        "world": ".world",
+    },
+)
 
 
 def __dir__() -> list[str]:

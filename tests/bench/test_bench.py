@@ -17,14 +17,13 @@ from rich.console import Console
 
 import skidpad
 from skidpad import bench
-from skidpad.bench import budget, report, work
-from skidpad.bench.clock import best_rate, typical
-from skidpad.bench.entry import RATE, TIME, Entry, Measured
-from skidpad.bench.machine import environment
-from skidpad.bench.peers import jax_device, jax_scan
+from skidpad.bench import timing, work
+from skidpad.bench.peers import jax as jax_device
+from skidpad.bench.peers import jax as jax_scan
+from skidpad.bench.timing import RATE, TIME, Entry, Measured, best_rate, environment, typical
 from skidpad.cli import main
 
-TINY = budget.Budget(
+TINY = timing.Budget(
     vehicles=32,
     rk4_steps=20,
     radau_steps=4,
@@ -76,18 +75,18 @@ def document(request: pytest.FixtureRequest) -> dict[str, Any]:
     first_call = "fresh.first_call" if all_of_it else "lambda *_: 1.0"
     code = (
         "from skidpad import bench\n"
-        "from skidpad.bench import budget, fresh\n"
-        "from skidpad.bench.peers import jax_device, jax_scan\n"
+        "from skidpad.bench import fresh, timing\n"
+        "from skidpad.bench.peers import jax\n"
         # Each is a process.
         "several = fresh.interleaved\n"
         f"fresh.interleaved = lambda actions, times: {several}\n"
         f"fresh.first_call = {first_call}\n"
         # Once is enough: it is slow to start.
-        "jax_once = jax_scan.results\n"
-        f"jax_scan.results = lambda size, threads: {jax}\n"
+        "jax_once = jax.results\n"
+        f"jax.results = lambda size, threads: {jax}\n"
         # Takes longer to compile than all the rest; measured in `test_gpu_group`.
-        "jax_device.gradient = lambda *_: 'left out'\n"
-        f"budget.FULL = budget.{TINY!r}\n"
+        "jax.gradient = lambda *_: 'left out'\n"
+        f"timing.FULL = timing.{TINY!r}\n"
         "bench.main('core', as_json=True)\n"
     )
     done = subprocess.run(
@@ -186,9 +185,9 @@ def test_an_unknown_group_is_refused_with_the_known_ones() -> None:
 def test_the_options_choose_group_budget_and_form(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked: list[tuple[str, budget.Budget]] = []
+    asked: list[tuple[str, timing.Budget]] = []
 
-    def measure(group: str, size: budget.Budget, plants: Path | None) -> list[Entry]:
+    def measure(group: str, size: timing.Budget, plants: Path | None) -> list[Entry]:
         asked.append((group, size))
         return [Entry("a.b", TIME, Measured(2e-6, 0.1, float("inf")))]
 
@@ -199,7 +198,7 @@ def test_the_options_choose_group_budget_and_form(
     run()
     assert "2.00 µs" in capsys.readouterr().out
     everything = [name for name, group in bench.GROUPS.items() if group.device == "cpu"]
-    assert asked == [("core", budget.QUICK), *((name, budget.FULL) for name in everything)]
+    assert asked == [("core", timing.QUICK), *((name, timing.FULL) for name in everything)]
 
 
 def test_a_missing_peer_is_absent_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,7 +233,7 @@ def test_the_table_fits_and_shows_peers_and_absences(columns: int) -> None:
         )
     ]
     console = Console(width=columns, record=True, file=io.StringIO())
-    console.print(report.table(entries))
+    console.print(timing.table(entries))
     lines = console.export_text().splitlines()
     assert max(len(line) for line in lines) <= columns
     text = " ".join(" ".join(lines).split())

@@ -10,13 +10,13 @@ import pytest
 
 from compile.lanes_harness import traced
 from skidpad import vehicles
-from skidpad.bench import budget, car_work, cars, core_limit, fresh_job
-from skidpad.bench.peers import jax_device
+from skidpad.bench import car_work, cars, fresh_job, timing
+from skidpad.bench.peers import jax
 from skidpad.bench.work import fleet_reference
 from skidpad.ops import called
-from skidpad.vehicles.two_track import FirstOrderSlip
+from skidpad.vehicles.twin_track.model import FirstOrderSlip
 
-TINY = budget.Budget(
+TINY = timing.Budget(
     vehicles=64,
     rk4_steps=20,
     radau_steps=4,
@@ -41,7 +41,7 @@ def few_and_light(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cars, "first_call", lambda job, cache: 0.25)
     monkeypatch.setattr(cars, "CALLS", 3)
     monkeypatch.setattr(cars, "products_per_second", lambda precision: 1e10)
-    monkeypatch.setattr(jax_device, "cars", None)
+    monkeypatch.setattr(jax, "cars", None)
 
 
 def of_group(name: str) -> dict[str, str]:
@@ -91,13 +91,13 @@ def test_what_jax_did_is_a_peer_and_what_it_could_not_is_said(
         return {"steps": work.steps, "times": [2.0, 1.0], "end": end.tolist()}
 
     full = replace(TINY, repeats=cars.JAX_REPEATS)
-    monkeypatch.setattr(jax_device, "cars", answer)
+    monkeypatch.setattr(jax, "cars", answer)
     peers, absent = cars._jax("two_track", "float64", full)
     assert asked == [("two_track", "float64", 16, cars.JAX_STEPS, cars.JAX_REPEATS)]
     assert peers["jax"].value == 16 * cars.JAX_STEPS
     assert peers["jax"].error == 0.0
     assert not absent
-    monkeypatch.setattr(jax_device, "cars", lambda *_: "not installed")
+    monkeypatch.setattr(jax, "cars", lambda *_: "not installed")
     assert cars._jax("two_track", "float64", full) == ({}, {"jax": "not installed"})
 
 
@@ -114,23 +114,23 @@ def test_operations_of_a_function_count_as_often_as_it_is_called() -> None:
     def function(a: Any, b: Any) -> Any:
         return called(kernel, a, b)[0] * called(kernel, b, a + 1.0)[0]
 
-    counts = core_limit.every_step(traced(function, 2), "float64")
+    counts = cars.every_step(traced(function, 2), "float64")
     assert counts == {"mul": 3, "div": 2, "sub": 2, "add": 1}
-    assert core_limit.products(counts) == 3
+    assert cars.products(counts) == 3
 
 
 def test_what_parameters_decide_is_not_counted() -> None:
-    counts = core_limit.every_step(traced(lambda a, b: a * b + a, 2, port="p"), "float64")
+    counts = cars.every_step(traced(lambda a, b: a * b + a, 2, port="p"), "float64")
     assert not counts
 
 
 @pytest.mark.parametrize("precision", ["float64", "float32"])
 def test_the_chains_are_products_alone(precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    counts = core_limit.every_step(core_limit.chains_of_products(), precision)
-    assert counts == {"fma": core_limit.CHAINS * core_limit.LENGTH}
+    counts = cars.every_step(cars.chains_of_products(), precision)
+    assert counts == {"fma": cars.CHAINS * cars.LENGTH}
     for name, few in (("VEHICLES", 16), ("STEPS", 3), ("REPEATS", 1)):
-        monkeypatch.setattr(core_limit, name, few)
-    assert core_limit.products_per_second.__wrapped__(precision) > 0.0
+        monkeypatch.setattr(cars, name, few)
+    assert cars.products_per_second.__wrapped__(precision) > 0.0
 
 
 def test_a_first_step_of_a_car_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,7 +142,7 @@ def test_a_first_step_of_a_car_is_timed(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.skipif(find_spec("jax") is None, reason="JAX is not installed")
 def test_jax_drives_the_same_way() -> None:
     work = car_work.car_work("two_track.load_sensitive", 8, 20, 2)
-    found = jax_device.cars("two_track.load_sensitive", "float64", work, 2)
+    found = jax.cars("two_track.load_sensitive", "float64", work, 2)
     assert not isinstance(found, str), found
     assert len(found["times"]) == 2
     assert fleet_reference(work).error(found["end"]) < 1e-4

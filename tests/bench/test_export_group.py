@@ -7,20 +7,20 @@ from dataclasses import replace
 
 import pytest
 
-from skidpad.bench import browser, budget, export, export_work
-from skidpad.bench.entry import TIME
+from skidpad.bench import export, timing, viewer
+from skidpad.bench.timing import TIME
 
-TINY = replace(budget.QUICK, repeats=1)
+TINY = replace(timing.QUICK, repeats=1)
 
 
 def test_entries_have_their_names_peers_and_the_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export, "STEPS", 20_000)
     monkeypatch.setattr(export, "CARS", {"kinematic_bicycle": "rk4"})
-    monkeypatch.setattr(export_work, "CARS", {"kinematic_bicycle": "rk4"})
-    monkeypatch.setattr(export_work, "compilers", lambda: ["gcc"])
+    monkeypatch.setattr(export, "CARS", {"kinematic_bicycle": "rk4"})
+    monkeypatch.setattr(export, "export_work_compilers", lambda: ["gcc"])
     found = {entry.name: entry for entry in export.entries(TINY)}
     kinds = ["c.gcc", "fmu.kernel", "fmu.step", "wasm.fused"]
-    kinds += [] if browser.why_not() else ["wasm.exact"]
+    kinds += [] if viewer.why_not() else ["wasm.exact"]
     assert set(found) == {f"export.{kind}.kinematic_bicycle" for kind in kinds}
     for entry in found.values():
         json.dumps(entry.as_json(), allow_nan=False)
@@ -31,7 +31,7 @@ def test_entries_have_their_names_peers_and_the_bits(monkeypatch: pytest.MonkeyP
 
 
 def test_the_cars_are_driven_and_turn() -> None:
-    work = export_work.car("four_wheel")
-    end = work.vehicle.State(*export_work.native(work)(200))
-    assert end.x > 0.15 * export_work.SPEED
+    work = export.car("four_wheel")
+    end = work.vehicle.State(*export.native(work)(200))
+    assert end.x > 0.15 * export.SPEED
     assert end.yaw > 0.0

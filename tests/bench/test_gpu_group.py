@@ -11,16 +11,18 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad import bench, record
-from skidpad.bench import gpu, gradients, source, work
-from skidpad.bench.budget import QUICK, Budget
+from skidpad import bench
+from skidpad.bench import gpu, gradients, work
+from skidpad.bench import work as source
 from skidpad.bench.device import Device, resources
-from skidpad.bench.peers import jax_device
-from skidpad.bench.source import CHECKOUT, Source
+from skidpad.bench.peers import jax as jax_device
+from skidpad.bench.timing import QUICK, Budget
+from skidpad.bench.work import CHECKOUT, Source
 from skidpad.cli import main
 from skidpad.compile import gpu as engine
 from skidpad.compile.plant import Plant
-from skidpad.run.adjoint import adjoint_of, terminal_of
+from skidpad.core import record
+from skidpad.run.gradient import adjoint_of, terminal_of
 
 TINY = Budget(
     vehicles=32,

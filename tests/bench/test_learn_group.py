@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skidpad.bench import budget, learn, learn_gpu, learn_work
+from skidpad.bench import learn, learn_gpu, learn_work, timing
 from skidpad.bench.device import Device
-from skidpad.bench.entry import RATE, TIME
 from skidpad.bench.peers.marched_race import RESOLUTION, MarchedRace
+from skidpad.bench.timing import RATE, TIME
 from skidpad.errors import InvalidValue
 from skidpad.learn import Task
 
-TINY = replace(budget.QUICK, repeats=1, fresh=1)
+TINY = replace(timing.QUICK, repeats=1, fresh=1)
 SIZES = learn.Sizes(frenet=24, few_rays=24, many_rays=20, warm_up=3, periods=2, peer=2, single=6)
 SAVED = Path(__file__).parents[1] / "data" / "tasks"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from skidpad.bench import GROUPS, budget, proving_ground
+from skidpad.bench import GROUPS, proving_ground, timing
 
 
 def test_every_entry_has_a_time_and_what_was_asked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -14,7 +14,7 @@ def test_every_entry_has_a_time_and_what_was_asked(monkeypatch: pytest.MonkeyPat
     told: dict[str, Any] = {"manoeuvres": 3.0, "report": 1.0, "count": 15, "drives": 500}
     monkeypatch.setattr(proving_ground, "_job", lambda cache: told)
     monkeypatch.setattr(proving_ground, "VARIANTS", 3)
-    entries = {entry.name: entry for entry in proving_ground.entries(budget.QUICK)}
+    entries = {entry.name: entry for entry in proving_ground.entries(timing.QUICK)}
     assert "proving_ground" in GROUPS
     asked = {name: entry.details["asked"] for name, entry in entries.items()}
     assert asked == {

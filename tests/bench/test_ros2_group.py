@@ -8,11 +8,11 @@ import pytest
 
 pytest.importorskip("cyclonedds")
 
-from skidpad.bench import budget, ros2, ros2_job
-from skidpad.bench.entry import TIME
+from skidpad.bench import ros2, ros2_job, timing
+from skidpad.bench.timing import TIME
 from skidpad.world.world import World
 
-TINY = replace(budget.QUICK, repeats=1)
+TINY = replace(timing.QUICK, repeats=1)
 
 
 @pytest.mark.slow

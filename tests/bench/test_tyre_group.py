@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skidpad.bench import budget, tyre_work, tyres
+from skidpad.bench import timing, tyre_work, tyres
 from skidpad.bench.device import Device
 from skidpad.bench.peers import jax_tyre
 from skidpad.compile.cpu import CpuMap
 from skidpad.compile.program import Program
 from skidpad.errors import InvalidValue
 
-TINY = budget.Budget(
+TINY = timing.Budget(
     vehicles=64,
     rk4_steps=20,
     radau_steps=4,

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from skidpad.bench import budget, lidar, planning, scenes
-from skidpad.bench.peers import plain_rays
-from skidpad.plane.raycast import Scene
+from skidpad.bench import lidar, planning, timing, work
+from skidpad.bench.peers import numpy
+from skidpad.geometry.raycast import Scene
 
-TINY = replace(budget.QUICK, vehicles=64, rk4_steps=30, checked=3, repeats=1, peer_seconds=0.01)
+TINY = replace(timing.QUICK, vehicles=64, rk4_steps=30, checked=3, repeats=1, peer_seconds=0.01)
 
 
 def test_command_driven_fleets_end_where_python_takes_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,14 +48,14 @@ def test_lidar_entries_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_peers_see_what_skidpad_sees() -> None:
     angles = lidar.LIDAR.angles
-    room = scenes.ring(200, 3)
+    room = work.ring(200, 3)
     out = np.empty((3, angles.size))
-    sweep = plain_rays.sweep_scan(np.ascontiguousarray(room.map.segments), room.poses, angles, out)
+    sweep = numpy.sweep_scan(np.ascontiguousarray(room.map.segments), room.poses, angles, out)
     np.testing.assert_allclose(sweep, Scene.of(room.map).scan(room.poses, angles), atol=1e-6)
-    hall = scenes.corridor(2)
+    hall = work.corridor(2)
     assert hall.map.grid is not None
-    field = plain_rays.march_field(hall.map.grid.occupied, scenes.RESOLUTION)
-    march = plain_rays.march_scan(field, scenes.RESOLUTION, hall.poses, angles, out[:2])
+    field = numpy.march_field(hall.map.grid.occupied, work.RESOLUTION)
+    march = numpy.march_scan(field, work.RESOLUTION, hall.poses, angles, out[:2])
     exact = Scene.of(hall.map).scan(hall.poses, angles)
     # It rounds directions to 0.18° and stops at cells' middles: most rays are within a cell or two.
-    assert np.median(np.abs(march - exact)) < 3 * scenes.RESOLUTION
+    assert np.median(np.abs(march - exact)) < 3 * work.RESOLUTION

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from skidpad import Simulator
-from skidpad.bench import budget, world
-from skidpad.bench.crowds import DT, PITCH, crowd
-from skidpad.bench.entry import REAL_TIME, Entry, Measured
-from skidpad.bench.report import quantity
+from skidpad.bench import timing, world
+from skidpad.bench.timing import REAL_TIME, Entry, Measured, quantity
+from skidpad.bench.world import DT, PITCH, crowd
 
-TINY = replace(budget.QUICK, rk4_steps=20, repeats=1, peer_seconds=0.01)
+TINY = replace(timing.QUICK, rk4_steps=20, repeats=1, peer_seconds=0.01)
 
 
 def test_entries_have_their_names_and_costs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,11 +19,11 @@ import pytest
 
 import skidpad
 from cli.campaign_commands import PLAN, in_a_folder_of_its_own, said
-from skidpad.campaigns import Study
-from skidpad.campaigns.conductor import rows_of
-from skidpad.campaigns.experiment import Means
-from skidpad.campaigns.plan_file import campaign_of
-from skidpad.cli.notes import warnings_as_notes
+from skidpad.cli.output import warnings_as_notes
+from skidpad.study import Study
+from skidpad.study.campaign import rows_of
+from skidpad.study.experiment import Means
+from skidpad.study.plan_file import campaign_of
 from waiting import PATIENCE
 
 SLOW = """

@@ -8,7 +8,7 @@ import pytest
 
 from cli.campaign_commands import in_a_folder_of_its_own, said
 
-pytestmark = pytest.mark.filterwarnings("always::skidpad.campaigns.run_table.DamagedPart")
+pytestmark = pytest.mark.filterwarnings("always::skidpad.study.tables.DamagedPart")
 
 
 @pytest.fixture(autouse=True)

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from skidpad import bench, demo, manoeuvres, tyres, vehicles
+from skidpad import bench, demo, tyres, vehicles
 from skidpad.cli import completion
-from skidpad.cli.test_request import vehicle_of
+from skidpad.cli.test_work import vehicle_of
 from skidpad.errors import InvalidValue
+from skidpad.study import manoeuvres
 from waiting import PATIENCE
 
 SOURCE = Path(__file__).parents[2] / "src"

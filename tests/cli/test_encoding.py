@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from skidpad.cli import main
-from skidpad.cli.encoding import write_everything
+from skidpad.cli.output import write_everything
 
 COMMANDS = [
     "models formula_student",

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from files.bags import TYPES, write_bag
-from record_io.stages import full_stage, some_rows
+from core.files.bags import TYPES, write_bag
 from skidpad import vehicles
 from skidpad.cli import main
-from skidpad.extras import require_extras
-from skidpad.recording import BagWriter, Recorder
-from skidpad.recording.contents import opened
+from skidpad.errors import require_extras
+from skidpad.view.recording import BagWriter, Recorder
+from skidpad.view.recording.mcap import opened
 from skidpad.world.xml import reviewed
+from view.recording.stages import full_stage, some_rows
 from world.worlds import WORLDS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text("utf-8")

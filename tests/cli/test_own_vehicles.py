@@ -11,9 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 import skidpad as sp
-from skidpad.by_text import vehicle_by_text
 from skidpad.cli import app
 from skidpad.errors import InvalidValue
+from skidpad.study.vehicle_by_text import vehicle_by_text
 
 MODULE = """
 import skidpad as sp

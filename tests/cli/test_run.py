@@ -15,7 +15,7 @@ import pytest
 from skidpad import demo
 from skidpad.cli import main
 from skidpad.errors import MissingExtra
-from skidpad.recording import read
+from skidpad.view.recording import read
 from skidpad.world.world import World
 from waiting import PATIENCE
 

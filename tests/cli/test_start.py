@@ -8,9 +8,9 @@ import pytest
 from rich.console import Console
 
 from skidpad import vehicles
-from skidpad.cli import app, main, start
+from skidpad.cli import app, main, models
 from skidpad.demo import DEMOS
-from skidpad.extras import EXTRAS
+from skidpad.errors import EXTRAS
 
 COMMANDS = {command.callback.__name__ for command in app.registered_commands if command.callback}
 GROUPS = {group.typer_instance.info.name for group in app.registered_groups if group.typer_instance}
@@ -35,8 +35,8 @@ def test_on_80_columns_every_suggestion_is_one_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = [line.strip() for line in screen(capsys, 80, monkeypatch).splitlines()]
-    for suggestion in start.SUGGESTIONS:
-        (line,) = [line for line in lines if line.startswith(suggestion.wish)]
+    for suggestion in models.SUGGESTIONS:
+        (line,) = [line for line in lines if line.startswith(suggestion.demand)]
         assert line.endswith(f"skidpad {suggestion.command}")
     assert any("skidpad --help" in line for line in lines)
     assert any("skidpad --install-completion" in line for line in lines)
@@ -50,7 +50,7 @@ def test_on_a_narrow_terminal_no_word_is_broken(
 
 
 def test_what_is_suggested_exists() -> None:
-    for suggestion in start.SUGGESTIONS:
+    for suggestion in models.SUGGESTIONS:
         command, *arguments = suggestion.command.split()
         assert command in COMMANDS | GROUPS
         assert set(suggestion.extras) <= set(EXTRAS)
@@ -62,7 +62,7 @@ def test_what_is_suggested_exists() -> None:
 
 def test_no_suggestion_reads_a_file_that_none_before_it_writes() -> None:
     made = set[str]()
-    for suggestion in start.SUGGESTIONS:
+    for suggestion in models.SUGGESTIONS:
         command, *arguments = suggestion.command.split()
         files = {word for word in arguments if Path(word).suffix}
         if command == "run":
@@ -74,13 +74,13 @@ def test_no_suggestion_reads_a_file_that_none_before_it_writes() -> None:
 
 
 def test_what_is_missing_for_a_suggestion_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(start, "find_spec", lambda name: None if name == "mcap" else object())
-    assert start.missing_extras() == ["recording"]
+    monkeypatch.setattr(models, "find_spec", lambda name: None if name == "mcap" else object())
+    assert models.missing_extras() == ["recording"]
     console = Console(width=80)
     with console.capture() as capture:
-        console.print(start.start_screen())
+        console.print(models.start_screen())
     assert 'pip install "skidpad[recording]"' in capture.get()
-    monkeypatch.setattr(start, "find_spec", lambda name: object())
+    monkeypatch.setattr(models, "find_spec", lambda name: object())
     with console.capture() as capture:
-        console.print(start.start_screen())
+        console.print(models.start_screen())
     assert "pip install" not in capture.get()

@@ -11,7 +11,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.cli import main
-from skidpad.cli.test_request import vehicle_of
+from skidpad.cli.test_work import vehicle_of
 
 STEP = ("single_track", "--manoeuvre", "step_steer")
 KEPT = "all:\n  step_steer:\n    yaw_rate_overshoot: {min: 0, max: 1}\n"
@@ -40,7 +40,7 @@ def test_a_list_says_who_can_do_what(capsys) -> None:
     code, out, _ = said(capsys, "--list", "single_track", "kinematic_bicycle")
     assert code == 0
     rows = " ".join(out.split())
-    assert all(name in rows for name in sp.manoeuvres.names())
+    assert all(name in rows for name in sp.study.manoeuvres.names())
     assert "ISO 7401" in rows
     assert "no tyres" in rows
 
@@ -174,7 +174,7 @@ def test_ctrl_c_ends_it_without_a_traceback_and_leaves_no_file(capsys, monkeypat
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("skidpad.manoeuvres.kernels.Kernels.drive", interrupted)
+    monkeypatch.setattr("skidpad.study.manoeuvres.kernels.Kernels.drive", interrupted)
     code, out, err = said(capsys, *STEP, "--html", "a.html", "--json", "a.json")
     assert (code, out) == (130, "")
     assert err in ("", "error: ended by Ctrl-C\n")  # as the version of Typer has it
@@ -210,7 +210,7 @@ def test_a_terminal_of_80_characters_has_tables(capsys, monkeypatch) -> None:
     _, out, _ = said(capsys, "--list", "single_track")
     rows = [line for line in out.splitlines() if line.strip()]
     assert max(map(len, rows)) <= 80
-    assert len(rows) <= 3.5 * len(sp.manoeuvres.names())
+    assert len(rows) <= 3.5 * len(sp.study.manoeuvres.names())
 
 
 def test_several_vehicles_say_how_they_are_compared(capsys) -> None:

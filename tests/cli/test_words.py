@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from record_io.stages import full_stage, some_rows
 from skidpad.cli import app, main
-from skidpad.recording import Recorder
+from skidpad.view.recording import Recorder
+from view.recording.stages import full_stage, some_rows
 
 
 @pytest.fixture(autouse=True)

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from skidpad import Program
-from skidpad.compile.builder import Builder
 from skidpad.compile.c import compile_shared, emit
-from skidpad.compile.program import Port
+from skidpad.compile.program import Builder, Port
 
 Evaluator = Callable[..., np.ndarray]
 

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import skidpad as sp
 from skidpad import Model, Vehicle
-from skidpad.model import NoDisturbance
+from skidpad.core.model import NoDisturbance
+from skidpad.core.policy import Policy
 from skidpad.ops import atan, called, cos, exp, hypot, maximum, sin, smooth_abs, tanh
-from skidpad.policy import Policy
 
 Call = Callable[..., Any]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skidpad import Program
-from skidpad.shared_arrays import values_of
+from skidpad.core.arrays import values_of
 
 INTEGER = {"float64": np.uint64, "float32": np.uint32}
 MANTISSA = {"float64": 52, "float32": 23}

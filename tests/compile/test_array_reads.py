@@ -19,17 +19,15 @@ from compile.lanes_harness import LANES, PRECISIONS, canonical, run
 from skidpad import Program, ops
 from skidpad.compile import c, cuda, kernels, native
 from skidpad.compile.evaluate import evaluate
-from skidpad.compile.gpu_arrays import ModuleArrays
-from skidpad.compile.held_calls import with_held_parts
+from skidpad.compile.gpu import ModuleArrays
 from skidpad.compile.lower import lower
+from skidpad.compile.passes import scheduled, with_held_parts
 from skidpad.compile.program import Port
-from skidpad.compile.schedule import scheduled
 from skidpad.compile.trace import trace
+from skidpad.core.arrays import MOST_ARRAYS, table_address
 from skidpad.errors import InvalidValue, TraceError
-from skidpad.integrate.jacobian import linearised
-from skidpad.integrate.sweep import pullback, pushforward
+from skidpad.integrate.derivatives import linearised, pullback, pushforward
 from skidpad.ops import called, interpolate, read, shared_array, where
-from skidpad.shared_arrays import MOST_ARRAYS, table_address
 
 RANDOM = np.random.default_rng(11)
 FEW, MANY = shared_array(RANDOM.normal(size=7)), shared_array(RANDOM.normal(size=1000))
@@ -181,7 +179,7 @@ class _DeviceArray(NamedTuple):
 
 @pytest.fixture
 def forgotten_devices(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("skidpad.compile.gpu_arrays._on_devices", {})
+    monkeypatch.setattr("skidpad.compile.gpu._on_devices", {})
 
 
 @pytest.mark.usefixtures("forgotten_devices")
@@ -237,8 +235,8 @@ def test_a_dropped_array_reads_nan_in_compiled_code(precision: str) -> None:
 def test_arrays_that_single_precision_cannot_index_read_nan_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("skidpad.shared_arrays.LONGEST_FLOAT32", 100)
-    monkeypatch.setattr("skidpad.ops.reading.LONGEST_FLOAT32", 100)
+    monkeypatch.setattr("skidpad.core.arrays.LONGEST_FLOAT32", 100)
+    monkeypatch.setattr("skidpad.core.backends.LONGEST_FLOAT32", 100)
     long, short = shared_array(RANDOM.normal(size=101)), shared_array(RANDOM.normal(size=100))
     assert np.isnan(run(program("copied", "float32"), [long], [2.0])[0]).all()
     assert np.isnan(read(np.float32(long), np.float32(2.0)))

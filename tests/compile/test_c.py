@@ -12,9 +12,8 @@ import pytest
 
 from compile.c_harness import evaluators, program_of
 from skidpad import Program
-from skidpad.compile.builder import Builder
 from skidpad.compile.c import compile_shared, emit
-from skidpad.compile.program import Instruction, Port
+from skidpad.compile.program import Builder, Instruction, Port
 from skidpad.errors import InvalidValue, MissingExtra, SkidpadError, UnknownOperation
 
 PRECISIONS = ("float64", "float32")

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compile.c_harness import Evaluator, evaluator_of, program_of, source_of
-from skidpad.compile.builder import Builder
 from skidpad.compile.c import compile_shared
+from skidpad.compile.program import Builder
 
 BITS = {"float64": 53, "float32": 24}
 LEAST = {"float64": -1074, "float32": -149}

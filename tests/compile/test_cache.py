@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.compile import cache
+from skidpad.compile import native
 from waiting import PATIENCE
 
 posix = pytest.mark.skipif(not hasattr(os, "getuid"), reason="file owners are a POSIX matter")
@@ -49,27 +49,27 @@ def objects(place: Path) -> list[Path]:
 
 def test_an_entry_is_built_once(place: Path) -> None:
     build = Builds()
-    assert cache.get_or_build("a", build) == b"code"
-    assert cache.get_or_build("a", build) == b"code"
+    assert native.get_or_build("a", build) == b"code"
+    assert native.get_or_build("a", build) == b"code"
     assert build.count == 1
     assert [p.name for p in entries(place)] == ["a.o"]
 
 
 def test_entries_are_apart(place: Path) -> None:
-    assert cache.get_or_build("a", Builds(b"1")) == b"1"
-    assert cache.get_or_build("b", Builds(b"2")) == b"2"
-    assert cache.get_or_build("a", Builds(b"3")) == b"1"
+    assert native.get_or_build("a", Builds(b"1")) == b"1"
+    assert native.get_or_build("b", Builds(b"2")) == b"2"
+    assert native.get_or_build("a", Builds(b"3")) == b"1"
 
 
 def test_the_key_depends_on_every_part() -> None:
-    keys = [cache.key("a", "b"), cache.key("ab"), cache.key("a", "b", ""), cache.key("b", "a")]
+    keys = [native.key("a", "b"), native.key("ab"), native.key("a", "b", ""), native.key("b", "a")]
     assert len(set(keys)) == 4
-    assert cache.key("a", "b") == keys[0]
+    assert native.key("a", "b") == keys[0]
 
 
 @posix
 def test_the_folder_is_private(place: Path) -> None:
-    cache.get_or_build("a", Builds())
+    native.get_or_build("a", Builds())
     assert stat.S_IMODE(place.stat().st_mode) == 0o700
 
 
@@ -77,7 +77,7 @@ def test_the_folder_is_private(place: Path) -> None:
 def test_a_folder_open_to_others_is_closed(place: Path) -> None:
     place.mkdir(parents=True)
     place.chmod(0o777)
-    cache.get_or_build("a", Builds())
+    native.get_or_build("a", Builds())
     assert stat.S_IMODE(place.stat().st_mode) == 0o700
 
 
@@ -86,9 +86,9 @@ def test_the_folder_of_somebody_else_is_not_used(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     build = Builds()
-    cache.get_or_build("a", build)
+    native.get_or_build("a", build)
     monkeypatch.setattr(os, "getuid", lambda: place.stat().st_uid + 1)
-    assert cache.get_or_build("a", build) == b"code"
+    assert native.get_or_build("a", build) == b"code"
     assert build.count == 2
 
 
@@ -97,7 +97,7 @@ def test_the_file_of_somebody_else_is_not_used(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Left there while the folder was still open to others."""
-    cache.get_or_build("a", Builds(b"foreign"))
+    native.get_or_build("a", Builds(b"foreign"))
     real = os.fstat
 
     def foreign(handle: int) -> os.stat_result:
@@ -106,13 +106,13 @@ def test_the_file_of_somebody_else_is_not_used(
         return os.stat_result(status)
 
     monkeypatch.setattr(os, "fstat", foreign)
-    assert cache.get_or_build("a", Builds(b"own")) == b"own"
+    assert native.get_or_build("a", Builds(b"own")) == b"own"
 
 
 def test_a_renamed_entry_is_not_used(place: Path) -> None:
-    cache.get_or_build("a", Builds(b"of a"))
+    native.get_or_build("a", Builds(b"of a"))
     (place / "a.o").rename(place / "b.o")
-    assert cache.get_or_build("b", Builds(b"of b")) == b"of b"
+    assert native.get_or_build("b", Builds(b"of b")) == b"of b"
 
 
 @pytest.mark.parametrize(
@@ -128,12 +128,12 @@ def test_a_renamed_entry_is_not_used(place: Path) -> None:
     ids=["shorter", "empty", "header", "last bit", "first bit", "longer"],
 )
 def test_a_damaged_entry_is_built_again(place: Path, damage: Any) -> None:
-    cache.get_or_build("a", Builds())
+    native.get_or_build("a", Builds())
     path = place / "a.o"
     path.write_bytes(damage(path.read_bytes()))
     build = Builds()
-    assert cache.get_or_build("a", build) == b"code"
-    assert cache.get_or_build("a", build) == b"code"
+    assert native.get_or_build("a", build) == b"code"
+    assert native.get_or_build("a", build) == b"code"
     assert build.count == 1
 
 
@@ -144,12 +144,12 @@ def test_a_crash_while_writing_leaves_no_entry(
         raise OSError("disk full")
 
     monkeypatch.setattr(os, "replace", crash)
-    assert cache.get_or_build("a", Builds()) == b"code"
+    assert native.get_or_build("a", Builds()) == b"code"
     assert entries(place) == []
     monkeypatch.undo()
     monkeypatch.setenv("SKIDPAD_CACHE", str(place))
     build = Builds()
-    cache.get_or_build("a", build)
+    native.get_or_build("a", build)
     assert build.count == 1
 
 
@@ -158,7 +158,7 @@ def test_a_failing_build_leaves_no_entry(place: Path) -> None:
         raise RuntimeError("no")
 
     with pytest.raises(RuntimeError, match="no"):
-        cache.get_or_build("a", broken)
+        native.get_or_build("a", broken)
     assert entries(place) == []
 
 
@@ -168,8 +168,8 @@ def test_a_folder_that_cannot_be_made_means_building(
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("SKIDPAD_CACHE", str(tmp_path / "file" / "cache"))
     build = Builds()
-    assert cache.get_or_build("a", build) == b"code"
-    assert cache.get_or_build("a", build) == b"code"
+    assert native.get_or_build("a", build) == b"code"
+    assert native.get_or_build("a", build) == b"code"
     assert build.count == 2
 
 
@@ -183,8 +183,8 @@ def test_a_folder_that_cannot_be_written_means_building(
 
     monkeypatch.setattr(tempfile, "mkstemp", refuse)
     build = Builds()
-    assert cache.get_or_build("a", build) == b"code"
-    assert cache.get_or_build("a", build) == b"code"
+    assert native.get_or_build("a", build) == b"code"
+    assert native.get_or_build("a", build) == b"code"
     assert build.count == 2
 
 
@@ -195,7 +195,7 @@ def test_a_user_without_a_home_builds(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("SKIDPAD_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(Path, "home", homeless)
-    assert cache.get_or_build("a", Builds()) == b"code"
+    assert native.get_or_build("a", Builds()) == b"code"
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_where_it_is(
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(sys, "platform", platform)
     monkeypatch.setattr(Path, "home", lambda: Path("home"))
-    assert cache.folder() == expected
+    assert native.folder() == expected
 
 
 def test_compiled_code_is_found_by_content(place: Path) -> None:

@@ -17,11 +17,9 @@ from compile.lanes_harness import LANES, PRECISIONS, canonical, runner
 from compile.numpy_model import evaluate
 from skidpad import Program
 from skidpad.compile import c, cuda
-from skidpad.compile.functions import skipped_by
-from skidpad.compile.held_calls import with_held_parts
 from skidpad.compile.lower import lower
+from skidpad.compile.passes import scheduled, skipped_by, with_held_parts
 from skidpad.compile.program import Instruction, Port
-from skidpad.compile.schedule import scheduled
 from skidpad.compile.trace import trace
 from skidpad.errors import TraceError
 from skidpad.ops import atan, called, cos, exp, less, maximum, sin, sqrt, where
@@ -64,7 +62,7 @@ def tyre(slip: Any, load: Any, wheel: Wheel) -> Force:
 
 def plain_tyre(slip: Any, load: Any, wheel: Wheel) -> Force:
     """The same, copied."""
-    from skidpad.calls import inlined
+    from skidpad.core.backends import inlined
 
     with inlined():
         return tyre(slip, load, wheel)

@@ -14,7 +14,7 @@ import pytest
 import skidpad as sp
 from compile.called_cars import Input, Rolling, Spinning, called, car, copied, policy
 from compile.lanes_harness import runner
-from skidpad import Vehicle, record
+from skidpad import Vehicle
 from skidpad.compile import c, cuda, pipeline, portable
 from skidpad.compile.adjoint import adjoint_program, tangent_program
 from skidpad.compile.closed_loop import closed_loop
@@ -22,11 +22,12 @@ from skidpad.compile.evaluate import evaluate
 from skidpad.compile.lower import lower
 from skidpad.compile.program import Port, Program
 from skidpad.compile.trace import trace
-from skidpad.cost import Cost
+from skidpad.core import record
+from skidpad.core.policy import Cost
 from skidpad.integrate import get
-from skidpad.integrate.blocks import find_blocks
-from skidpad.integrate.symbolic import column, symbols_besides
-from skidpad.run.differentiated import differentiated
+from skidpad.integrate.elimination import find_blocks
+from skidpad.integrate.symbols import column, symbols_besides
+from skidpad.run.linearisation import differentiated
 
 METHODS = ("euler", "semi_implicit", "heun", "rk4", "dopri5", "radau2", "radau")
 STATES = [Rolling, pytest.param(Spinning, marks=pytest.mark.slow)]

@@ -15,8 +15,7 @@ import skidpad as sp
 from compile import cuda_harness
 from compile.called_cars import car as called_car
 from compile.lanes_harness import PRECISIONS, canonical
-from fleet.driving import inputs, starts
-from skidpad import record
+from run.fleet.driving import inputs, starts
 from skidpad.compile import cuda
 from skidpad.compile.cpu import (
     Backward,
@@ -26,11 +25,12 @@ from skidpad.compile.cpu import (
     RolloutArrays,
     swept_arrays,
 )
-from skidpad.compile.cuda_text import NATIVE
-from skidpad.compile.launches import AdjointLaunch, RolloutLaunch
+from skidpad.compile.cuda import NATIVE
+from skidpad.compile.gpu import AdjointLaunch, RolloutLaunch
 from skidpad.compile.lower import lower
 from skidpad.compile.plant import Plant
-from skidpad.run.adjoint import adjoint_of, terminal_of
+from skidpad.core import record
+from skidpad.run.gradient import adjoint_of, terminal_of
 from skidpad.run.settings import Settings
 
 COUNT, STEPS = 37, 12

@@ -19,10 +19,9 @@ from compile.lanes_harness import LANES, PRECISIONS, canonical, runner, traced
 from compile.numpy_model import evaluate
 from skidpad import Program
 from skidpad.compile import c, cuda
-from skidpad.compile.functions import skipped_by
 from skidpad.compile.lower import lower
+from skidpad.compile.passes import scheduled, skipped_by
 from skidpad.compile.program import Instruction
-from skidpad.compile.schedule import scheduled
 from skidpad.errors import InvalidValue, TraceError
 
 MOST = 9

@@ -19,11 +19,13 @@ import pytest
 
 import skidpad as sp
 from compile.lanes_harness import lowered, traced
-from skidpad import Program, ops, record, units
-from skidpad.compile import operations, trace
+from skidpad import Program, ops, units
+from skidpad.compile import program as operations
+from skidpad.compile import trace
 from skidpad.compile.lower import lower
 from skidpad.compile.plant import Plant
 from skidpad.compile.program import Instruction, Port
+from skidpad.core import record
 from skidpad.errors import InvalidValue, SkidpadError
 
 PLANTS = Path(__file__).parents[1] / "data" / "plants"

@@ -11,7 +11,7 @@ import pytest
 import skidpad as sp
 from skidpad.compile.adjoint import adjoint_program, tangent_program
 from skidpad.compile.pipeline import outputs_program, step_program
-from skidpad.cost import Cost
+from skidpad.core.policy import Cost
 from skidpad.units import m, m_s, one
 
 

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from skidpad.compile.launches import Pieces
-from skidpad.progress import watching
+from skidpad.compile.gpu import Pieces
+from skidpad.core.progress import watching
 
 
 class Device:

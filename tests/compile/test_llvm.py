@@ -11,9 +11,8 @@ from compile.lanes_harness import LANES, PRECISIONS, canonical, runner
 from compile.numpy_model import MANTISSA, evaluate
 from skidpad import Program, vehicles
 from skidpad.compile import llvm, native, pipeline
-from skidpad.compile.builder import Builder
 from skidpad.compile.kernels import apply_module
-from skidpad.compile.operations import BOOL_OPS, LOWERED_OPS, Instruction, Port
+from skidpad.compile.program import BOOL_OPS, LOWERED_OPS, Builder, Instruction, Port
 from skidpad.errors import InvalidValue, UnknownOperation
 
 EVERYWHERE = [(p, n) for p in PRECISIONS for n in LANES]

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fleet.scripts import run
-from skidpad.compile import cache, loops
+from run.fleet.scripts import run
+from skidpad.compile import loops, native
 from skidpad.compile.loops import loop
-from skidpad.plane.raycast.compiled import kernel
-from skidpad.plane.raycast.direction import fill_units
+from skidpad.geometry.raycast.directions import fill_units
+from skidpad.geometry.raycast.lanes import kernel
 
 
 def double(x: Any) -> Any:
@@ -70,7 +70,7 @@ def test_another_process_finds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert not fresh.stats.cache_hits
     code = """
         import numpy as np
-        from skidpad.plane.raycast.direction import fill_units
+        from skidpad.geometry.raycast.directions import fill_units
         angles, cos, sin = np.linspace(0.0, 1.0, 7), np.empty(7), np.empty(7)
         fill_units(angles, cos, sin)
         print(*fill_units.stats.cache_hits.values(), cos.tobytes().hex(), sin.tobytes().hex())
@@ -123,7 +123,7 @@ def test_an_entry_of_another_loop_is_not_used(folder: Path) -> None:
 
 def test_a_sound_entry_with_another_content_is_compiled_again(folder: Path) -> None:
     """The right checksum, but nothing that numba can use: from another version of it, say."""
-    cache.store(entry_of(folder).name, pickle.dumps(("not", "a", "function")))
+    native.store(entry_of(folder).name, pickle.dumps(("not", "a", "function")))
     assert use() == COMPILED
     assert use() == FOUND
 
@@ -181,9 +181,9 @@ def test_importing_compiles_nothing(tmp_path: Path) -> None:
         import numba.core.dispatcher as d, importlib, pkgutil
         compiled = []
         d.Dispatcher.compile = lambda self, sig: compiled.append(self)
-        import skidpad.plane.collision, skidpad.plane.index, skidpad.plane.raycast, skidpad.random
+        import skidpad.geometry.collision, skidpad.geometry.raycast, skidpad.random
         for package in (
-            skidpad.plane.collision, skidpad.plane.index, skidpad.plane.raycast, skidpad.random
+            skidpad.geometry, skidpad.geometry.collision, skidpad.geometry.raycast, skidpad.random
         ):
             for module in pkgutil.iter_modules(package.__path__):
                 importlib.import_module(f"{package.__name__}.{module.name}")

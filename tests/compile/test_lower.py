@@ -12,7 +12,7 @@ import pytest
 from compile.lanes_harness import PRECISIONS, canonical, lowered, run, traced
 from skidpad import ops
 from skidpad.compile.lower import lower, with_shared_reciprocals
-from skidpad.compile.operations import LOWERED_OPS, Instruction
+from skidpad.compile.program import LOWERED_OPS, Instruction
 from skidpad.errors import InvalidValue, UnknownOperation
 
 

@@ -15,10 +15,11 @@ import pytest
 
 import skidpad as sp
 from compile.lanes_harness import LANES, PRECISIONS, canonical, runner
-from skidpad import Program, record
+from skidpad import Program
 from skidpad.compile import c, pipeline
 from skidpad.compile.c import compile_shared, emit
-from skidpad.compile.schedule import scheduled
+from skidpad.compile.passes import scheduled
+from skidpad.core import record
 from skidpad.units import Allowed
 
 NAMES = sp.vehicles.names()

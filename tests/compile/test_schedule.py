@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from compile.lanes_harness import canonical, lowered, runner
 from skidpad import Program, ops, vehicles
 from skidpad.compile import pipeline
+from skidpad.compile.passes import scheduled
 from skidpad.compile.program import Instruction, Port
-from skidpad.compile.schedule import scheduled
 
 
 def chains(a: Any, b: Any) -> tuple[Any, ...]:

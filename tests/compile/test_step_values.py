@@ -13,9 +13,9 @@ import skidpad as sp
 from compile import cuda_harness
 from skidpad.compile import cuda
 from skidpad.compile.cpu import RolloutArrays
-from skidpad.compile.launches import RolloutLaunch
+from skidpad.compile.gpu import RolloutLaunch
 from skidpad.compile.lower import lower
-from skidpad.compile.step_values import step_values
+from skidpad.compile.passes import step_values
 from skidpad.ops import tanh, where
 from skidpad.units import m_s, one
 

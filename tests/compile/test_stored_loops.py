@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import pytest
 
 import skidpad as sp
-from skidpad import record
 from skidpad.compile import closed_loop as loops
 from skidpad.compile.closed_loop import closed_loop, policy_program
 from skidpad.compile.plant import Plant
+from skidpad.core import record
+from skidpad.core.policy import Policy
 from skidpad.integrate import get
-from skidpad.manoeuvres.driver import driver
-from skidpad.policy import Policy
-from skidpad.vehicles.kinematic_bicycle import Input
+from skidpad.study.manoeuvres.driver import driver
+from skidpad.vehicles.car_state import Input
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import pytest
 
 import skidpad as sp
-from skidpad.compile import pipeline, stored_traces
+from skidpad.compile import pipeline
 from skidpad.compile.program import Program
-from skidpad.model import Model
+from skidpad.core.model import Model
 from waiting import PATIENCE
 
 SCRIPT = """
@@ -84,7 +84,7 @@ def test_a_damaged_entry_is_traced_again(folder: Path) -> None:
 def test_other_source_is_another_entry(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = sp.vehicles.kinematic_bicycle().model
     again(model)
-    monkeypatch.setattr(stored_traces, "package_digest", lambda: "changed")
+    monkeypatch.setattr(pipeline, "package_digest", lambda: "changed")
     again(model)
     assert len(traces(folder)) == 2
 

@@ -23,18 +23,16 @@ from compile.numpy_model import evaluate, fma
 from compile.wasm_cases import cases, corners, random_triples
 from compile.wasm_harness import KINDS, Engine
 from skidpad import Program
-from skidpad.compile.builder import Builder
-from skidpad.compile.held_calls import with_held_parts
 from skidpad.compile.lower import lower
-from skidpad.compile.operations import LOWERED_OPS, Instruction, Port
-from skidpad.compile.schedule import scheduled
+from skidpad.compile.passes import scheduled, with_held_parts
+from skidpad.compile.program import LOWERED_OPS, Builder, Instruction, Port
 from skidpad.compile.wasm.binary import op
 from skidpad.compile.wasm.dialects import Dialect, vector_dialect
 from skidpad.compile.wasm.module import assembled
+from skidpad.core.arrays import LONGEST_FLOAT32
 from skidpad.errors import InvalidValue, UnknownOperation
 from skidpad.export.webassembly import modules_of
-from skidpad.shared_arrays import LONGEST_FLOAT32
-from viewer.conftest import browser as browser
+from view.pages.conftest import browser as browser
 
 
 @pytest.fixture(scope="module", params=PRECISIONS)

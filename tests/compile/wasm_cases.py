@@ -11,7 +11,7 @@ import numpy as np
 from compile.c_harness import program_of
 from compile.test_c import as_number, specials
 from skidpad import Program
-from skidpad.compile.builder import Builder
+from skidpad.compile.program import Builder
 
 Rule = Callable[..., int]
 

@@ -11,27 +11,28 @@ from typing import Any, NamedTuple, get_type_hints
 import numpy as np
 
 import skidpad as sp
-from skidpad import ops, record
+from skidpad import ops
 from skidpad import units as si
-from skidpad.components import powertrain as pt
-from skidpad.components.air import aero_map
-from skidpad.components.alignment_tables import alignment_tables
-from skidpad.components.assembly import assembled, widened
-from skidpad.components.hydraulic_brakes import HydraulicBrakes
-from skidpad.components.roll_pitch import RollPitch
-from skidpad.components.spinning_wheel import FirstOrderSlip
-from skidpad.components.table import at_column, at_row, curve, on_curve, table
-from skidpad.components.tyre import LoadSensitiveTyre
-from skidpad.components.tyre.tyre_set import tyre_set
-from skidpad.controllers import aids
-from skidpad.controllers.pid import Form, memory_type
-from skidpad.road.grip import FullGrip, UniformGrip
-from skidpad.run.monte_carlo.sampled import noisy
-from skidpad.shared_arrays import ArrayNumber
+from skidpad.control import driver_aids
+from skidpad.control.pid import Form, memory_type
+from skidpad.core import record
+from skidpad.core.arrays import ArrayNumber
+from skidpad.road.records import FullGrip, UniformGrip
+from skidpad.run.monte_carlo import noisy
+from skidpad.tyres.contract import tyre_set
+from skidpad.tyres.parts import LoadSensitiveTyre
 from skidpad.vehicles import wheeled
+from skidpad.vehicles.parts import powertrain as pt
+from skidpad.vehicles.parts.air import aero_map
+from skidpad.vehicles.parts.alignment import alignment_tables
+from skidpad.vehicles.parts.assembly import assembled, widened
+from skidpad.vehicles.parts.chassis import RollPitch
+from skidpad.vehicles.parts.hydraulic_brakes import HydraulicBrakes
+from skidpad.vehicles.parts.spinning_wheel import FirstOrderSlip
+from skidpad.vehicles.parts.table import at_column, at_row, curve, on_curve, table
 from skidpad.vehicles.smooth_limits import smooth
-from skidpad.vehicles.two_track_records import State as TwoTrackState
-from skidpad.vehicles.two_track_records import without
+from skidpad.vehicles.twin_track.records import State as TwoTrackState
+from skidpad.vehicles.twin_track.records import without
 
 VALUES = np.array([0.0, 1.0, 0.25, 2.0, -1.0])
 PLANE = np.outer(VALUES, [1.0, 3.0, -2.0, 0.5]) + VALUES[:, None]
@@ -120,7 +121,9 @@ def furnished() -> sp.Vehicle:
 
 def aided() -> Any:
     known = car()
-    return aids.aided(aids.told(known), aids.anti_lock(known), aids.traction(known))
+    return driver_aids.aided(
+        driver_aids.told(known), driver_aids.anti_lock(known), driver_aids.traction(known)
+    )
 
 
 RECORDS: dict[str, Callable[[], Any]] = {
@@ -164,7 +167,7 @@ RECORDS: dict[str, Callable[[], Any]] = {
     "smooth limits": lambda: sp.VehicleFactory(smooth(sp.vehicles.four_wheel.model))().params,
     "memory of a controller": lambda: memory_type(Form())(1.0),
     "parameters of a policy": lambda: (
-        sp.controllers.pure_pursuit.policy(sp.vehicles.four_wheel()).params
+        sp.control.pure_pursuit.policy(sp.vehicles.four_wheel()).params
     ),
     "parameters of aids": lambda: aided().params,
     "memory of aids": lambda: aided().Memory(),

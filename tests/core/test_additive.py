@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad import Model, Vehicle, record, with_disturbance
-from skidpad.components.additive_disturbance import additive
+from skidpad import Model, Vehicle, with_disturbance
+from skidpad.core import record
 from skidpad.errors import InvalidValue
 from skidpad.units import m, m_s, one, s
+from skidpad.vehicles.parts.disturbance import additive
 
 
 class Inner(NamedTuple):
@@ -95,7 +96,7 @@ def test_a_disturbed_car_conforms_and_drifts() -> None:
     car = with_disturbance(sp.vehicles.four_wheel())
     names = record.names(car.model.Disturbance)
     assert names[-4:] == ("F_x", "F_y", "M_z", "mu_scale")
-    sp.conformance.check(car, ["mirror", "dimensions", "purity"]).raise_if_failed()
+    sp.testing.check(car, ["mirror", "dimensions", "purity"]).raise_if_failed()
     sim = sp.Simulator(car, dt=1e-3, integrator="rk4")
     sim.reset(x=2.0)
     sim.disturb(x=0.5)

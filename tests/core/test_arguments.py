@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad import recording
-from skidpad.controllers import Reference, lqr, pure_pursuit, stanley
+from skidpad.control import Reference, lqr, pure_pursuit, stanley
 from skidpad.errors import InvalidValue
-from skidpad.plane.maps import CentreLine
-from skidpad.run.trim import straight
-from skidpad.sensing.lidar import Lidar
-from skidpad.trajectory.trajectory import Trajectory
+from skidpad.geometry.maps import CentreLine
+from skidpad.run.linearisation import straight
+from skidpad.run.trajectory import Trajectory
+from skidpad.sensors.lidar import Lidar
+from skidpad.view import recording
 
 CAR = sp.vehicles.commonroad_st()
 NO_NUMBERS: list[Any] = ["a", b"1", True, np.True_, None, [1.0, 2.0], 1j, object(), float("nan")]

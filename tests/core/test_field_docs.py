@@ -12,9 +12,9 @@ from typing import NamedTuple
 import pytest
 
 import skidpad as sp
-from skidpad import record
 from skidpad import units as si
-from skidpad.record import field_docs
+from skidpad.core import record
+from skidpad.core.record import field_docs
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from skidpad.record import field_docs
         ),
         ("import skidpad as sp; R = sp.vehicles.two_track.model.Params", ("kg·m²", "Mass")),
         ("import skidpad as sp; R = sp.vehicles.four_wheel.model.State", ("in rad/s",)),
-        ("from skidpad.components.tyre import LinearTyre as R", ("Cornering stiffness",)),
+        ("from skidpad.tyres.parts import LinearTyre as R", ("Cornering stiffness",)),
     ],
 )
 def test_help_in_a_fresh_interpreter(statement: str, wanted: tuple[str, ...]) -> None:
@@ -38,10 +38,10 @@ def test_help_in_a_fresh_interpreter(statement: str, wanted: tuple[str, ...]) ->
 
 
 PACKAGES = [
-    *("", "components.powertrain", "components.tyre", "controllers", "vehicles", "vehicles.parts"),
-    *("sensing", "tyres", "road", "world", "plane.maps", "recording", "manoeuvres", "campaigns"),
-    *("learn", "run", "identify", "compat.autoware", "compat.commonroad", "compat.truck"),
-    *("ros2", "stage", "linear", "body"),
+    *("", "vehicles.parts.powertrain", "tyres.parts", "control", "vehicles", "vehicles.parts"),
+    *("sensors", "tyres", "road", "world", "geometry.maps", "view.recording", "study.manoeuvres"),
+    *("study", "learn", "run", "study.identify", "compat.autoware", "compat.commonroad"),
+    *("compat.truck", "ros2", "view.stage", "core.model", "core.body"),
 ]
 FIRST_LOOK = """
 import importlib, os, sys

@@ -12,11 +12,12 @@ import pytest
 from typer.testing import CliRunner
 
 import skidpad as sp
-from skidpad import brief, checks, learn
-from skidpad.campaigns.sampling import Sobol
+from skidpad import learn
 from skidpad.cli import app
+from skidpad.core import checks, files
 from skidpad.errors import InvalidValue
-from skidpad.viewer.live import messages
+from skidpad.study.design import Sobol
+from skidpad.view.live import messages
 
 CAR = sp.vehicles.commonroad_ks()
 TASK = learn.tasks.race(sp.vehicles.commonroad_ks())
@@ -68,12 +69,12 @@ ENTRIES: dict[str, tuple[Callable[[], Any], str]] = {
     "runs": (lambda: study(runs=HUGE), r"runs = 10\^400"),
     "many runs": (lambda: study(runs=MANY), "runs = 10000000000000 takes 8e.04 GB"),
     "duration of runs": (lambda: study(steps=None, duration=HUGE), r"duration = 10\^400"),
-    "mean": (lambda: sp.uncertainty.Gaussian(**GAUSSIAN), "mean"),
+    "mean": (lambda: sp.sensors.uncertainty.Gaussian(**GAUSSIAN), "mean"),
     "environments": (lambda: learn.Environments(TASK, HUGE), r"count = 10\^400"),
     "many environments": (lambda: learn.Environments(TASK, MANY), "count = 10000000000000 takes"),
     "design": (lambda: Sobol(HUGE), r"runs = 10\^400"),
     "wheels of Nmpc": (
-        lambda: sp.controllers.Nmpc(CAR, dt=0.1, horizon=HUGE, Q={"y": 1.0}, R={"a": 1.0}),
+        lambda: sp.control.Nmpc(CAR, dt=0.1, horizon=HUGE, Q={"y": 1.0}, R={"a": 1.0}),
         r"horizon = 10\^400",
     ),
     "message to the live server": (
@@ -130,7 +131,7 @@ def test_the_command_line_refuses_it_in_a_sentence(arguments: list[str], tmp_pat
     ids=["power", "negative", "more", "less", "longest", "short", "truth", "list"],
 )
 def test_huge_numbers_are_shown_short(value: Any, text: str) -> None:
-    assert brief.shown(value) == text
+    assert files.shown(value) == text
 
 
 def test_counts_end_and_seeds_do_not() -> None:

@@ -12,14 +12,14 @@ import pytest
 from scipy.interpolate import CubicHermiteSpline, RegularGridInterpolator
 
 from compile.lanes_harness import run
-from skidpad import record
 from skidpad import units as si
 from skidpad.compile.lower import lower
 from skidpad.compile.program import Port, Program
 from skidpad.compile.trace import trace
-from skidpad.conformance.quantity import DimensionError, Quantity
+from skidpad.core import record
 from skidpad.errors import InvalidValue
 from skidpad.ops import CubicGrid2, Grid1, Grid2, Grid3, called, grid, grid_type, interpolate, read
+from skidpad.testing.dimensions import DimensionError, Quantity
 
 RANDOM = np.random.default_rng(5)
 SIZES = {1: (9,), 2: (9, 6), 3: (9, 6, 7)}

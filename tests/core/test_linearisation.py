@@ -13,9 +13,9 @@ import pytest
 
 import skidpad as sp
 from skidpad import vehicles
+from skidpad.core.model import NoOutputs
 from skidpad.errors import InvalidValue, StepNotConverged
-from skidpad.model import NoOutputs
-from skidpad.run import differentiated
+from skidpad.run import linearisation
 from skidpad.run.linearisation import (
     AccelerationLimits,
     ContinuousLinearisation,
@@ -25,7 +25,7 @@ from skidpad.run.linearisation import (
     linearise_continuous,
     normalised_acceleration,
 )
-from skidpad.vehicles.commonroad import kinematic_bicycle
+from skidpad.vehicles.commonroad import kinematic
 
 FOLDER = Path(__file__).parents[1] / "data" / "commonroad"
 RECORDED = {
@@ -108,7 +108,7 @@ def test_the_step_is_the_simulators_and_its_jacobians_are_slopes(
     car, x, u = at(name)
     dt = 2e-3
     around = Linearisation(car, dt, integrator)
-    assert isinstance(around._functions, differentiated.Staged) == staged
+    assert isinstance(around._functions, linearisation.Staged) == staged
     x_next, A, B = around(x, u)
     sim = sp.Simulator(car, dt=dt, integrator=integrator)
     sim.reset(x)
@@ -120,10 +120,10 @@ def test_the_step_is_the_simulators_and_its_jacobians_are_slopes(
 def test_a_stage_by_stage_step_is_the_whole_one(monkeypatch: pytest.MonkeyPatch) -> None:
     car, x, u = at("commonroad_st")
     whole = Linearisation(car, 0.05)(x, u)
-    monkeypatch.setattr(differentiated, "WHOLE_STEP", 0)
+    monkeypatch.setattr(linearisation, "WHOLE_STEP", 0)
     other = vehicles.commonroad_st(compat="upstream")
     around = Linearisation(other, 0.05)
-    assert isinstance(around._functions, differentiated.Staged)
+    assert isinstance(around._functions, linearisation.Staged)
     # Above walking pace the two models are one.
     for a, b in zip(around(x, u), whole, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-13)
@@ -133,8 +133,8 @@ def test_what_is_held_over_a_step_is_sampled_at_its_start() -> None:
     def coasting(x: Any, u: Any, w: Any, p: Any) -> Any:
         return u._replace(a=u.a - 0.5 * x.v / 1.0)
 
-    model = replace(kinematic_bicycle.MODEL, name="coasting", hold=coasting)
-    car = sp.Vehicle(model, kinematic_bicycle.Params())
+    model = replace(kinematic.KINEMATIC_BICYCLE_MODEL, name="coasting", hold=coasting)
+    car = sp.Vehicle(model, kinematic.KINEMATIC_BICYCLE_MODEL.Params())
     x, u, dt = np.array([0.0, 1.0, 9.0, 0.3, 0.1]), np.array([0.5, 0.1]), 0.1
     x_next, A, B = linearise(car, x, u, dt)
     # Held, the speed changes by one product; sampled at every stage it would follow e^(-dt/2).
@@ -144,7 +144,7 @@ def test_what_is_held_over_a_step_is_sampled_at_its_start() -> None:
 
 
 def test_too_large_to_compile_is_interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(differentiated, "LARGEST", 10)
+    monkeypatch.setattr(linearisation, "LARGEST", 10)
     car = vehicles.commonroad_kinematic_bicycle()
     slow = sp.Vehicle(replace(car.model, name="slow"), car.params)
     x, u = np.array([0.0, 1.0, 9.0, 0.3, 0.1]), np.array([0.5, 0.1])

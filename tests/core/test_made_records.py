@@ -16,12 +16,12 @@ import pytest
 
 import skidpad as sp
 from core.made_records import RECORDS, VALUES, VEHICLES, probe
-from fleet.scripts import run
-from skidpad import ops, record
+from run.fleet.scripts import run
+from skidpad import ops
 from skidpad import units as si
+from skidpad.core import record
 from skidpad.errors import InvalidValue
-from skidpad.sensing.mounted_sensor import MountedSensor
-from skidpad.sensing.state_outputs import SelectedOutputs
+from skidpad.sensors.models import MountedSensor, SelectedOutputs
 
 THINGS = {f"record: {n}": f for n, f in RECORDS.items()} | {
     f"vehicle: {n}": f for n, f in VEHICLES.items()
@@ -108,7 +108,7 @@ def force(method: str, scale: float = 1.0) -> Any:
     return ops.grid(scale * VALUES, method=method, units=(si.N, si.m))
 
 
-@pytest.mark.parametrize("method", ops.grids.METHODS)
+@pytest.mark.parametrize("method", ops.METHODS)
 def test_a_plant_from_a_file_knows_how_its_maps_are_interpolated(
     method: str, tmp_path: Path
 ) -> None:
@@ -116,7 +116,7 @@ def test_a_plant_from_a_file_knows_how_its_maps_are_interpolated(
     fleet = sp.Fleet(on_map(method), 0.01, "euler")
     fleet.save(tmp_path / "plant")
     loaded = sp.Fleet.load(tmp_path / "plant")
-    (other,) = set(ops.grids.METHODS) - {method}
+    (other,) = set(ops.METHODS) - {method}
     for there in (loaded, pickle.loads(pickle.dumps(loaded))):
         assert record.interpolation(type(there.plant.params.map)) == method
         record.build(there.plant.Params, base=there.plant.params, map=force(method, 2.0))
@@ -134,9 +134,7 @@ def test_a_plant_that_names_no_way_to_interpolate_is_refused(tmp_path: Path) -> 
 
 
 def test_grids_within_records_must_be_interpolated_as_declared() -> None:
-    rough, smooth = (
-        sp.Road.profile(VALUES, 0.5, method=method).record for method in ops.grids.METHODS
-    )
+    rough, smooth = (sp.Road.profile(VALUES, 0.5, method=method).record for method in ops.METHODS)
     kind = record.define("Params", {"m": si.kg, "road": type(rough)})
     record.build(kind, m=1.0, road=rough)
     with pytest.raises(InvalidValue, match=r"Params\.road\.surface\.profile is linear"):

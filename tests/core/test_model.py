@@ -8,8 +8,8 @@ import pytest
 
 import skidpad as sp
 from skidpad import Model, Vehicle, VehicleFactory
+from skidpad.core.model import NoOutputs
 from skidpad.errors import InvalidValue
-from skidpad.model import NoOutputs
 from skidpad.units import kg, m, m_s, positive
 
 

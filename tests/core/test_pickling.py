@@ -14,20 +14,20 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from conformance.cart import BODY, cart, geometry
-from fleet.driving import inputs, starts
-from planning.test_converter import recorded_parameters
-from policy.drivers import FOLLOW, PASS_ON
-from skidpad import record
-from skidpad.body import Pose, Velocity, Wish
+from compat.autoware.test_converter import recorded_parameters
+from core.policy.drivers import FOLLOW, PASS_ON
+from run.fleet.driving import inputs, starts
 from skidpad.compile import pipeline
 
 # What another process makes of a model is asked of this one: a process for each would take long.
 from skidpad.compile.portable import portable, unpacked
+from skidpad.core import record
+from skidpad.core.body import Demand, Pose, Velocity
+from skidpad.core.model import Model, Vehicle
 from skidpad.errors import InvalidValue, SimulatorInUse, TraceError
-from skidpad.model import Model, Vehicle
 from skidpad.vehicles import wheeled
 from skidpad.world.xml import loads
+from testing.cart import BODY, cart, geometry
 
 BICYCLE = sp.vehicles.kinematic_bicycle(m=250.0)
 BUS = sp.vehicles.autoware("DELAY_STEER_VEL", {"wheel_base": 3.0, "steer_time_delay": 0.1})
@@ -207,8 +207,8 @@ def test_a_body_comes_along_but_for_what_only_a_closure_knows() -> None:
         assert there.body.velocity(state, u, p) == vehicle.body.velocity(state, u, p)
         moved = state, Pose(0.0, 0.0, 1.0), Velocity(1.0, 0.0, 0.0), p
         assert there.body.placed(*moved) == vehicle.body.placed(*moved)
-        wish = state, Wish(steer=0.1, a=1.0), p
-        assert there.body.command(*wish) == vehicle.body.command(*wish)
+        demand = state, Demand(steer=0.1, a=1.0), p
+        assert there.body.command(*demand) == vehicle.body.command(*demand)
         assert there.limits == vehicle.limits
     assert elsewhere(importable).geometry == importable.geometry
     with pytest.raises(InvalidValue, match="geometry of 'cart' did not come along"):
@@ -266,7 +266,7 @@ def test_a_simulator_keeps_its_disturbance_and_its_own_attributes() -> None:
 
 
 def test_a_simulator_is_not_pickled_while_another_thread_runs_it() -> None:
-    from simulator.test_threads import raised_elsewhere
+    from run.simulator.test_threads import raised_elsewhere
 
     errors: list[BaseException | None] = []
     sim = sp.Simulator(BICYCLE, 1e-3)
@@ -331,7 +331,7 @@ def test_costs_and_policies_are_pickled_or_say_why_not() -> None:
 
 
 def test_an_uncertainty_model_is_pickled() -> None:
-    first = sp.uncertainty.Gaussian(mean=[0.0, 1.0], std=[1.0, 2.0])
+    first = sp.sensors.uncertainty.Gaussian(mean=[0.0, 1.0], std=[1.0, 2.0])
     second = again(first)
     for model in (first, second):
         model.reset(3)
@@ -349,7 +349,7 @@ def test_a_world_goes_on_as_the_first(copied: Callable[[Any], Any]) -> None:
         </mvsim_world>"""),
         seed=4,
     )
-    first.vehicles["a"].drive(sp.Wish(a=2.0))
+    first.vehicles["a"].drive(sp.Demand(a=2.0))
     first.run(0.1)
     second = copied(first)
     assert second.time == first.time
@@ -364,4 +364,4 @@ def test_a_world_goes_on_as_the_first(copied: Callable[[Any], Any]) -> None:
 def test_a_vehicle_conforms_elsewhere() -> None:
     """In loops, in fleets, as a body in worlds, with sensors."""
     truck = sp.VehicleFactory(closures(sp.vehicles.ackermann_truck.model))()
-    sp.conformance.check(elsewhere(truck)).raise_if_failed()
+    sp.testing.check(elsewhere(truck)).raise_if_failed()

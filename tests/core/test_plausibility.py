@@ -14,11 +14,11 @@ import pytest
 
 import skidpad as sp
 from skidpad import units as si
+from skidpad.core.plausibility import implausible_parameters
 from skidpad.errors import ImplausibleParameter
-from skidpad.plausibility import implausible_parameters
 from skidpad.vehicles import wheeled
-from skidpad.vehicles.two_track_sets import SETS
-from skidpad.world.errors import WorldWarning
+from skidpad.vehicles.twin_track.sets import SETS
+from skidpad.world.scene import WorldWarning
 
 two_track = sp.vehicles.two_track
 ROOT = Path(__file__).parents[2]

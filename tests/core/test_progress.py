@@ -16,9 +16,9 @@ from typing import IO, Any
 import pytest
 
 import skidpad as sp
-from skidpad import progress
+from skidpad.core import progress
+from skidpad.core.progress import Line, watching, working
 from skidpad.errors import InvalidValue
-from skidpad.progress import Line, watching, working
 from waiting import PATIENCE
 
 
@@ -276,7 +276,7 @@ def test_an_error_leaves_no_bar_in_a_notebook(clock: Clock, notebook: Notebook) 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="pseudo-terminals are a POSIX matter")
 def test_a_real_terminal_gets_a_line() -> None:
     code = (
-        "from skidpad import progress\nprogress._PATIENCE = 0.0\n"
+        "from skidpad.core import progress\nprogress._PATIENCE = 0.0\n"
         "with progress.watching(10, 'steps', 'drive') as bar:\n"
         "    for _ in range(10): bar.advance(1)\n"
     )
@@ -290,7 +290,7 @@ def test_a_real_terminal_gets_a_line() -> None:
 def test_compiling_says_what_it_compiles(tmp_path: Path) -> None:
     """With an empty cache, in a terminal and nowhere else; nothing is left of the line."""
     code = (
-        "from skidpad import progress\nprogress._SOON = 0.0\nimport skidpad as sp\n"
+        "from skidpad.core import progress\nprogress._SOON = 0.0\nimport skidpad as sp\n"
         "sim = sp.Simulator(sp.vehicles.four_wheel(), dt=0.01, integrator='radau')\n"
         "sim.reset()\nsim.step()\n"
     )
@@ -304,7 +304,7 @@ def test_compiling_says_what_it_compiles(tmp_path: Path) -> None:
 def test_building_an_fmu_counts_its_libraries(tmp_path: Path) -> None:
     """The compiler is a stand-in: it is not what is looked at."""
     code = (
-        "import sys\nfrom skidpad import progress\nprogress._SOON = 0.0\n"
+        "import sys\nfrom skidpad.core import progress\nprogress._SOON = 0.0\n"
         "import threading\nimport skidpad as sp\n"
         "from skidpad.export import exported, fmu\n"
         "drawn, write = threading.Event(), progress._TerminalBar.write\n"

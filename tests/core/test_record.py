@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skidpad import record, vehicles
+from skidpad import vehicles
+from skidpad.core import record
 from skidpad.errors import InvalidValue
 from skidpad.units import Allowed, kg, m, m_s, non_negative, one, positive, rad
 
@@ -194,7 +195,7 @@ def test_an_unknown_parameter_of_a_large_vehicle_is_told_in_few_words() -> None:
     with pytest.raises(InvalidValue) as caught:
         vehicles.two_track(mass=1400.0)
     assert len(str(caught.value)) < 300
-    assert str(caught.value).endswith("skidpad.record.names(Params) gives all")
+    assert str(caught.value).endswith("skidpad.core.record.names(Params) gives all")
 
 
 def test_check_of_a_record_made_by_hand() -> None:

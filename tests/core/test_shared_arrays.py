@@ -14,10 +14,10 @@ import jax
 import numpy as np
 import pytest
 
-from skidpad import record
+from skidpad.core import record
+from skidpad.core.arrays import ArrayNumber, alive
 from skidpad.errors import InvalidValue
 from skidpad.ops import read, shared_array
-from skidpad.shared_arrays import ArrayNumber, alive
 from waiting import PATIENCE
 
 

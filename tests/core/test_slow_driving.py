@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad import integrate, record
-from skidpad.body import Velocity, Wish
-from skidpad.integrate.stability import longest_step
-from skidpad.run.stability import automatic
+from skidpad import integrate
+from skidpad.core import record
+from skidpad.core.body import Demand, Velocity
+from skidpad.run.stability import automatic, longest_step
 
 BICYCLE = sp.vehicles.commonroad_dynamic_bicycle()
 
@@ -93,7 +93,7 @@ def test_no_mode_of_driving_grows_under_the_automatic_choice(name: str, dt: floa
             x = x._replace(steer=steer) if hasattr(x, "steer") else x
             x = x if car.model.settle is None else car.model.settle(x, p)
             for a in (0.0, max(limits.a_min, -8.0)):
-                u = body.command(x, Wish(steer=steer, v=float(speed), a=a), p)
+                u = body.command(x, Demand(steer=steer, v=float(speed), a=a), p)
                 matrix = jacobian(car, x, u)
                 assert step <= 1.02 * longest_step(method, matrix).dt, (speed, steer, a)
 
@@ -122,7 +122,7 @@ def test_a_model_without_a_floor_is_stepped_implicitly() -> None:
         )  # fmt: skip
 
     assert model.body is not None
-    body = replace(model.body, command=lambda x, wish, p: model.Input(a=0.0 / x.v_x))
+    body = replace(model.body, command=lambda x, demand, p: model.Input(a=0.0 / x.v_x))
     own = sp.Model("own", model.State, model.Input, model.Params, derivative=divided, body=body)
     sim = sp.Simulator(sp.Vehicle(own, car.params), 0.01)
     assert sim.integrator.name == "radau"

@@ -11,9 +11,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from skidpad.core.progress import watching
+from skidpad.core.threads import Stop, alone, share, spread
 from skidpad.errors import InvalidValue
-from skidpad.progress import watching
-from skidpad.workers import Stop, alone, share, spread
 from waiting import PATIENCE
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad import record
-from skidpad.body import Wish
+from skidpad.core import record
+from skidpad.core.body import Demand
 
 # The large ones take seconds to compile and are started in the same way.
 SMALL = [n for n in sp.vehicles.names() if n not in ("commonroad_mb", "formula_student")]
@@ -74,7 +74,7 @@ def test_wherever_a_vehicle_was_driven_it_can_be_started(name: str, way: float) 
     most = {n: max(ends) * way for n, ends in ranges if n in {"a", *turning}}
     body: Any = vehicle.model.body
     for _ in range(600):
-        held = most or body.command(sim.state, Wish(v=100.0 * way, steer=0.5), vehicle.params)
+        held = most or body.command(sim.state, Demand(v=100.0 * way, steer=0.5), vehicle.params)
         state = sim.step(held)
     assert sim.reset(state) is not None
     sp.Fleet(vehicle, 0.01, lanes=1).rollout(np.array([record.flatten(state)]), {}, steps=1)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad import InvalidValue, record
-from skidpad.run.modes import stable_steps
-from skidpad.run.stability import automatic
+from skidpad import InvalidValue
+from skidpad.core import record
+from skidpad.run.stability import automatic, stable_steps
 from skidpad.units import m, m_s, one, s
 
 STIFF = ["four_wheel", "kinematic_bicycle"]
@@ -174,7 +174,7 @@ def test_linearised_steps_are_exact_however_long() -> None:
 
 def test_a_regulator_of_a_stiff_car_drives_forwards() -> None:
     car = sp.vehicles.four_wheel()
-    design = sp.controllers.lqr.design(
+    design = sp.control.lqr.design(
         car, 15.0, 0.01, {"y": 1.0, "yaw": 1.0, "v_x": 1.0},
         dict.fromkeys(record.names(car.Input), 1e-3) | {"steer": 10.0},
     )  # fmt: skip

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skidpad.demo.backing import Hitch, Path, turning
-from skidpad.plane.pose import Pose
+from skidpad.core.body import Pose
+from skidpad.demo.trailers import Hitch, Path, turning
 
 DT = 0.02
 

@@ -14,11 +14,11 @@ from pages import ROOT, blocks
 from printed import unlike
 from skidpad import demo
 from skidpad.demo import drift, fan, lane_change, lap, trailers
-from skidpad.demo.drift_balance import balance
+from skidpad.demo.drift import balance
+from skidpad.demo.performing import run_table
+from skidpad.demo.shows import Figures, Outcome, Show, perform, perform_into
 from skidpad.demo.track import random_track
-from skidpad.recording import Recording, read
-from skidpad.runs import Figures, Outcome, Show, perform, perform_into
-from skidpad.runs.report import run_table
+from skidpad.view.recording import Recording, read
 
 
 class Performed:
@@ -244,7 +244,7 @@ def test_the_fan_opens_with_less_grip(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(fan, "RUNS", 60)
     run = performed("fan", tmp_path)
     assert len(run.figures) in (fan.SHOWN, fan.SHOWN + 1)
-    road = sp.controllers.Reference.along(fan.bend(), fan.SPEED)
+    road = sp.control.Reference.along(fan.bend(), fan.SPEED)
     grips = {name: float(name.split("(")[1].split(" %")[0]) for name in run.figures}
     off = {n: road.offset(run.column(n, "x"), run.column(n, "y")).min() for n in run.figures}
     little = [off[n] for n, grip in grips.items() if grip < 55.0]
@@ -265,7 +265,7 @@ def test_the_fan_opens_with_less_grip(tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.slow
 def test_the_runs_of_the_fan_are_those_of_the_study(monkeypatch: pytest.MonkeyPatch) -> None:
     car = sp.vehicles.formula_student()
-    road = sp.controllers.Reference.along(fan.bend(), fan.SPEED)
+    road = sp.control.Reference.along(fan.bend(), fan.SPEED)
     grip = np.array([0.5, 0.8, 1.0])
     study = fan.sampled(car, road, grip)
     for k, again in enumerate(fan.driven(car, road, grip)):

@@ -7,15 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from skidpad.demo.figure_of_eight import (
-    SKIDPAD,
-    Eight,
-    distance,
-    heading,
-    lap_length,
-    mean_curvature,
-    point,
-)
+from skidpad.demo.eight import SKIDPAD, Eight, distance, heading, lap_length, mean_curvature, point
 
 LAP = lap_length(SKIDPAD)
 EIGHTS = [SKIDPAD, Eight(radius=5.0, first=1.0)]

@@ -8,7 +8,7 @@ import pytest
 
 import skidpad as sp
 from skidpad import demo
-from skidpad.recording import read
+from skidpad.view.recording import read
 
 
 @pytest.mark.slow

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skidpad.controllers.course import Course
-from skidpad.controllers.speed_profile import Grip, speed_profile
-from skidpad.demo.racing_line import racing_line
+from skidpad.control.reference import Course
+from skidpad.control.speed import Grip, speed_profile
+from skidpad.demo.lap import racing_line
 from skidpad.demo.track import (
     BLUE,
     CLEARANCE,
@@ -19,7 +19,7 @@ from skidpad.demo.track import (
     lane,
     random_track,
 )
-from skidpad.plane.line import Line, smooth_loop
+from skidpad.geometry.line import Line, smooth_loop
 
 SEEDS = [0, 1, 2, 3]
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.controllers import polyline
+from skidpad.control import path_following
 from skidpad.demo import vehicle_run
-from skidpad.runs import perform
+from skidpad.demo.shows import perform
 from skidpad.vehicles import wheeled
 
 COMMAND_DRIVEN = ("IDEAL_STEER_VEL", "DELAY_STEER_VEL", "DELAY_STEER_ACC_GEARED_WO_FALL_GUARD")
@@ -26,7 +26,7 @@ def furthest_off(vehicle: sp.Vehicle, **options: Any) -> float:
     line = max(show.stage.lines, key=lambda one: len(one.points))
     places = np.concatenate(motions)[:, 0, :2]
     assert np.hypot(*(places[-1] - places[0])) > 2.0 * vehicle.geometry.wheel_base
-    left = polyline.nearest(np.array(line.points), places).left
+    left = path_following.nearest(np.array(line.points), places).left
     return float(np.abs(left).max()) / vehicle.geometry.wheel_base
 
 

@@ -77,7 +77,7 @@ def test_what_a_page_imports_is_public(page: Path) -> None:
         for module, name in uses("\n".join(block.text)):
             value = getattr(module, name, None)
             public = (
-                value.__name__ in modules
+                any(f"{path}.".startswith(f"{value.__name__}.") for path in modules)
                 if isinstance(value, ModuleType)
                 else (module.__name__, name) in names
             )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pages import ROOT, blocks
-from skidpad.campaigns.plan_file import campaign_of
+from skidpad.study.plan_file import campaign_of
 
 PLANS = [
     block

@@ -28,15 +28,16 @@ import pytest
 import skidpad as sp
 from pages import PAGES, ROOT, blocks, tables
 from printed import rounds_to
-from skidpad import integrate, manoeuvres
-from skidpad.components.tyre import Contact
-from skidpad.components.upright import UPRIGHT
-from skidpad.controllers import stanley
-from skidpad.identify import fitting
+from skidpad import integrate
+from skidpad.control import stanley
+from skidpad.geometry.maps import cones
 from skidpad.learn import tasks
 from skidpad.learn.tasks.park import ParkParams
 from skidpad.learn.tasks.race_others import SIGHT
-from skidpad.manoeuvres import (
+from skidpad.run.stability import stable_steps
+from skidpad.study import manoeuvres
+from skidpad.study.identify import fitting
+from skidpad.study.manoeuvres import (
     ConstantRadius,
     ConstantSpeed,
     ConstantSteer,
@@ -45,26 +46,24 @@ from skidpad.manoeuvres import (
     SlowRamp,
     Subject,
     autocross,
+    cone_courses,
     events,
     frequency_response,
-    lane_change,
-    logged_drive,
+    logs,
+    on_centre,
     perform,
     sine_with_dwell,
-    slalom,
-    transition,
-    weave,
 )
-from skidpad.plane.maps import cones
-from skidpad.recording import mcap_file
-from skidpad.run.modes import stable_steps
-from skidpad.vehicles.autoware import NAMES as COMMAND_DRIVEN
+from skidpad.tyres.parts import Contact
+from skidpad.vehicles.command_driven import NAMES as COMMAND_DRIVEN
 from skidpad.vehicles.parts import FirstOrderSlip
-from skidpad.vehicles.trailer_sets import CARAVAN
-from skidpad.vehicles.two_track_sets import SETS
-from skidpad.viewer.live import gate as live_gate
-from skidpad.viewer.live import messages as live_messages
-from skidpad.viewer.live import room as live_room
+from skidpad.vehicles.parts.load_transfer import UPRIGHT
+from skidpad.vehicles.twin_track.sets import SETS
+from skidpad.vehicles.twin_track.trailers import CARAVAN
+from skidpad.view.live import messages as live_messages
+from skidpad.view.live import room as live_room
+from skidpad.view.live import server as live_gate
+from skidpad.view.recording import mcap
 from vehicles import car_figures
 
 RESULTS = ROOT / "benchmarks" / "results"
@@ -340,7 +339,10 @@ SENTENCES = [
     ),
     Sentence(
         EVENTS, "to a resolution ({} km/h, {} % in a slalom, {} % of the speeds in the autocross",
-        lambda: [3.6 * lane_change.RESOLUTION, 1e2 * slalom.RESOLUTION, 1e2 * autocross.RESOLUTION],
+        lambda: [
+            3.6 * cone_courses.RESOLUTION, 1e2 * cone_courses.SLALOM_RESOLUTION,
+            1e2 * autocross.RESOLUTION,
+        ],
     ),
     Sentence(
         EVENTS, "six cones {} m or {} m apart",
@@ -368,7 +370,7 @@ SENTENCES = [
     ),
     Sentence(
         "docs/proving_ground.md", "interpolated over at most {} s",
-        lambda: [logged_drive.LONGEST_GAP],
+        lambda: [logs.LONGEST_GAP],
     ),
     Sentence(
         "docs/proving_ground.md", "stays within {} % of its median",
@@ -396,7 +398,7 @@ SENTENCES = [
         "docs/proving_ground.md", "({} to {} m/s²) and where it turns ({} to {} m/s²)",
         lambda: [
             share * manoeuvres.Transition().a_y
-            for share in (*transition.CENTRE, *transition.TURNING)
+            for share in (*on_centre.CENTRE, *on_centre.TURNING)
         ],
     ),
     Sentence(
@@ -419,7 +421,7 @@ SENTENCES = [
     ),
     Sentence(
         "docs/proving_ground.md", "{} s of its sine",
-        lambda: [(weave.FIRST + manoeuvres.Weave().periods) / manoeuvres.Weave().frequency],
+        lambda: [(on_centre.FIRST + manoeuvres.Weave().periods) / manoeuvres.Weave().frequency],
     ),
     Sentence(
         "docs/manoeuvring_tasks.md", "near the wall, to {} m and {}°",
@@ -529,7 +531,7 @@ SENTENCES = [
     ),
     Sentence(
         "docs/errors.md", "recordings that claim more than {} MiB",
-        lambda: [mcap_file.LARGEST_CHUNK / 2**20],
+        lambda: [mcap.LARGEST_CHUNK / 2**20],
     ),
     Sentence(
         "docs/maps.md", "Formula Student's ({} mm, the orange ones {} mm)",

@@ -104,7 +104,7 @@ class Kart(NamedTuple):
 
     m: Annotated[si.kg, si.positive] = 230.0
     """Mass with driver, | included."""
-    wish: skidpad.Wish = skidpad.Wish()
+    demand: skidpad.Demand = skidpad.Demand()
 
 
 class Holder:
@@ -118,7 +118,7 @@ class Holder:
         return Kart()
 
     @classmethod
-    def of(cls, *karts: Kart, **more: skidpad.Wish) -> Holder:
+    def of(cls, *karts: Kart, **more: skidpad.Demand) -> Holder:
         """From several."""
         return cls(*karts)
 
@@ -129,7 +129,7 @@ def test_records_are_described_with_units_and_ranges() -> None:
     text = described.field_table(Kart)
     mass = [row for row in text.splitlines() if row.startswith("| `m`")]
     assert mass == ["| `m` | kg, greater than 0 | `230.0` | Mass with driver, \\| included. |"]
-    assert "| `wish` | `Wish` |" in text
+    assert "| `demand` | `Demand` |" in text
 
 
 def test_classes_are_described_with_signatures_that_link_types(
@@ -138,7 +138,7 @@ def test_classes_are_described_with_signatures_that_link_types(
     places = Places()
     monkeypatch.setattr(Kart, "__module__", "skidpad.karts")
     places.take("skidpad.Kart", Kart)
-    places.take("skidpad.Wish", skidpad.Wish)
+    places.take("skidpad.Demand", skidpad.Demand)
     places.take("skidpad.Whatever", Any)
     assert places.linked("dict[str, Any]", __name__) == "dict[str, Any]"
     one = Declared("skidpad.karts", sys.modules[__name__])
@@ -149,7 +149,7 @@ def test_classes_are_described_with_signatures_that_link_types(
     )
     # Members count where they are written in the package itself.
     member = described.member("of", vars(Holder)["of"], places)
-    assert "{py:classmethod} of(*karts: skidpad.Kart, **more: skidpad.Wish) -> Holder" in member
+    assert "{py:classmethod} of(*karts: skidpad.Kart, **more: skidpad.Demand) -> Holder" in member
     kart = described.member("kart", vars(Holder)["kart"], places)
     assert "{py:property} kart" in kart
     assert "kart\n:type: skidpad.Kart\n" in kart
@@ -176,19 +176,19 @@ def test_a_vehicle_is_described_with_the_fields_of_its_records() -> None:
     text = described.entry(one, "kinematic_bicycle", factory, Places())
     model = factory.model
     for kind in (model.State, model.Input, model.Params):
-        for leaf in skidpad.record.fields(kind):
+        for leaf in skidpad.core.record.fields(kind):
             assert f"| `{leaf.name}` | {leaf.unit}" in text
 
 
 def test_a_thing_is_described_once() -> None:
     places = Places()
-    assert places.take("skidpad.Wish", skidpad.Wish) == "skidpad.Wish"
-    assert places.take("skidpad.body.Wish", skidpad.Wish) == "skidpad.Wish"
-    page = reference.Page("skidpad.body", (Declared("skidpad.body", skidpad.body),))
+    assert places.take("skidpad.Demand", skidpad.Demand) == "skidpad.Demand"
+    assert places.take("skidpad.core.body.Demand", skidpad.Demand) == "skidpad.Demand"
+    page = reference.Page("skidpad.core.body", (Declared("skidpad.core.body", skidpad.core.body),))
     text = reference.page_text(page, places, ())
-    assert "{py:obj}`Wish <skidpad.Wish>`" in text
+    assert "{py:obj}`Demand <skidpad.Demand>`" in text
     assert "{py:class} Geometry" in text
-    assert "{py:class} Wish" not in text
+    assert "{py:class} Demand" not in text
 
 
 def test_versions_have_folders_and_names() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from pages import ROOT
-from viewer.conftest import browser as browser
+from view.pages.conftest import browser as browser
 from waiting import PATIENCE
 
 pytestmark = pytest.mark.slow

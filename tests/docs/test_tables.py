@@ -10,8 +10,8 @@ import pytest
 
 import skidpad
 from pages import ROOT, tables
-from skidpad.body import Geometry, Limits, Trailer, Wheel, Wish
-from skidpad.manoeuvres.logged_drive import SIGNALS
+from skidpad.core.body import Demand, Geometry, Limits, Trailer, Wheel
+from skidpad.study.manoeuvres.logs import SIGNALS
 from skidpad.units import Unit
 
 
@@ -30,7 +30,7 @@ def unit_of(hint: Any) -> str:
     return next((str(note) for note in get_args(hint) if isinstance(note, Unit)), "")
 
 
-@pytest.mark.parametrize("kind", [Wish, Limits, Geometry, Wheel, Trailer])
+@pytest.mark.parametrize("kind", [Demand, Limits, Geometry, Wheel, Trailer])
 def test_fields_of_a_body_with_their_units(kind: type) -> None:
     rows = table_of("bodies.md", kind.__name__, "unit")
     hints = get_type_hints(kind, include_extras=True)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 import skidpad as sp
-from skidpad import record
-from skidpad.body import Wish
+from skidpad.core import record
+from skidpad.core.body import Demand
 from skidpad.errors import SimulationDiverged, StepNotConverged
 from skidpad.export import Exported, toolchain, write_c
 
@@ -120,13 +120,13 @@ def simulator_of(exported: Exported) -> Any:
 def commands(exported: Exported, rng: np.random.Generator, state: Any) -> list[float]:
     """Inputs of a driver who wants something else every time."""
     vehicle = exported.vehicle
-    wish = Wish(
+    demand = Demand(
         steer=rng.uniform(-0.2, 0.2),
         a=rng.uniform(-2.0, 4.0),
         v=rng.uniform(0.0, 10.0),
         omega=rng.uniform(-0.5, 0.5),
     )
-    return [float(v) for v in record.flatten(vehicle.body.command(state, wish, vehicle.params))]
+    return [float(v) for v in record.flatten(vehicle.body.command(state, demand, vehicle.params))]
 
 
 def same(got: np.ndarray, expected: Any, what: str) -> None:

@@ -15,13 +15,13 @@ import pytest
 
 import skidpad as sp
 from export.c_driver import Car, build, commands, drive_beside, same, simulator_of
-from skidpad import record
 from skidpad import units as si
 from skidpad.cli import main
+from skidpad.core import record
+from skidpad.core.arrays import ArrayNumber, shared_array
 from skidpad.errors import InvalidValue
 from skidpad.export import Exported, c_sources, exported, write_c
 from skidpad.ops import read
-from skidpad.shared_arrays import ArrayNumber, shared_array
 
 STRICT = ("-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Wdouble-promotion", "-Werror", "-O1")
 """Clean under these; with little effort, as it is not the speed that is looked at."""

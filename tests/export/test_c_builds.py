@@ -11,9 +11,9 @@ import pytest
 
 import skidpad as sp
 from export.c_driver import build, drive_beside
+from skidpad.bench.export import built_drive
 from skidpad.errors import InvalidValue, MissingExtra, SkidpadError
 from skidpad.export import exported, toolchain, write_c
-from skidpad.export.c_drive import built_drive
 
 STRICT = ("-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Wdouble-promotion", "-Werror")
 zig = pytest.mark.skipif(

@@ -15,12 +15,12 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import skidpad as sp
-from skidpad import record
+from skidpad.core import record
+from skidpad.core.model import Model, VehicleFactory
 from skidpad.errors import InvalidValue
 from skidpad.export import exported, write_c, write_fmu
-from skidpad.export.c_names import members
-from skidpad.export.c_words import is_reserved_member, is_reserved_name
-from skidpad.model import Model, VehicleFactory
+from skidpad.export.c_header import members
+from skidpad.export.exported import is_reserved_member, is_reserved_name
 from skidpad.units import m, m_s
 
 HEADERS = (

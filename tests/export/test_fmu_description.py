@@ -13,15 +13,11 @@ from fmpy.validation import validate_fmu
 
 import skidpad as sp
 from fmu_cart import DT, cart
+from skidpad.core.record import Field
 from skidpad.export import exported
-from skidpad.export.fmu import described, targets_of, write_fmu
-from skidpad.export.fmu_dependencies import dependencies
-from skidpad.export.fmu_description import model_description
-from skidpad.export.fmu_fat_binaries import fat_binary
-from skidpad.export.fmu_programs import Programs
-from skidpad.export.fmu_units import BaseUnit, base_unit
-from skidpad.export.fmu_variables import shapes_of
-from skidpad.record import Field
+from skidpad.export.fmu import described, fat_binary, targets_of, write_fmu
+from skidpad.export.fmu_description import BaseUnit, base_unit, model_description, shapes_of
+from skidpad.export.fmu_programs import Programs, dependencies
 from skidpad.units import Unit
 
 VERSIONS = (2, 3)

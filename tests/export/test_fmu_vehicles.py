@@ -13,9 +13,9 @@ from fmpy.validation import validate_fmu
 import skidpad as sp
 from fmu_cart import DT, Unit, cart, compiler
 from skidpad import units as si
+from skidpad.core.arrays import ArrayNumber
 from skidpad.export import exported, toolchain, write_fmu
 from skidpad.ops import Grid1, grid, interpolate
-from skidpad.shared_arrays import ArrayNumber
 
 
 def followed(vehicle: Any, folder: Path, version: int = 3, **how: Any) -> Unit:

@@ -11,11 +11,11 @@ import pytest
 import skidpad as sp
 from compile.lanes_harness import canonical
 from compile.wasm_harness import KINDS, Engine
-from skidpad import record
+from skidpad.core import record
 from skidpad.export import exported
 from skidpad.export.webassembly import modules_of
 from skidpad.units import Allowed
-from viewer.conftest import browser as browser
+from view.pages.conftest import browser as browser
 
 NAMES = sp.vehicles.names()
 FEW = ("kinematic_bicycle", "double_integrator", "ackermann_truck")
@@ -43,9 +43,9 @@ def commands(vehicle: sp.Vehicle) -> np.ndarray:
 def start_of(vehicle: sp.Vehicle) -> Any:
     """In motion, where the vehicle has such states."""
     v = min(12.0, 0.5 * vehicle.limits.v_max)
-    wished = {"v_x": v, "v_y": 0.01 * v, "omega": 0.3, "yaw": 2.0, "v": v, "x": 1.5, "y": -20.0}
+    demanded = {"v_x": v, "v_y": 0.01 * v, "omega": 0.3, "yaw": 2.0, "v": v, "x": 1.5, "y": -20.0}
     known = record.names(vehicle.State)
-    return record.build(vehicle.State, {n: v for n, v in wished.items() if n in known})
+    return record.build(vehicle.State, {n: v for n, v in demanded.items() if n in known})
 
 
 def driven(name: str, integrator: str, precision: str = "float64") -> dict[str, np.ndarray]:

@@ -10,10 +10,10 @@ import pytest
 pytest.importorskip("casadi")
 
 import skidpad as sp
-from skidpad.campaigns.drive import Drive
-from skidpad.campaigns.experiment import Means, Rows
-from skidpad.campaigns.folds import first_time, highest, integral, last, mean, rms
 from skidpad.random import Gaussian
+from skidpad.study.experiment import Means, Rows
+from skidpad.study.metrics import first_time, highest, integral, last, mean, rms
+from skidpad.study.rollouts import Drive
 
 pytestmark = pytest.mark.gpu
 

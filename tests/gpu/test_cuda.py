@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.compile import launches
+from skidpad.compile import gpu
 from skidpad.errors import InvalidValue, SimulationDiverged
 from waiting import PATIENCE
 
@@ -87,9 +87,9 @@ def test_command_driven_vehicles_have_the_bits_of_the_cpu(name, precision, cpu_r
 @pytest.fixture
 def tiny_pieces(monkeypatch):
     """Launches of one step each."""
-    monkeypatch.setattr(launches, "_SHORT", 0.0)
+    monkeypatch.setattr(gpu, "_SHORT", 0.0)
     for name in ("_FIRST", "_LONG"):
-        monkeypatch.setattr(launches, name, 1e-12)
+        monkeypatch.setattr(gpu, name, 1e-12)
 
 
 @pytest.mark.usefixtures("tiny_pieces")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from raycast.cuda_cases import ANGLES, LIMIT, stored
+from geometry.raycast.cuda_cases import ANGLES, LIMIT, stored
 from skidpad.errors import InvalidValue
-from skidpad.plane.raycast.cuda import CudaScene
+from skidpad.geometry.raycast.cuda import CudaScene
 
 pytestmark = pytest.mark.gpu
 CASES = stored()

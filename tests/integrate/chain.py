@@ -9,7 +9,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from skidpad import Model, Vehicle, ops, record
+from skidpad import Model, Vehicle, ops
+from skidpad.core import record
 from skidpad.units import one
 
 Input: Any = record.define("Input", {"force": one, "drive": one}, {"force": 0.0, "drive": 0.0})

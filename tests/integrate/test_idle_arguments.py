@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad import record
-from skidpad.calls import inlined
+from skidpad.core import record
+from skidpad.core.backends import inlined
 from skidpad.ops import called, tanh
 
 

@@ -22,15 +22,16 @@ from compile.lanes_harness import PRECISIONS, canonical, runner
 from integrate.chain import Input, Params, chain
 from integrate.problems import PROBLEMS, Problem, observed_order, traced
 from integrate.test_radau import collocation_defect, pade
-from skidpad import Model, Vehicle, record
+from skidpad import Model, Vehicle
 from skidpad.compile import pipeline
 from skidpad.compile.adjoint import adjoint_program, tangent_program
 from skidpad.compile.c import compile_shared, emit
 from skidpad.compile.lower import lower
+from skidpad.core import record
 from skidpad.errors import StepNotConverged
 from skidpad.integrate import Radau
-from skidpad.integrate.blocks import find_blocks
-from skidpad.integrate.symbolic import column
+from skidpad.integrate.elimination import find_blocks
+from skidpad.integrate.symbols import column
 from skidpad.ops import sign
 from skidpad.units import one
 
@@ -43,13 +44,13 @@ MASSES = pytest.mark.parametrize("masses", [4, pytest.param(12, marks=pytest.mar
 @pytest.fixture
 def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every block is taken for a large one."""
-    monkeypatch.setattr("skidpad.integrate.blocks.UNROLLED", 0)
+    monkeypatch.setattr("skidpad.integrate.elimination.UNROLLED", 0)
 
 
 @pytest.fixture
 def to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Iterations go on until rounding stops them, so that what is seen is the method's error."""
-    monkeypatch.setattr("skidpad.integrate.large.CONVERGED", (1e-15, 1e-5))
+    monkeypatch.setattr("skidpad.integrate.stages.CONVERGED", (1e-15, 1e-5))
 
 
 @pytest.mark.usefixtures("all_large")
@@ -149,7 +150,7 @@ def test_a_car_moves_as_when_it_is_unrolled(monkeypatch: pytest.MonkeyPatch) -> 
     u, w = car.Input(steer=0.2, tau_rl=150.0, tau_rr=90.0), record.build(car.model.Disturbance)
     steps = []
     for unrolled in (0, 8):
-        monkeypatch.setattr("skidpad.integrate.blocks.UNROLLED", unrolled)
+        monkeypatch.setattr("skidpad.integrate.elimination.UNROLLED", unrolled)
         update = sp.integrate.discretise(car.model, Radau(iterations=4))
         after, residual = update(x, u, w, car.params, ca.SX(0.01))
         steps.append(ca.Function("step", [column(x)], [column(after), residual]))
@@ -223,7 +224,7 @@ def test_linear_system_converges_to_the_exponential() -> None:
 def test_a_pivot_that_vanishes_does_no_harm(stages: int) -> None:
     """The first pivot of the matrices that all stages share is zero, or nearly so: the linearised
     start is worthless then, and the iterations have to do without it."""
-    from skidpad.integrate.spectrum import radau_spectrum
+    from skidpad.integrate.collocation import radau_spectrum
 
     spectrum, size, h = radau_spectrum(stages), 10, 0.5
     matrix = -np.eye(size)

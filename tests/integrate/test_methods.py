@@ -10,9 +10,9 @@ import pytest
 
 from integrate.problems import PROBLEMS, Problem, end_error, observed_order, traced
 from skidpad import integrate
+from skidpad.core.model import Model
 from skidpad.errors import InvalidValue, StepNotConverged
 from skidpad.integrate.scipy_ivp import METHODS, ScipyMethod
-from skidpad.model import Model
 from skidpad.ops import atan, cos, sin
 from skidpad.vehicles import four_wheel
 

@@ -12,14 +12,14 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from integrate.problems import traced
-from skidpad import integrate, ops, record
+from skidpad import integrate, ops
+from skidpad.core import record
 from skidpad.errors import TraceError
 from skidpad.integrate import RESIDUAL_TOLERANCE, Radau
-from skidpad.integrate.blocks import Kind, components, find_blocks
 from skidpad.integrate.collocation import radau_tableau
-from skidpad.integrate.elimination import factorise, inverse
-from skidpad.integrate.jacobian import linearised
-from skidpad.integrate.symbolic import column, symbols_besides
+from skidpad.integrate.derivatives import linearised
+from skidpad.integrate.elimination import Kind, components, factorise, find_blocks, inverse
+from skidpad.integrate.symbols import column, symbols_besides
 from skidpad.vehicles import four_wheel
 
 STAGES = (2, 3, 4)

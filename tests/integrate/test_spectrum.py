@@ -8,9 +8,8 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from skidpad.integrate.collocation import inverse_coefficients
-from skidpad.integrate.spectrum import radau_spectrum
-from skidpad.integrate.transformed import TransformedFactors
+from skidpad.integrate.collocation import inverse_coefficients, radau_spectrum
+from skidpad.integrate.stages import TransformedFactors
 
 STAGES = (2, 3, 4)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from skidpad import integrate
-from skidpad.integrate.stability import longest_step, stability_polynomial
+from skidpad.run.stability import longest_step, stability_polynomial
 
 REAL_ENDS = {"euler": 2.0, "heun": 2.0, "rk4": 2.785293563405282, "dopri5": 3.3065}
 """Where |R(-z)| = 1 on the real axis; of RK4 the root of z³ - 4 z² + 12 z - 24 = 0, which is

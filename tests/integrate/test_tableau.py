@@ -11,7 +11,7 @@ import pytest
 
 from skidpad.errors import InvalidValue
 from skidpad.integrate.collocation import inverse_coefficients, radau_tableau
-from skidpad.integrate.tableau import (
+from skidpad.integrate.explicit import (
     DOPRI5,
     EULER,
     HEUN,

@@ -13,8 +13,8 @@ import numpy as np
 
 from compile.cuda_harness import FLAGS, SHIM
 from skidpad.compile import cuda, gpu
-from skidpad.learn import cuda_engine, cuda_environments, cuda_scans
-from skidpad.shared_arrays import MOST_ARRAYS, table_address
+from skidpad.core.arrays import MOST_ARRAYS, table_address
+from skidpad.learn import cuda_engine, cuda_environments
 
 WORDS = """\
 #define __forceinline__ inline
@@ -117,5 +117,5 @@ def install(monkeypatch: Any, folder: Path) -> None:
     monkeypatch.setattr(cuda_engine.Recorded, "captured", lambda self: None)
     # Few threads: those beyond the last row cost time as well.
     monkeypatch.setattr(cuda_engine, "THREADS", 4)
-    monkeypatch.setattr(cuda_scans, "THREADS", 4)
+    monkeypatch.setattr(cuda_engine, "THREADS", 4)
     monkeypatch.setattr(cuda, "THREADS", dict.fromkeys(cuda.THREADS, 4))

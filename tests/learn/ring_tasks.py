@@ -9,9 +9,9 @@ import numpy as np
 
 import skidpad as sp
 from learn.small_tasks import boxed
-from skidpad.body import Velocity, body_of
+from skidpad.core.body import Velocity, body_of
+from skidpad.geometry.maps.track import Track
 from skidpad.learn import Start, Task, track_point
-from skidpad.plane.maps.track import Track
 from skidpad.units import Allowed, m, m_s, one, rad
 
 RADIUS, HALF_WIDTH = 20.0, 3.0

@@ -8,11 +8,11 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from skidpad.body import Velocity, Wish, body_of
+from skidpad.core.body import Demand, Velocity, body_of
+from skidpad.core.model import Vehicle
+from skidpad.geometry.maps.track import Track
 from skidpad.learn import Course, Lidar, Start, Task, track_point
-from skidpad.model import Vehicle
 from skidpad.ops import atan, logical_and
-from skidpad.plane.maps.track import Track
 from skidpad.units import Allowed, m, m_s, one
 from skidpad.vehicles import kinematic_bicycle
 
@@ -82,8 +82,8 @@ def _turning(p: Any) -> Any:
 
 
 def _lap(x: Any, a: Any, p: Any) -> Any:
-    wish = Wish(steer=_turning(p) + 0.001 * a.steer, a=5.0 * (20.0 - x.v_x))
-    return body_of(CAR, "a test").command(x, wish, p)
+    demand = Demand(steer=_turning(p) + 0.001 * a.steer, a=5.0 * (20.0 - x.v_x))
+    return body_of(CAR, "a test").command(x, demand, p)
 
 
 def lapping_task(*, gate: bool = True) -> Task:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skidpad.body import Pose
-from skidpad.learn.others import touch_each_other
-from skidpad.learn.shape import unit_poses, units_of
-from skidpad.learn.walls import touches, walls_of
-from skidpad.plane.collision import Checker, Footprint, between
-from skidpad.plane.maps import Map
+from skidpad.core.body import Pose
+from skidpad.geometry.collision import Checker, Footprint, between
+from skidpad.geometry.maps import Map
+from skidpad.learn.course import touches, walls_of
+from skidpad.learn.programs import touch_each_other
+from skidpad.learn.task import unit_poses, units_of
 from skidpad.vehicles import two_track, wheeled
-from skidpad.vehicles.commonroad.kst import commonroad_kst
-from skidpad.vehicles.four_wheel import four_wheel
-from skidpad.vehicles.trailer_sets import SEMI_TRAILER, TRACTOR
+from skidpad.vehicles.commonroad.kinematic import commonroad_kst
+from skidpad.vehicles.formula import four_wheel
+from skidpad.vehicles.twin_track.trailers import SEMI_TRAILER, TRACTOR
 
 RNG = np.random.default_rng(4)
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from learn.ring_tasks import RADIUS, ring
-from skidpad.body import Pose, Velocity
+from skidpad.core.body import Pose, Velocity
+from skidpad.geometry.maps.track import Track
 from skidpad.learn.course import Courses, curvature_ahead, place_of, placed_at, track_point
-from skidpad.plane.maps.track import Track
 
 
 def test_a_circle() -> None:

@@ -8,7 +8,7 @@ import pytest
 import skidpad as sp
 from learn.episodes import driven
 from learn.rollouts import held_to_the_rules
-from skidpad.body import Velocity
+from skidpad.core.body import Velocity
 from skidpad.learn import Environments, Place, tasks
 from skidpad.learn.tasks.drift import DriftParams, circle, rewarded, sideslip_of
 

@@ -10,7 +10,7 @@ import pytest
 import skidpad as sp
 from learn.ring_tasks import CAR, RADIUS, Kept, Seen, actions, ring, task
 from skidpad.learn import Environments, Lidar
-from skidpad.learn.given import GIVEN
+from skidpad.learn.task import GIVEN
 from skidpad.ops import minimum, sqrt
 
 STEPS = 150
@@ -61,7 +61,7 @@ def test_a_lap_is_worth_its_length() -> None:
     steady = task(draws={"s": 0.3, "n": 0.0, "v": 5.0}, duration=60.0)
     environments = Environments(steady, 1, autoreset="disabled")
     environments.reset(0)
-    body = sp.body.body_of(CAR, "a test")
+    body = sp.core.body.body_of(CAR, "a test")
     limits, geometry = body.limits(CAR.params), body.geometry(CAR.params)
     steer = np.arctan(geometry.wheel_base / RADIUS) / limits.steer_max
     total, turned, yaw = 0.0, 0.0, environments.engine.motion_of(0)[2]

@@ -10,14 +10,13 @@ import pytest
 
 from learn.small_tasks import small_task
 from skidpad.learn import Course, Environments, Start, track_point
-from skidpad.learn.marks import disc
 from skidpad.learn.pictures import Pictures
-from skidpad.stage import Stage
+from skidpad.learn.task import disc
 from skidpad.units import m
-from skidpad.viewer.live.episode import WatchedEpisode
-from skidpad.viewer.live.frames import Frame, decoded
-from skidpad.viewer.live.messages import Take
-from skidpad.viewer.live.session import LetGo
+from skidpad.view.live.messages import Frame, Take, decoded
+from skidpad.view.live.session import LetGo
+from skidpad.view.live.sources import WatchedEpisode
+from skidpad.view.stage import Stage
 
 
 @pytest.fixture(scope="module")

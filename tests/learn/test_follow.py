@@ -8,7 +8,7 @@ import pytest
 import skidpad as sp
 from learn.episodes import driven
 from learn.rollouts import held_to_the_rules
-from skidpad.controllers import Reference
+from skidpad.control import Reference
 from skidpad.learn import Environments, tasks
 from skidpad.learn.course import Courses
 from skidpad.learn.tasks.follow import FollowParams, speed_at

@@ -15,7 +15,7 @@ from gymnasium.utils.env_checker import check_env
 from learn.small_tasks import Seen, lapping_task, small_task
 from skidpad.errors import InvalidValue, SimulationDiverged
 from skidpad.learn import Environments, SkidpadEnv, Task
-from skidpad.viewer.live.episode import EpisodePage
+from skidpad.view.live.sources import EpisodePage
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def test_the_checker_of_gymnasium_passes_with_all_render_modes(
     monkeypatch.setattr(webbrowser, "open", opened.append)
     monkeypatch.setenv("DISPLAY", ":0")
     gymnasium.register(
-        "skidpad-test/Ring-v0", "skidpad.learn.gymnasium_env:SkidpadEnv", kwargs={"task": task}
+        "skidpad-test/Ring-v0", "skidpad.learn.gymnasium_envs:SkidpadEnv", kwargs={"task": task}
     )
     try:
         check_env(gymnasium.make("skidpad-test/Ring-v0").unwrapped)

@@ -22,7 +22,7 @@ from skidpad.learn import (
     load_task,
     save_task,
 )
-from skidpad.learn.vector_check import NotConforming
+from skidpad.learn.task_check import NotConforming
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,11 @@ import pytest
 import skidpad as sp
 from learn.episodes import driven
 from learn.rollouts import held_to_the_rules
-from skidpad.body import Pose
+from skidpad.core.body import Pose
 from skidpad.learn import Environments, tasks
 from skidpad.learn.tasks.ground import grip_law
 from skidpad.learn.tasks.lane_change import Ice, LaneChangeParams, disturbed, lane_track
-from skidpad.manoeuvres.lane_change import double_lane_change
+from skidpad.study.manoeuvres.cone_courses import double_lane_change
 from skidpad.vehicles import four_wheel, two_track
 
 CAR = two_track("compact")

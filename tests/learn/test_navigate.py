@@ -8,16 +8,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learn.rollouts import held_to_the_rules
-from skidpad import record
+from skidpad.core import record
 from skidpad.errors import InvalidValue
+from skidpad.geometry.collision import Checker, Footprint
+from skidpad.geometry.maps import Map
+from skidpad.geometry.polygon import distances
 from skidpad.learn import Environments, Lidar, Task
-from skidpad.learn.shape import units_of
+from skidpad.learn.task import units_of
 from skidpad.learn.tasks import navigate
-from skidpad.learn.tasks.navigate import differential_robot
-from skidpad.learn.tasks.rooms import Room, loop_through, random_room, room_track
-from skidpad.plane.collision import Checker, Footprint
-from skidpad.plane.maps import Map
-from skidpad.plane.polygon import distances
+from skidpad.learn.tasks.navigate import (
+    Room,
+    differential_robot,
+    loop_through,
+    random_room,
+    room_track,
+)
 
 ROBOT = differential_robot()
 FRONT = 0.6

@@ -6,16 +6,15 @@ import numpy as np
 import pytest
 
 from learn.rollouts import held_to_the_rules, in_units
+from skidpad.core.model import Vehicle
 from skidpad.errors import InvalidValue
 from skidpad.learn import Environments, Stepped, Task
 from skidpad.learn.programs import compiled
-from skidpad.learn.shape import units_of
+from skidpad.learn.task import units_of
 from skidpad.learn.tasks import park
-from skidpad.learn.tasks.bay import Bay
-from skidpad.model import Vehicle
-from skidpad.vehicles.ackermann_truck import ackermann_truck
-from skidpad.vehicles.commonroad.ks import commonroad_ks
-from skidpad.vehicles.commonroad.kst import commonroad_kst
+from skidpad.learn.tasks.park import Bay
+from skidpad.vehicles.commonroad.kinematic import commonroad_ks, commonroad_kst
+from skidpad.vehicles.truck import ackermann_truck
 
 TRUCK = commonroad_kst()
 P = TRUCK.params

@@ -7,7 +7,7 @@ import pytest
 
 import skidpad as sp
 from learn.small_tasks import ring
-from skidpad import record
+from skidpad.core import record
 from skidpad.learn import Environments, tasks
 
 DT, PATIENCE, CRASH = 0.1, 0.5, 7.0
@@ -56,7 +56,7 @@ def test_the_angle_of_the_wheels_is_seen(speeds: Environments) -> None:
 def test_a_track_that_is_no_loop_ends_at_its_end() -> None:
     """A straight of 60 m: it pays its length at most, and is over there."""
     points = np.column_stack([np.linspace(0.0, 60.0, 61), np.zeros(61)])
-    straight = sp.maps.Track.between(points, 3.0, 3.0, closed=False)
+    straight = sp.geometry.maps.Track.between(points, 3.0, 3.0, closed=False)
     fixed = {"s": 0.5, "n": 0.0, "v": 10.0}
     environments = Environments(tasks.race(tracks=straight, draws=fixed), 1, autoreset="disabled")
     environments.reset(0)
@@ -75,7 +75,7 @@ def test_who_leaves_between_cones_is_out() -> None:
     """No wall at all: the borders count."""
     angle = np.arange(80) * 2.0 * np.pi / 80
     ring = np.column_stack([np.cos(angle), np.sin(angle)])
-    bare = sp.maps.Track.between(20.0 * ring, 2.0, 2.0, walls=np.empty((0, 4)))
+    bare = sp.geometry.maps.Track.between(20.0 * ring, 2.0, 2.0, walls=np.empty((0, 4)))
     fixed = {"s": 0.0, "n": 0.0, "v": 10.0}
     environments = Environments(tasks.race(tracks=bare, draws=fixed), 1, autoreset="disabled")
     environments.reset(0)
@@ -89,12 +89,12 @@ def test_who_leaves_between_cones_is_out() -> None:
 
 
 def test_starts_have_room_on_a_narrow_track() -> None:
-    narrow = sp.maps.random_track(1, width=2.0)
+    narrow = sp.geometry.maps.random_track(1, width=2.0)
     Environments(tasks.race(tracks=narrow), 2000).reset(seed=0)
 
 
 def test_places_that_single_precision_cannot_tell_apart_are_refused() -> None:
-    utm = sp.maps.random_track(3).centre + np.array([5e5, 5.4e6])
-    far = sp.maps.Track.between(utm, 2.0, 2.0)
+    utm = sp.geometry.maps.random_track(3).centre + np.array([5e5, 5.4e6])
+    far = sp.geometry.maps.Track.between(utm, 2.0, 2.0)
     with pytest.raises(sp.InvalidValue, match=r"float32 tells 0\.6\d* m apart"):
         Environments(tasks.race(tracks=far))

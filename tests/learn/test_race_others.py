@@ -9,14 +9,14 @@ import pytest
 
 from learn.rollouts import held_to_the_rules, in_units
 from learn.small_tasks import boxed
-from skidpad import record
+from skidpad.core import record
 from skidpad.errors import InvalidValue
+from skidpad.geometry.collision import Footprint, between
+from skidpad.geometry.maps.track import Track
 from skidpad.learn import Environments, Lidar, Stepped, Task
-from skidpad.learn.shape import units_of
+from skidpad.learn.task import units_of
 from skidpad.learn.tasks import race_others
-from skidpad.plane.collision import Footprint, between
-from skidpad.plane.maps.track import Track
-from skidpad.vehicles.kinematic_bicycle import kinematic_bicycle
+from skidpad.vehicles.bicycles import kinematic_bicycle
 
 CAR = boxed(kinematic_bicycle())
 SHAPE = np.concatenate([np.array(outline) for outline in CAR.geometry.outlines])

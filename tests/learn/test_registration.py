@@ -17,10 +17,9 @@ from gymnasium.vector import AutoresetMode
 
 import skidpad
 from learn.small_tasks import ring
-from skidpad import gymnasium_ids
 from skidpad.errors import InvalidValue
-from skidpad.learn import SkidpadEnv, SkidpadVectorEnv, tasks
-from skidpad.learn.named_task import task_of
+from skidpad.learn import SkidpadEnv, SkidpadVectorEnv, registration, tasks
+from skidpad.learn.saved_task import task_of
 
 SOURCE = str(Path(skidpad.__file__).parents[1])
 PAGE = (Path(__file__).parents[2] / "docs" / "learn_interfaces.md").read_text("utf-8")
@@ -29,8 +28,8 @@ PAGE = (Path(__file__).parents[2] / "docs" / "learn_interfaces.md").read_text("u
 def test_every_id_has_a_task_and_is_registered_once() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # Gymnasium warns of an id that is overridden
-        gymnasium_ids.register()
-    for name, task in gymnasium_ids.IDS.items():
+        registration.register()
+    for name, task in registration.IDS.items():
         assert task in tasks.__all__
         assert f"| `{name}` | `tasks.{task}`:" in PAGE
         spec = registry[name]
@@ -70,7 +69,7 @@ assert "skidpad.learn" in {program + prefix!r} or "casadi" not in sys.modules
     "name",
     [
         pytest.param(name, marks=[] if task == "race" else pytest.mark.slow)
-        for name, task in gymnasium_ids.IDS.items()
+        for name, task in registration.IDS.items()
     ],
 )
 def test_every_id_passes_the_checker(name: str) -> None:

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from learn.small_tasks import small_task
-from skidpad.controllers import Reference
+from skidpad.control import Reference
+from skidpad.core.arrays import shared_array
 from skidpad.errors import InvalidValue
 from skidpad.learn import Environments, load_task, save_task, tasks
-from skidpad.learn.given import GIVEN
-from skidpad.shared_arrays import shared_array
+from skidpad.learn.task import GIVEN
 from skidpad.vehicles import kinematic_bicycle
 
 COUNT, STEPS = 4, 30

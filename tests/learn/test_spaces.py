@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from learn.small_tasks import small_task
-from skidpad import record
+from skidpad.core import record
 from skidpad.learn import SkidpadVectorEnv
 from skidpad.units import Allowed, one
 

@@ -7,9 +7,9 @@ import pytest
 
 import skidpad as sp
 from learn.ring_tasks import CAR, Kept, Seen, task
+from skidpad.control.networks import Network
 from skidpad.learn import Environments, Lidar, task_policy
 from skidpad.learn.course import Courses, track_point
-from skidpad.networks import Network
 
 STEPS = 60
 

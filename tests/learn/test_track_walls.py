@@ -7,10 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from skidpad.plane.maps.track import Track
-from skidpad.plane.maps.track_borders import straightened
-from skidpad.plane.maps.track_of_seed import random_track
-from skidpad.plane.polygon import distances
+from skidpad.geometry.maps.track import Track, random_track, straightened
+from skidpad.geometry.polygon import distances
 
 TURN = np.linspace(0.0, np.pi, 60)
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.body import Pose
-from skidpad.learn.others import touch_each_other
-from skidpad.learn.walls import touches, walls_of
-from skidpad.plane.collision import Checker, Footprint, between
-from skidpad.plane.maps import Map
+from skidpad.core.body import Pose
+from skidpad.geometry.collision import Checker, Footprint, between
+from skidpad.geometry.maps import Map
+from skidpad.learn.course import touches, walls_of
+from skidpad.learn.programs import touch_each_other
 
 BOX = ((-1.0, -0.9), (2.5, -0.9), (2.5, 0.9), (-1.0, 0.9))
 NOSE = ((-0.6, -0.5), (1.0, -0.5), (1.8, 0.0), (1.0, 0.5), (-0.6, 0.5))

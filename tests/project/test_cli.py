@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 import skidpad
-from skidpad import Program, record, vehicles
+from skidpad import Program, vehicles
 from skidpad.cli import main
 from skidpad.compile.pipeline import step_program
+from skidpad.core import record
 
 
 class Runner:

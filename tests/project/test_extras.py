@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from skidpad.errors import MissingExtra
-from skidpad.extras import EXTRAS, require
+from skidpad.errors import EXTRAS, MissingExtra, require
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]

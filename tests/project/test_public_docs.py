@@ -16,7 +16,8 @@ from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import skidpad
-from skidpad import record, vehicles
+from skidpad import vehicles
+from skidpad.core import record
 
 RECORDS = ("State", "Input", "Params", "Disturbance", "Outputs")
 

@@ -19,15 +19,15 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.brief import brief_repr, counted, listed, shortened
 from skidpad.compile.plant import Plant
-from skidpad.controllers.nmpc import Plan
+from skidpad.control.nmpc import Plan
+from skidpad.core.files import brief_repr, counted, listed, shortened
 from skidpad.demo.track import Track
-from skidpad.plane.line import Line as PlaneLine
-from skidpad.recording import Recorder, read
-from skidpad.stage.film import Film, ScanAt
-from skidpad.trajectory.columns import Column
-from skidpad.world.scene.scene import ActorSpec, BlockSpec, VehicleSpec
+from skidpad.geometry.line import Line as PlaneLine
+from skidpad.run.trajectory_table import Column
+from skidpad.view.film import Film, ScanAt
+from skidpad.view.recording import Recorder, read
+from skidpad.world.scene import ActorSpec, BlockSpec, VehicleSpec
 
 LONGEST = 300
 HANDED_OUT = (
@@ -136,7 +136,7 @@ def test_every_public_class_says_what_its_objects_are(cls: type) -> None:
     assert cls.__repr__ is not object.__repr__
 
 
-OWN = {sp.Model, sp.Vehicle, sp.VehicleFactory, sp.Trajectory, sp.Map, sp.maps.Grid}
+OWN = {sp.Model, sp.Vehicle, sp.VehicleFactory, sp.Trajectory, sp.Map, sp.geometry.maps.Grid}
 OWN |= {sp.tyres.Tyre, sp.tyres.Document}
 """Records whose text is their own, looked at below; the text of a recording is, too."""
 
@@ -172,14 +172,16 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "trajectory": _run,
     "sample": lambda: _run()[0],
     "map": lambda: sp.Map(segments=np.ones((5000, 4)) * np.arange(4), name="m" * 5000),
-    "grid": lambda: sp.maps.Grid(np.zeros((500, 500), bool), 0.1),
+    "grid": lambda: sp.geometry.maps.Grid(np.zeros((500, 500), bool), 0.1),
     "simulator": _simulator,
     "simulation": lambda: sp.Simulation(sp.vehicles.kinematic_bicycle()),
     "planning simulator": lambda: sp.PlanningSimulator("IDEAL_STEER_VEL"),
     "engine": sp.Engine,
-    "rays": lambda: sp.raycast.Scene(np.arange(4000.0).reshape(-1, 4)),
-    "checker": lambda: sp.collision.Checker(sp.Map(segments=np.arange(4000.0).reshape(-1, 4))),
-    "pid": lambda: sp.controllers.PIDLongLat(1, 2, 3, 4, 5, 6, 0.1),
+    "rays": lambda: sp.geometry.raycast.Scene(np.arange(4000.0).reshape(-1, 4)),
+    "checker": lambda: sp.geometry.collision.Checker(
+        sp.Map(segments=np.arange(4000.0).reshape(-1, 4))
+    ),
+    "pid": lambda: sp.control.PIDLongLat(1, 2, 3, 4, 5, 6, 0.1),
     "study": _study,
     "world": lambda: sp.World(sp.world.Scene()),
 }
@@ -194,9 +196,11 @@ def test_the_text_of_an_object_is_short(name: str) -> None:
 
 
 def test_the_text_of_a_recording_is_short(tmp_path: Path) -> None:
-    bodies = tuple(sp.stage.Body(f"block {k}", "block", (), 0, 1, 2) for k in range(300))
-    channels = tuple(sp.stage.Channel(name, "m", "block 0", "state") for name in ("x", "y", "yaw"))
-    stage = sp.stage.Stage("x" * 1000, channels, bodies)
+    bodies = tuple(sp.view.stage.Body(f"block {k}", "block", (), 0, 1, 2) for k in range(300))
+    channels = tuple(
+        sp.view.stage.Channel(name, "m", "block 0", "state") for name in ("x", "y", "yaw")
+    )
+    stage = sp.view.stage.Stage("x" * 1000, channels, bodies)
     with Recorder(tmp_path / "a.mcap", stage) as recorder:
         recorder.add(0.0, np.zeros(3))
         assert len(repr(recorder).replace(str(tmp_path), "")) < LONGEST
@@ -208,7 +212,7 @@ def test_the_text_of_a_recording_is_short(tmp_path: Path) -> None:
 
 def test_texts_tell_what_is_not_as_usual() -> None:
     assert repr(sp.sensors.Lidar(rays=11)) == "Lidar(rays=11)"
-    line = sp.stage.Line(tuple((0.0, float(k)) for k in range(9)), "edge")
+    line = sp.view.stage.Line(tuple((0.0, float(k)) for k in range(9)), "edge")
     assert repr(line) == "Line(points=<9 x tuple>, kind='edge')"
     scan = sp.sensors.Scan(np.zeros(7), 0.25)
     assert repr(scan) == "Scan(ranges=array[7], stamp=0.25)"

@@ -8,26 +8,26 @@ from pathlib import Path
 
 import pytest
 
-from skidpad import recording
-from skidpad.campaigns import folder
 from skidpad.compile import plant, program
+from skidpad.control.networks import network
 from skidpad.learn import saved_task
-from skidpad.manoeuvres import document
-from skidpad.networks import network
-from skidpad.recording import topics
-from skidpad.trajectory import files
+from skidpad.run import trajectory_files
+from skidpad.study import folder
+from skidpad.study.manoeuvres import evaluation
+from skidpad.view import recording
+from skidpad.view.recording import topics
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "versions.md").read_text("utf-8")
 FORMATS = {
     "recording": topics.FORMAT,
-    "trajectory": files.FORMAT,
+    "trajectory": trajectory_files.FORMAT,
     "program": program.FORMAT_VERSION,
     "plant": plant.FORMAT_VERSION,
     "network": network.FORMAT_VERSION,
     "task": saved_task.VERSION,
     "folder of a campaign": folder.FORMAT,
-    "results of the proving ground": document.VERSION,
+    "results of the proving ground": evaluation.VERSION,
 }
 
 

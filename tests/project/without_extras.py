@@ -19,12 +19,10 @@ from typing import Any
 OPTIONAL = set(sys.argv[1].split(","))
 RECORDING = Path(__file__).parents[1] / "data" / "recordings" / "format_1.mcap"
 NEED_THEIRS = {
-    "skidpad.viewer.live.app",
-    "skidpad.learn.gymnasium_env",
-    "skidpad.learn.gymnasium_vector",
+    "skidpad.view.live.app",
+    "skidpad.learn.gymnasium_envs",
     "skidpad.learn.parallel_env",
     "skidpad.learn.sb3_env",
-    "skidpad.learn.spaces",
 }
 """Classes that derive from those of a package; loaded after somebody has looked for it."""
 
@@ -50,19 +48,19 @@ import numpy as np  # noqa: E402
 
 import skidpad as sp  # noqa: E402
 from skidpad import learn  # noqa: E402
-from skidpad.campaigns import RayEngine  # noqa: E402
-from skidpad.campaigns.folder import Folder  # noqa: E402
 from skidpad.cli import main  # noqa: E402
 from skidpad.compat.autoware.lanelet2 import read_lanelets  # noqa: E402
 from skidpad.export import toolchain  # noqa: E402
-from skidpad.recording import Recorder, info, read, recover  # noqa: E402
 from skidpad.ros2.cyclone import CycloneTransport  # noqa: E402
 from skidpad.ros2.transport import Identity  # noqa: E402
 from skidpad.ros2.zenoh import ZenohTransport  # noqa: E402
-from skidpad.stage.frames import FramePainter  # noqa: E402
-from skidpad.stage.trajectory_stage import trajectory_stage  # noqa: E402
-from skidpad.viewer.live.server import LiveServer  # noqa: E402
-from skidpad.world.scene.scene import Scene  # noqa: E402
+from skidpad.study import RayEngine  # noqa: E402
+from skidpad.study.folder import Folder  # noqa: E402
+from skidpad.view.frames import FramePainter  # noqa: E402
+from skidpad.view.live.server import LiveServer  # noqa: E402
+from skidpad.view.recording import Recorder, info, read, recover  # noqa: E402
+from skidpad.view.stages import trajectory_stage  # noqa: E402
+from skidpad.world.scene import Scene  # noqa: E402
 
 FOLDER = Path.cwd()
 
@@ -89,14 +87,14 @@ def base() -> sp.Trajectory:
     value, slope = fleet.gradient(start, held, cost, steps=50)
     assert value.shape == (2,)
     assert np.abs(slope.x0).max() > 0.0
-    noise = sp.uncertainty.Gaussian(mean=0.05, std=0.01)
+    noise = sp.sensors.uncertainty.Gaussian(mean=0.05, std=0.01)
     study = fleet.monte_carlo({"v_x": 5.0}, held, runs=10, duration=0.2, params={"l_f": noise})
     assert study.band("y", 0.9)[1].shape == study.t.shape
     assert car.linearise(car.State(v_x=5.0), car.Input(), 0.02).A.shape[0] == len(car.State._fields)
     line = np.column_stack([np.linspace(0.0, 50.0, 51), np.zeros(51)])
-    policy = sp.controllers.stanley.policy(car, sp.controllers.Reference.along(line, v=6.0))
+    policy = sp.control.stanley.policy(car, sp.control.Reference.along(line, v=6.0))
     assert fleet.rollout(start, policy=policy, steps=50).shape[1] == 2
-    assert sp.conformance.check(car, ["purity", "standing"]).passed
+    assert sp.testing.check(car, ["purity", "standing"]).passed
     return run
 
 
@@ -129,13 +127,13 @@ def needing_an_extra(run: sp.Trajectory) -> dict[str, list[Callable[[], Any]]]:
     return {
         "plots": [
             run.plot,
-            lambda: sp.plots.tyre_curves(sp.vehicles.four_wheel()),
+            lambda: sp.view.plots.tyre_curves(sp.vehicles.four_wheel()),
             lambda: sp.Map(cones=np.zeros((1, 2)), colours=("blue",)).plot(),
         ],
         "parquet": [
             lambda: run.to_parquet("run.parquet"),
             lambda: sp.Trajectory.from_parquet("log.parquet"),
-            lambda: sp.identify.read_log("log.parquet"),
+            lambda: sp.study.identify.read_log("log.parquet"),
         ],
         "campaigns": [
             lambda: Folder.create("campaign", {"columns": []}),
@@ -150,7 +148,7 @@ def needing_an_extra(run: sp.Trajectory) -> dict[str, list[Callable[[], Any]]]:
             lambda: read("log.mcap"),
             lambda: info("log.mcap"),
             lambda: recover("log.mcap"),
-            lambda: sp.identify.read_log("log.mcap"),
+            lambda: sp.study.identify.read_log("log.mcap"),
             command("run", "four_wheel"),
             command("replay", "log.mcap"),
             command("html", "log.mcap", "log.html"),
@@ -176,11 +174,11 @@ def needing_an_extra(run: sp.Trajectory) -> dict[str, list[Callable[[], Any]]]:
         "ray": [lambda: RayEngine().start(None, None)],  # pyright: ignore[reportArgumentType]
         "zenoh": [lambda: ZenohTransport(Identity("node"))],
         "torch": [fleet.as_torch],
-        "onnx": [lambda: sp.networks.Network.of_onnx("driver.onnx")],
+        "onnx": [lambda: sp.control.networks.Network.of_onnx("driver.onnx")],
         "export": [lambda: toolchain.build_object("car.c", "car.o", "cortex-m7")],
         "cuda": [
             lambda: sp.Fleet(car, dt=0.02, device="cuda"),
-            lambda: sp.raycast.Scene([[1.0, -1.0, 1.0, 1.0]]).on_cuda(),
+            lambda: sp.geometry.raycast.Scene([[1.0, -1.0, 1.0, 1.0]]).on_cuda(),
         ],
     }
 

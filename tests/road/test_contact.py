@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.components.on_road import road_under_car
 from skidpad.road import plane_motion, plane_under, wheel_contact
+from skidpad.vehicles.parts.on_road import road_under_car
 
 PLACES = ((1.2, 0.7), (1.2, -0.7), (-1.4, 0.75), (-1.4, -0.75))
 G = 9.81

@@ -10,7 +10,7 @@ import pytest
 
 import skidpad as sp
 from road.crg_files import FORMATS, crg_bytes, numbered, sections, stored
-from skidpad.road.crg_file import read_crg
+from skidpad.road.crg import read_crg
 
 DRAWN = np.random.default_rng(8)
 PHI, SLOPE, BANK = (

@@ -13,7 +13,7 @@ import pytest
 from scipy.interpolate import RegularGridInterpolator
 
 import skidpad as sp
-from skidpad import record
+from skidpad.core import record
 
 DRAWN = np.random.default_rng(5)
 X, Y = DRAWN.uniform(-12.0, 40.0, (2, 500))

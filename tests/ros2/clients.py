@@ -7,11 +7,10 @@ import struct
 from typing import Any
 
 from ros2.dds import ENVIRONMENT, wait_for
-from skidpad.ros2.cyclone_participant import Participant, pairs_of
-from skidpad.ros2.dds_settings import settings_of
-from skidpad.ros2.dds_types import sample_type
+from skidpad.ros2.cyclone import Participant, pairs_of
+from skidpad.ros2.dds import sample_type, settings_of
+from skidpad.ros2.messages import ServiceType
 from skidpad.ros2.transport import Qos
-from skidpad.ros_messages import ServiceType
 
 HEADER = struct.Struct("<Qq")
 """Client and sequence number."""

@@ -6,12 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from skidpad.ros2.arguments import parsed
-from skidpad.ros2.clock import Clock
-from skidpad.ros2.in_process import Exchange, InProcess
 from skidpad.ros2.loop import Loop, Program
-from skidpad.ros2.node import Node, Topic
-from skidpad.ros2.transport import Identity, Qos
-from skidpad.ros_messages import message_type, service_type
+from skidpad.ros2.messages import message_type, service_type
+from skidpad.ros2.node import Clock, Node, Topic
+from skidpad.ros2.transport import Exchange, Identity, InProcess, Qos
 
 
 class Desk:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 
 from skidpad.ros2.cyclone import CycloneTransport
+from skidpad.ros2.messages import message_type, service_type
 from skidpad.ros2.transport import DEFAULT, LATCHED, Identity
-from skidpad.ros_messages import message_type, service_type
 
 STRING = message_type("std_msgs/msg/String")
 

@@ -8,12 +8,10 @@ from math import cos, sin
 from typing import Any
 
 from skidpad.ros2.arguments import RosArguments, parsed
-from skidpad.ros2.clock import Clock
-from skidpad.ros2.in_process import Exchange, InProcess
 from skidpad.ros2.loop import Loop, Program
-from skidpad.ros2.node import Node
-from skidpad.ros2.transport import Identity, Qos
-from skidpad.ros_messages import message_type, service_type
+from skidpad.ros2.messages import message_type, service_type
+from skidpad.ros2.node import Clock, Node
+from skidpad.ros2.transport import Exchange, Identity, InProcess, Qos
 
 BEST_EFFORT = Qos(reliable=False)
 

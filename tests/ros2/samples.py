@@ -6,8 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from skidpad.ros_messages.fields import DTYPES, DUMMY, Field, Shape, Structure
-from skidpad.ros_messages.records import attribute, record_class
+from skidpad.ros2.messages.codec import (
+    DTYPES,
+    DUMMY,
+    Field,
+    Shape,
+    Structure,
+    attribute,
+    record_class,
+)
 
 LETTERS = "ab/_ 0é漢🙂"
 

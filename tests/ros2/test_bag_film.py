@@ -10,10 +10,10 @@ from typer.testing import CliRunner
 
 from skidpad.cli import app
 from skidpad.errors import InvalidValue
-from skidpad.identify.bag import is_bag
-from skidpad.recording import BagWriter
-from skidpad.recording.bag_film import bag_film
-from skidpad.ros_messages import message_type
+from skidpad.ros2.messages import message_type
+from skidpad.study.identify.bags import is_bag
+from skidpad.view.recording import BagWriter
+from skidpad.view.recording.bag_tools import bag_film
 
 ODOMETRY, POSE = message_type("nav_msgs/Odometry"), message_type("geometry_msgs/PoseStamped")
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from files.bags import TYPES, write_bag, write_database
+from core.files.bags import TYPES, write_bag, write_database
 from skidpad.cli import main
-from skidpad.recording import bag_info, recover_bag
-from skidpad.recording.contents import opened
+from skidpad.view.recording import bag_info, recover_bag
+from skidpad.view.recording.mcap import opened
 
 rosbag2 = pytest.importorskip("rosbags.rosbag2")
 
@@ -100,7 +100,7 @@ def test_what_is_no_bag(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_times_of_our_days_are_dates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from skidpad.recording import BagWriter
+    from skidpad.view.recording import BagWriter
 
     name, type_ = next(iter(TYPES.items()))
     with BagWriter(tmp_path / "bag") as bag:

@@ -11,12 +11,11 @@ import pytest
 from ros2.dds import ENVIRONMENT, STRING, program, string, transport, wait_for
 from ros2.samples import random_record
 from skidpad.errors import InvalidValue
-from skidpad.ros2.cyclone_participant import Participant
-from skidpad.ros2.dds_settings import settings_of
-from skidpad.ros2.dds_types import sample_type
+from skidpad.ros2.cyclone import Participant
+from skidpad.ros2.dds import sample_type, settings_of
+from skidpad.ros2.messages import message_type
+from skidpad.ros2.messages.definitions import MESSAGES
 from skidpad.ros2.transport import DEFAULT, LATCHED, SENSOR, Qos
-from skidpad.ros_messages import message_type
-from skidpad.ros_messages.definitions import MESSAGES
 from waiting import PATIENCE
 
 pytest.importorskip("cyclonedds", reason="DDS is not tested: cyclonedds is not installed")

@@ -13,14 +13,21 @@ from hypothesis import strategies as st
 
 from ros2.dds import ENVIRONMENT, STRING, transport, wait_for
 from skidpad.errors import InvalidValue
-from skidpad.ros2.cyclone import CycloneTransport
-from skidpad.ros2.cyclone_participant import Participant
-from skidpad.ros2.dds_names import endpoint_id, gid_size, user_data, user_pairs
-from skidpad.ros2.dds_settings import settings_of
-from skidpad.ros2.dds_types import graph_sample_type
-from skidpad.ros2.discovery_info import DiscoveryInfo, NodeEntities, decoded_info, encoded_info
+from skidpad.ros2.cyclone import CycloneTransport, Participant
+from skidpad.ros2.dds import (
+    DiscoveryInfo,
+    NodeEntities,
+    decoded_info,
+    encoded_info,
+    endpoint_id,
+    gid_size,
+    graph_sample_type,
+    settings_of,
+    user_data,
+    user_pairs,
+)
+from skidpad.ros2.messages import service_type
 from skidpad.ros2.transport import DEFAULT, LATCHED, Identity
-from skidpad.ros_messages import service_type
 from texts import texts
 
 pytest.importorskip("cyclonedds", reason="DDS is not tested: cyclonedds is not installed")

@@ -6,9 +6,8 @@ import pytest
 
 from skidpad.ros2 import Clock, Exchange, Identity, InProcess, Loop, Node
 from skidpad.ros2.arguments import parsed
-from skidpad.ros2.frame_watch import REMEMBERED
 from skidpad.ros2.nodes.vehicle import SingleVehicle
-from skidpad.ros2.transforms import Broadcaster, Rigid
+from skidpad.ros2.transforms import REMEMBERED, Broadcaster, Rigid
 
 
 def car(exchange: Exchange, space: str, *words: str) -> Loop:

@@ -13,8 +13,8 @@ import pytest
 
 from ros2.rig import Rig, transform
 from ros2.samples import random_record
+from skidpad.ros2.messages import message_type
 from skidpad.ros2.nodes import brains2, truck
-from skidpad.ros_messages import message_type
 
 COUNT = 10_000
 """Payloads for each topic, where a test is slow."""

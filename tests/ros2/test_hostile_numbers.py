@@ -18,14 +18,13 @@ from ros2.dds import transport, wait_for
 from ros2.planning_desk import desk as planning_desk
 from ros2.rig import Rig
 from ros2.world_stand import CARS, TWO, Stand, pose_message, robot, scene
-from skidpad.ros2.clock import Clock
 from skidpad.ros2.loop import Loop
-from skidpad.ros2.node import Node
+from skidpad.ros2.messages import message_type
+from skidpad.ros2.node import Clock, Node
 from skidpad.ros2.nodes import brains2, truck
 from skidpad.ros2.nodes.vehicle import SingleVehicle
 from skidpad.ros2.nodes.world import WorldProgram
 from skidpad.ros2.transport import Identity, Qos
-from skidpad.ros_messages import message_type
 
 HOSTILE = (math.nan, math.inf, -math.inf, 1e308, -1e308, 3.5e38, 1e9)
 STEERED = f"<vehicle name='r'><init_pose>0 0 0</init_pose>{CARS['twist']}</vehicle>"
@@ -79,7 +78,7 @@ def good(type_: Any) -> Any:
     return record
 
 
-@pytest.mark.filterwarnings("ignore::skidpad.world.errors.WorldWarning")
+@pytest.mark.filterwarnings("ignore::skidpad.world.scene.WorldWarning")
 @pytest.mark.parametrize("name", NODES)
 def test_no_number_of_any_message_ends_or_poisons_a_node(
     name: str, capsys: pytest.CaptureFixture[str]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from skidpad.ros2.inbox import Channel, Inbox
+from skidpad.ros2.node import Channel, Inbox
 from waiting import PATIENCE
 
 

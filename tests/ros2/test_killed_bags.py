@@ -14,17 +14,17 @@ import yaml
 from mcap.writer import CompressionType, Writer
 from typer.testing import CliRunner
 
-from files.bags import write_bag, write_database
+from core.files.bags import write_bag, write_database
 from ros2.rosbag2_readers import RELEASES, BadConversion, read_metadata
 from ros2.test_rosbag2_writer import KILLED
 from skidpad.cli import app
 from skidpad.errors import InvalidValue
-from skidpad.identify import read_log
-from skidpad.recording import bag_info, recover_bag
-from skidpad.recording.bag_metadata import ROOT
-from skidpad.recording.contents import opened
-from skidpad.ros_messages import message_type
-from skidpad.ros_messages.definition_text import definition_text
+from skidpad.ros2.messages import message_type
+from skidpad.ros2.messages.types import definition_text
+from skidpad.study.identify import read_log
+from skidpad.view.recording import bag_info, recover_bag
+from skidpad.view.recording.bags import ROOT
+from skidpad.view.recording.mcap import opened
 from waiting import PATIENCE
 
 rosbag2 = pytest.importorskip("rosbags.rosbag2")

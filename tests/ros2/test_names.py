@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from skidpad.errors import InvalidValue
-from skidpad.ros2.arguments import RosArguments, parsed
-from skidpad.ros2.names import Remap, full_name, remapped
+from skidpad.ros2.arguments import Remap, RosArguments, full_name, parsed, remapped
 from skidpad.ros2.transport import Identity
 
 ME = Identity("sim", "/robots/one")

@@ -10,14 +10,12 @@ import pytest
 
 from skidpad.errors import InvalidValue
 from skidpad.ros2.arguments import parsed
-from skidpad.ros2.clock import SECOND, Clock
-from skidpad.ros2.in_process import Exchange, InProcess
+from skidpad.ros2.launch import ParameterServices
 from skidpad.ros2.loop import Loop
-from skidpad.ros2.node import Node
-from skidpad.ros2.parameter_services import ParameterServices
+from skidpad.ros2.messages import message_type, service_type
+from skidpad.ros2.node import SECOND, Clock, Node
 from skidpad.ros2.transforms import Broadcaster, Listener, Rigid, send_static
-from skidpad.ros2.transport import LATCHED, Identity, Qos
-from skidpad.ros_messages import message_type, service_type
+from skidpad.ros2.transport import LATCHED, Exchange, Identity, InProcess, Qos
 from waiting import PATIENCE
 
 
@@ -261,7 +259,7 @@ class Stamped(Counter):
 def test_faster_than_real_time_stamps_go_as_fast(monkeypatch: pytest.MonkeyPatch) -> None:
     """What moves at so many times the speed of the machine's clock is stamped by such a clock."""
     now = [1_700_000_000 * SECOND]
-    monkeypatch.setattr("skidpad.ros2.clock.time.time_ns", lambda: now[0])
+    monkeypatch.setattr("skidpad.ros2.node.time.time_ns", lambda: now[0])
     node = node_on(Exchange(), "sim", "--ros-args", "-p", "realtime_factor:=4.0", wall=True)
     Loop(node, Counter(node))
     assert node.clock.now() == now[0], "from the machine's time on"

@@ -13,9 +13,9 @@ import skidpad as sp
 from ros2.desk import Desk, built, request
 from ros2.planning_desk import CONTROL, DATA, GEAR, PARAMETERS, control, desk, pose
 from skidpad.compat.autoware import ControlCommand, Quaternion, yaw_of
-from skidpad.ros2.clock import SECOND
+from skidpad.ros2.node import SECOND
 from skidpad.ros2.transforms import Broadcaster, Rigid, send_static
-from skidpad.vehicles.autoware.schema import NAMES
+from skidpad.vehicles.command_driven.records import NAMES
 
 
 def test_before_a_pose_only_the_control_mode_is_published() -> None:
@@ -336,7 +336,7 @@ def test_lock_step_gives_the_same_bits_however_commands_come() -> None:
 
 def test_on_the_machines_clock_the_factor_multiplies_time(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1_700_000_000 * SECOND]
-    monkeypatch.setattr("skidpad.ros2.clock.time.time_ns", lambda: now[0])
+    monkeypatch.setattr("skidpad.ros2.node.time.time_ns", lambda: now[0])
     ideal = {"initialize_source": "ORIGIN", "vehicle_model_type": "IDEAL_STEER_VEL"}
     d = desk("-p", "realtime_factor:=4.0", parameters=ideal, wall=True)
     odometry = d.hear("/output/odometry")

@@ -14,10 +14,9 @@ from ros2.desk import Desk
 from ros2.planning_desk import CONTROL, DATA, GEAR, PARAMETERS, control, desk, pose, words
 from skidpad.compat.autoware.converter import CommandConverter, SteeringWheel, SteerMap
 from skidpad.errors import InvalidValue
-from skidpad.ros2.clock import SECOND
-from skidpad.ros2.nodes.planning import Planning
-from skidpad.ros2.nodes.planning_names import MOTION_PUBLISH_MODES
-from skidpad.vehicles.autoware.schema import PARAMETERS as SCHEMA
+from skidpad.ros2.node import SECOND
+from skidpad.ros2.nodes.planning import MOTION_PUBLISH_MODES, Planning
+from skidpad.vehicles.command_driven.records import PARAMETERS as SCHEMA
 
 
 @pytest.mark.parametrize("mode", [*MOTION_PUBLISH_MODES])

@@ -9,9 +9,9 @@ import pytest
 
 from ros2.samples import random_record
 from skidpad.errors import InvalidValue
-from skidpad.ros_messages import Prepared, message_type
-from skidpad.ros_messages.definitions import MESSAGES
-from skidpad.ros_messages.layout import leaves
+from skidpad.ros2.messages import Prepared, message_type
+from skidpad.ros2.messages.codec import leaves
+from skidpad.ros2.messages.definitions import MESSAGES
 
 ODOMETRY = message_type("nav_msgs/msg/Odometry")
 

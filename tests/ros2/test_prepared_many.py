@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skidpad.errors import InvalidValue
-from skidpad.ros_messages import PreparedMany, message_type
+from skidpad.ros2.messages import PreparedMany, message_type
 
 Odometry = message_type("nav_msgs/msg/Odometry")
 Header = message_type("std_msgs/msg/Header").Record

@@ -15,15 +15,14 @@ from ros2.world_stand import CARS, scene
 from ros2.zenoh_router import until
 from skidpad.errors import InvalidValue, MissingExtra
 from skidpad.ros2.arguments import parsed
-from skidpad.ros2.clock import Clock
+from skidpad.ros2.launch import ParameterServices
 from skidpad.ros2.loop import Loop
-from skidpad.ros2.node import Node
+from skidpad.ros2.messages import message_type, service_type
+from skidpad.ros2.node import Clock, Node
 from skidpad.ros2.nodes import brains2, planning, truck, vehicle
 from skidpad.ros2.nodes.world import WorldProgram
-from skidpad.ros2.parameter_services import ParameterServices
 from skidpad.ros2.rclpy import RclpyTransport
 from skidpad.ros2.transport import DEFAULT, LATCHED, SENSOR, Identity, Reply
-from skidpad.ros_messages import message_type, service_type
 
 STRING, SET_BOOL = message_type("std_msgs/msg/String"), service_type("std_srvs/srv/SetBool")
 HELLO = STRING.encode(STRING.Record(data="hi"))
@@ -90,8 +89,8 @@ def test_a_request_waits_for_its_answer_and_nothing_else_does(node: Open) -> Non
     transport.subscribe("/a", STRING, DEFAULT, heard.append)
     (made,) = rclpy_stand_in.NODES
 
-    def ask(wish: bool) -> None:
-        request = rclpy_stand_in.message(SET_BOOL.request, data=wish)
+    def ask(demand: bool) -> None:
+        request = rclpy_stand_in.message(SET_BOOL.request, data=demand)
         made.ask("/pause", request, lambda response: answers.append(response.message))
 
     ask(True)

@@ -17,13 +17,13 @@ from mcap.reader import make_reader
 from ros2.rosbag2_readers import DURATIONS, RELEASES, Offered, read_metadata, read_qos
 from ros2.samples import random_record
 from skidpad.errors import InvalidValue
-from skidpad.identify import read_log
-from skidpad.recording import BagWriter, RecordingFailed
-from skidpad.recording.mcap_file import McapFile
+from skidpad.ros2.messages import MessageType, message_type
+from skidpad.ros2.messages.definitions import MESSAGES
+from skidpad.ros2.messages.types import definition_text, type_of_text
 from skidpad.ros2.transport import DEFAULT, LATCHED, SENSOR
-from skidpad.ros_messages import MessageType, message_type
-from skidpad.ros_messages.definition_text import definition_text, type_of_text
-from skidpad.ros_messages.definitions import MESSAGES
+from skidpad.study.identify import read_log
+from skidpad.view.recording import BagWriter, RecordingFailed
+from skidpad.view.recording.mcap import McapFile
 from waiting import PATIENCE
 
 rosbag2 = pytest.importorskip("rosbags.rosbag2")
@@ -162,8 +162,8 @@ def test_an_empty_bag_and_topics_that_come_late_can_be_read(tmp_path: Path) -> N
 
 KILLED = """
 import sys, time
-from skidpad.recording import BagWriter
-from skidpad.ros_messages import message_type
+from skidpad.view.recording import BagWriter
+from skidpad.ros2.messages import message_type
 number = message_type("std_msgs/Float64")
 bag = BagWriter(sys.argv[1])
 bag.topic("/number", number)

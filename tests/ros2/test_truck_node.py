@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.recordings import MAPS, model_path, recording
+from compat.truck.recordings import MAPS, model_path, recording
 from ros2.rig import Rig, pose_request, transform
 from skidpad.compat.truck import Engine, Noise
 from skidpad.errors import InvalidValue
-from skidpad.plane.maps import Map
+from skidpad.geometry.maps import Map
+from skidpad.ros2.messages import message_type
 from skidpad.ros2.nodes import truck
-from skidpad.ros_messages import message_type
 
 CONTROL = message_type("truck_msgs/msg/Control").Record
 COMMAND = "/control/command"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from skidpad.ros_messages import message_type, service_type
-from skidpad.ros_messages.definitions import MESSAGES
-from skidpad.ros_messages.types import service_of
+from skidpad.ros2.messages import message_type, service_type
+from skidpad.ros2.messages.definitions import MESSAGES
+from skidpad.ros2.messages.types import service_of
 
 rosbags_types = pytest.importorskip("rosbags.typesys")
 STORE = rosbags_types.get_typestore(rosbags_types.Stores.ROS2_JAZZY)
@@ -27,7 +27,7 @@ def test_hashes_are_those_of_rosbags(name: str) -> None:
 
 def test_char_counts_as_uint8() -> None:
     """As if the interface file had uint8, whose hash rosbags has."""
-    from skidpad.ros_messages.types import Definitions
+    from skidpad.ros2.messages.types import Definitions
 
     char = Definitions({"std_msgs/msg/UInt8": "char data"}).find("std_msgs/msg/UInt8")
     assert char.hash == STORE.hash_rihs01("std_msgs/msg/UInt8")

@@ -13,9 +13,9 @@ import pytest
 
 import skidpad as sp
 from ros2.desk import Desk, built, request
-from skidpad import record
+from skidpad.core import record
 from skidpad.errors import InvalidValue
-from skidpad.ros2.nodes.record_messages import (
+from skidpad.ros2.nodes.common import (
     PARTS,
     declared,
     field_names,
@@ -24,7 +24,7 @@ from skidpad.ros2.nodes.record_messages import (
     write_package,
 )
 from skidpad.ros2.nodes.vehicle import SingleVehicle
-from skidpad.sensing.motion import motion_of
+from skidpad.sensors.motion import motion_of
 
 CARS = [*sp.vehicles.names(), "DELAY_STEER_ACC_GEARED"]
 RUN = (

@@ -20,12 +20,10 @@ from ros2.world_stand import (
 )
 from skidpad.errors import InvalidValue
 from skidpad.ros2.arguments import parsed
-from skidpad.ros2.clock import SECOND, Clock
-from skidpad.ros2.in_process import Exchange, InProcess
-from skidpad.ros2.node import Node
+from skidpad.ros2.node import SECOND, Clock, Node
 from skidpad.ros2.nodes.world import program
 from skidpad.ros2.transforms import Listener
-from skidpad.ros2.transport import LATCHED, Identity, Qos
+from skidpad.ros2.transport import LATCHED, Exchange, Identity, InProcess, Qos
 
 
 def test_topics_have_upstreams_names_and_types() -> None:

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from live.clients import Client
 from ros2.world_stand import TWO, Stand, scene
-from skidpad.ros2.nodes.world_page import page_of
-from skidpad.viewer.live.frames import Moment
-from viewer.conftest import browser as browser
+from skidpad.ros2.nodes.world import page_of
+from skidpad.view.live.messages import Moment
+from view.live.clients import Client
+from view.pages.conftest import browser as browser
 from waiting import PATIENCE
 
 

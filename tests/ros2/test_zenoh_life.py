@@ -16,12 +16,10 @@ import skidpad
 from ros2.zenoh_router import DOMAIN, free_port, override, peer, router, until
 from skidpad.errors import InvalidValue, MissingFile
 from skidpad.ros2 import zenoh as transport_module
-from skidpad.ros2.domain import domain_id
+from skidpad.ros2.dds import domain_id
+from skidpad.ros2.messages import message_type, service_type
 from skidpad.ros2.transport import DEFAULT, LATCHED, Identity, Reply
-from skidpad.ros2.zenoh import ZenohTransport
-from skidpad.ros2.zenoh_names import endpoint
-from skidpad.ros2.zenoh_session import session_settings
-from skidpad.ros_messages import message_type, service_type
+from skidpad.ros2.zenoh import ZenohTransport, endpoint, session_settings
 from waiting import PATIENCE
 
 STRING = message_type("std_msgs/msg/String")
@@ -225,7 +223,7 @@ PROCESS = """
 import sys, time
 from skidpad.ros2.transport import DEFAULT, Identity
 from skidpad.ros2.zenoh import ZenohTransport
-from skidpad.ros_messages import message_type
+from skidpad.ros2.messages import message_type
 kind, heard = message_type("std_msgs/msg/String"), []
 node = ZenohTransport(Identity("short"))
 node.subscribe("/a", kind, DEFAULT, heard.append)

@@ -7,13 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skidpad.errors import InvalidValue
+from skidpad.ros2.messages import message_type, service_type
 from skidpad.ros2.transport import DEFAULT, LATCHED, SENSOR, Identity, Qos
-from skidpad.ros2.zenoh_graph import Graph
-from skidpad.ros2.zenoh_names import (
+from skidpad.ros2.zenoh import (
     PUBLISHER,
     SERVICE,
     SUBSCRIPTION,
     Endpoint,
+    Graph,
     Tokens,
     attachment,
     endpoint,
@@ -22,7 +23,6 @@ from skidpad.ros2.zenoh_names import (
     read_attachment,
     read_token,
 )
-from skidpad.ros_messages import message_type, service_type
 from texts import texts
 
 STRING_HASH = "RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18"

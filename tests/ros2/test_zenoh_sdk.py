@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from ros2.zenoh_router import DOMAIN, override, router, until
+from skidpad.ros2.messages import message_type, service_type
 from skidpad.ros2.transport import DEFAULT, LATCHED, Identity, Reply
 from skidpad.ros2.zenoh import ZenohTransport
-from skidpad.ros_messages import message_type, service_type
 from waiting import PATIENCE
 
 STRING, SET_BOOL = message_type("std_msgs/msg/String"), service_type("std_srvs/srv/SetBool")
@@ -134,15 +134,15 @@ def test_it_asks_us(meeting: tuple[Peer, ZenohTransport]) -> None:
     peer, ours = meeting
 
     def handler(data: bytes, reply: Reply) -> None:
-        wish = SET_BOOL.request.decode(data).data
-        response = SET_BOOL.response.Record(success=True, message=f"paused: {wish}")
+        demand = SET_BOOL.request.decode(data).data
+        response = SET_BOOL.response.Record(success=True, message=f"paused: {demand}")
         reply(SET_BOOL.response.encode(response))
 
     ours.serve("/pause", SET_BOOL, handler)
     ours.announce()
-    for wish in (True, False):
-        peer.do("call", wish)
-        assert peer.told("answered") == [True, f"paused: {wish}"]
+    for demand in (True, False):
+        peer.do("call", demand)
+        assert peer.told("answered") == [True, f"paused: {demand}"]
 
 
 def test_its_nodes_are_in_our_graph(meeting: tuple[Peer, ZenohTransport]) -> None:

@@ -9,14 +9,12 @@ import numpy as np
 
 import skidpad as sp
 from skidpad.ros2.arguments import parsed
-from skidpad.ros2.clock import Clock
-from skidpad.ros2.in_process import Exchange, InProcess
 from skidpad.ros2.loop import Loop
-from skidpad.ros2.node import Node
+from skidpad.ros2.messages import message_type, service_type
+from skidpad.ros2.node import Clock, Node
 from skidpad.ros2.nodes.world import WorldProgram
-from skidpad.ros2.transport import Identity, Qos
-from skidpad.ros_messages import message_type, service_type
-from skidpad.world.scene.scene import Scene
+from skidpad.ros2.transport import Exchange, Identity, InProcess, Qos
+from skidpad.world.scene import Scene
 from skidpad.world.xml import WorldWarning, loads
 
 LASER = (

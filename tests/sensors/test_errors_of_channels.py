@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from skidpad.sensing import Channel, FullState, Imu, Motion
+from skidpad.sensors import Channel, FullState, Imu, Motion
 
 Array = NDArray[np.float64]
 RATE = 50.0

@@ -7,7 +7,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.sensing import Channel, FullState
+from skidpad.sensors import Channel, FullState
 
 
 def test_fields_come_by_name_with_their_units() -> None:

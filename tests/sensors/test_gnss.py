@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from skidpad.errors import InvalidValue
-from skidpad.plane.geodesy import place_in_world
-from skidpad.sensing import Channel, Gnss, Motion, Mounting, Origin
+from skidpad.geometry.geodesy import place_in_world
+from skidpad.sensors import Channel, Gnss, Motion, Mounting, Origin
 
 
 def test_a_level_antenna_turns_with_the_car() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.sensing import Channel, Imu, Motion, Mounting, in_frame, motion_along
+from skidpad.sensors import Channel, Imu, Motion, Mounting, in_frame, motion_along
 
 G = 9.81
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skidpad.errors import InvalidValue
-from skidpad.sensing import Channel, FullState, Gnss, Imu, Motion
-from skidpad.sensing.knobs import arrival_rows, old_enough, sampled_rows
+from skidpad.sensors import Channel, FullState, Gnss, Imu, Motion
+from skidpad.sensors.channels import arrival_rows, old_enough, sampled_rows
 
 
 @given(

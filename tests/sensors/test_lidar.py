@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.plane.maps import Map
-from skidpad.plane.raycast import Scene
-from skidpad.sensing.lidar import Lidar, moved_by, outlines
-from skidpad.sensing.mounting import Mounting
+from skidpad.geometry.maps import Map
+from skidpad.geometry.raycast import Scene
+from skidpad.sensors.lidar import Lidar, moved_by, outlines
+from skidpad.sensors.motion import Mounting
 
 ROOM = Scene.of(Map.from_polylines([[[0, 0], [10, 0], [10, 6], [0, 6]]], closed=True))
 FOUR = Lidar(rays=4, angle_min=0.0, angle_max=2.0 * pi)

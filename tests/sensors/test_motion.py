@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.body import Pose, Velocity
+from skidpad.core.body import Pose, Velocity
 from skidpad.errors import InvalidValue
-from skidpad.sensing import Imu, Motion, Odometry, motion_along, motion_of
+from skidpad.sensors import Imu, Motion, Odometry, motion_along, motion_of
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def test_every_vehicle_tells_its_motion_along_a_run(name: str) -> None:
     start = car.body.placed(sim.state, Pose(1.0, 2.0, 0.5), Velocity(v, 0.0, 0.0), car.params)
     sim.reset(start)
     run = sim.run(
-        lambda t, x: car.body.command(x, sp.Wish(steer=0.02, a=0.5, v=v), car.params),
+        lambda t, x: car.body.command(x, sp.Demand(steer=0.02, a=0.5, v=v), car.params),
         duration=0.6,
     )
     found = motion_along(run, car)

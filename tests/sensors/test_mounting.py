@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from skidpad.errors import InvalidValue
-from skidpad.plane.rotation import Vector, turned, turned_back
-from skidpad.sensing import FRAMES, Mounting, in_frame
-from skidpad.sensing.mounting import pose_in_world, rotation, sensor_axes
+from skidpad.geometry.pose import Vector, rotation_turned, rotation_turned_back
+from skidpad.sensors import FRAMES, Mounting, in_frame
+from skidpad.sensors.motion import pose_in_world, rotation, sensor_axes
 
 angle = st.floats(-math.pi, math.pi)
 
@@ -23,9 +23,9 @@ def test_turns_are_those_of_ros(roll: float, pitch: float, yaw: float) -> None:
     v = Vector(0.3, -1.2, 2.0)
     # "ZYX": about z, then the new y, then the new x.
     expected = Rotation.from_euler("ZYX", [yaw, pitch, roll]).apply(v)
-    there = turned(rotation(roll, pitch, yaw), v)
+    there = rotation_turned(rotation(roll, pitch, yaw), v)
     assert np.abs(np.array(there) - expected).max() < 1e-14
-    back = turned_back(rotation(roll, pitch, yaw), there)
+    back = rotation_turned_back(rotation(roll, pitch, yaw), there)
     assert np.abs(np.array(back) - v).max() < 1e-14
 
 
@@ -43,7 +43,7 @@ def test_frames_by_name(
     mounting = in_frame(frame, 0.1, 0.2, 0.3)
     assert mounting.position == (0.1, 0.2, 0.3)
     axes = (Vector(1.0, 0.0, 0.0), Vector(0.0, 1.0, 0.0), Vector(0.0, 0.0, 1.0))
-    found = np.array([turned_back(sensor_axes(mounting), axis) for axis in axes])
+    found = np.array([rotation_turned_back(sensor_axes(mounting), axis) for axis in axes])
     assert np.abs(found - np.array([forward, left, up])).max() < 1e-15
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.sensing import (
+from skidpad.sensors import (
     Channel,
     FullState,
     Gnss,

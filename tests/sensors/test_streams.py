@@ -8,7 +8,7 @@ from scipy import special, stats
 
 from skidpad.errors import InvalidValue
 from skidpad.random import streams
-from skidpad.random.inverse_normal import normal_of
+from skidpad.random.streams import normal_of
 
 RARE = 1e-6
 """Probability with which a right generator would fail one of the tests below."""

@@ -11,7 +11,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.sensing import Channel, Motion, WheelSpeed
+from skidpad.sensors import Channel, Motion, WheelSpeed
 
 R, L_F, L_R, TRACK = 0.25, 0.9, 0.7, 1.3
 

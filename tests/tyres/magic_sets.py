@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from skidpad import record
-from skidpad.components.tyre import Contact, magic_formula_type
-from skidpad.components.tyre.magic import rolling_spin
+from skidpad.core import record
+from skidpad.tyres.magic_formula import rolling_spin
+from skidpad.tyres.parts import Contact, magic_formula_type
 
 DATA = Path(__file__).parents[1] / "data" / "tyres"
 SETS = ("book205_61", "odd61", "suv62", "truck52", "odd52", "reduced61")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skidpad.errors import InvalidValue
-from skidpad.tyres.document import Document, number_in
+from skidpad.tyres.tir_file import Document, number_in
 from texts import texts
 
 DATA = Path(__file__).parents[1] / "data" / "tyres"

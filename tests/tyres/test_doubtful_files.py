@@ -12,12 +12,10 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.tyres import Tyre, doubts
+from skidpad.tyres import Tyre, reading
 from skidpad.tyres.curves import answers
-from skidpad.tyres.document import Document
-from skidpad.tyres.doubts import reversed_slopes
-from skidpad.tyres.own_sets import FOLDER
-from skidpad.tyres.reading import Options, tyre_of
+from skidpad.tyres.reading import FOLDER, Options, reversed_slopes, tyre_of
+from skidpad.tyres.tir_file import Document
 
 DATA = Path(__file__).parents[1] / "data" / "tyres"
 CAR = (FOLDER / "passenger_car.tir").read_text("utf-8")
@@ -236,18 +234,18 @@ def test_many_unknown_keys_are_read_in_no_more_time_than_they_take(
 ) -> None:
     """Each unknown key was compared with each missing one: 50,000 of them took 15 s."""
     compared = 0
-    compare: Any = vars(doubts)["_one_edit"]
+    compare: Any = vars(reading)["_one_edit"]
 
     def count(word: str, name: str) -> bool:
         nonlocal compared
         compared += 1
         return compare(word, name)
 
-    monkeypatch.setattr(doubts, "_one_edit", count)
+    monkeypatch.setattr(reading, "_one_edit", count)
     missing = ["PKY1_"] * 50
     section = "LATERAL_COEFFICIENTS"
     unknown = "".join(f"UNKNOWN{k} = 1\n" for k in range(5000))
     many = Document.parsed(f"[{section}]\nPKZ1_ = 1\n{unknown}".encode(), "x.tir")
-    (doubt,) = doubts.misspelt(many, missing)
+    (doubt,) = reading.misspelt(many, missing)
     assert "PKZ1_ is not known; did you mean PKY1_" in doubt
     assert compared <= 50 * 1000

@@ -12,13 +12,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import skidpad as sp
-from skidpad import record, workers
-from skidpad.components.tyre import Contact, Radii, Relaxation, SlipStiffness, TyreForces
-from skidpad.components.tyre.contract import Peaks
+from skidpad.core import record
+from skidpad.core import threads as workers
 from skidpad.errors import InvalidValue
 from skidpad.ops import tanh
 from skidpad.tyres import MAGIC_FORMULA_STAGES, Measurements, Stage, fit
-from skidpad.tyres.fit_kernel import Kernel, rows_of
+from skidpad.tyres.contract import Peaks
+from skidpad.tyres.fitting.least_squares import Kernel, rows_of
+from skidpad.tyres.parts import Contact, Radii, Relaxation, SlipStiffness, TyreForces
 
 DATA = Path(__file__).parents[1] / "data" / "tyres"
 TRUTH = sp.tyres.read(DATA / "sets" / "book205_61.tir")

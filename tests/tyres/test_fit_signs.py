@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import skidpad as sp
 from skidpad.errors import InvalidValue
 from skidpad.tyres import MAGIC_FORMULA_STAGES, Measurements, Tyre, fit
-from skidpad.tyres.fit_rows import check_rows
+from skidpad.tyres.fitting.least_squares import check_rows
 
 LEFT = sp.tyres.get("passenger_car")
 LATERAL = [s for s in MAGIC_FORMULA_STAGES if s.name in ("pure F_x", "pure F_y", "pure M_z")]

@@ -10,12 +10,13 @@ import pytest
 
 from compile.lanes_harness import canonical, runner
 from compile.test_parity import c_function
-from skidpad import Program, record
+from skidpad import Program
 from skidpad.compile import c
 from skidpad.compile.lower import lower
 from skidpad.compile.program import Port
 from skidpad.compile.trace import trace
-from skidpad.components.tyre import Contact, TurnSlip, TyreForces, UsualLimits
+from skidpad.core import record
+from skidpad.tyres.parts import Contact, TurnSlip, TyreForces, UsualLimits
 from tyres.magic_sets import contact, table, tyre
 
 

@@ -10,8 +10,17 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from skidpad import record
-from skidpad.components.tyre import (
+from skidpad.core import record
+from skidpad.errors import InvalidValue
+from skidpad.tyres.magic_formula import evaluate, rolling_spin
+from skidpad.tyres.magic_formula.radii import (
+    free_radius,
+    load_at,
+    loaded_radius,
+    vertical_stiffness,
+)
+from skidpad.tyres.magic_formula.records import pressure_change
+from skidpad.tyres.parts import (
     BookAngles,
     Combined,
     Contact,
@@ -28,11 +37,6 @@ from skidpad.components.tyre import (
     magic_formula_type,
     mounted,
 )
-from skidpad.components.tyre.magic import evaluate, rolling_spin
-from skidpad.components.tyre.magic.inputs import pressure_change
-from skidpad.components.tyre.magic.loaded_radius import load_at, loaded_radius
-from skidpad.components.tyre.magic.radii import free_radius, vertical_stiffness
-from skidpad.errors import InvalidValue
 from tyres.magic_sets import EACH_VERSION, SETS, keys, tyre
 
 MF6 = [name for name in SETS if not name.endswith("52")]

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from skidpad.components.tyre import BookAngles, Contact, TurnSlip, UsualLimits
-from skidpad.components.tyre.magic import evaluate, rolling_spin
-from skidpad.components.tyre.magic.loaded_radius import load_at
-from skidpad.components.tyre.magic.radii import free_radius, vertical_stiffness
+from skidpad.tyres.magic_formula import evaluate, rolling_spin
+from skidpad.tyres.magic_formula.radii import free_radius, load_at, vertical_stiffness
+from skidpad.tyres.parts import BookAngles, Contact, TurnSlip, UsualLimits
 from tyres.magic_sets import DATA, SETS, contact, error, table, tyre
 
 FULL = [name for name in SETS if name != "reduced61"]

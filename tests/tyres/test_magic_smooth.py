@@ -10,14 +10,8 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from skidpad import record
-from skidpad.components.tyre import (
-    BookAngles,
-    Contact,
-    FrictionEllipse,
-    TurnSlip,
-    Uncombined,
-)
+from skidpad.core import record
+from skidpad.tyres.parts import BookAngles, Contact, FrictionEllipse, TurnSlip, Uncombined
 from tyres.magic_sets import SETS, tyre
 
 CHOICES: dict[str, dict[str, Any]] = {

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from skidpad import record
-from skidpad.components.tyre import Contact, TyreForces
-from skidpad.components.tyre.magic import Everything, evaluate, rolling_spin
-from skidpad.conformance import quantity
-from skidpad.conformance.quantity import Quantity
+from skidpad.core import record
+from skidpad.testing.dimensions import NUMBER, Quantity, fits_anything, same
+from skidpad.tyres.magic_formula import Everything, evaluate, rolling_spin
+from skidpad.tyres.parts import Contact, TyreForces
 from tyres.magic_sets import EACH_VERSION, tyre
 from tyres.test_magic_properties import every_choice
 
@@ -27,9 +26,9 @@ def with_units(value: Any) -> Any:
 
 def check(value: Any, kind: Any) -> None:
     for leaf, result in zip(record.fields(kind), record.flatten(value), strict=True):
-        if not quantity.fits_anything(result):
-            dimension = result.dimension if isinstance(result, Quantity) else quantity.NUMBER
-            assert quantity.same(dimension, leaf.unit.dimension), leaf.name
+        if not fits_anything(result):
+            dimension = result.dimension if isinstance(result, Quantity) else NUMBER
+            assert same(dimension, leaf.unit.dimension), leaf.name
 
 
 @pytest.mark.parametrize("name", EACH_VERSION)
@@ -43,4 +42,4 @@ def test_units_balance(name: str) -> None:
             for part in (t.stiffness(at), t.peaks(at), t.relaxation(at), t.radii(at)):
                 check(part, type(part))
             omega = rolling_spin(t, at.F_z, at.kappa, at.v_x, at.p)
-            assert quantity.same(omega.dimension, (0.0, 0.0, -1.0))
+            assert same(omega.dimension, (0.0, 0.0, -1.0))

@@ -11,8 +11,10 @@ import casadi
 import numpy as np
 import pytest
 
-from skidpad import record
-from skidpad.components.tyre import (
+from skidpad.core import record
+from skidpad.ops import atan
+from skidpad.testing.dimensions import Quantity
+from skidpad.tyres.parts import (
     BrushTyre,
     Contact,
     LinearTyre,
@@ -29,8 +31,6 @@ from skidpad.components.tyre import (
     slip_rates,
     steady_slip,
 )
-from skidpad.conformance.quantity import Quantity
-from skidpad.ops import atan
 
 DT = 1e-3
 P = LowSpeed()

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from plots.drawn import curves, keys, titles
-from skidpad.components.tyre import BrushTyre
 from skidpad.errors import InvalidValue
+from skidpad.tyres.parts import BrushTyre
+from view.plots.drawn import curves, keys, titles
 
 pytest.importorskip("matplotlib")
 TITLES = [

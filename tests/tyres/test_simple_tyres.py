@@ -9,9 +9,12 @@ import casadi
 import numpy as np
 import pytest
 
-from skidpad import record, tyres
-from skidpad.components.low_speed import above_zero
-from skidpad.components.tyre import (
+from skidpad import tyres
+from skidpad.core import record
+from skidpad.errors import InvalidValue
+from skidpad.testing.dimensions import Quantity
+from skidpad.tyres.low_speed import above_zero
+from skidpad.tyres.parts import (
     BrushTyre,
     Carcass,
     Contact,
@@ -24,8 +27,6 @@ from skidpad.components.tyre import (
     mounted,
     record_of,
 )
-from skidpad.conformance.quantity import Quantity
-from skidpad.errors import InvalidValue
 
 KINDS = (ProportionalTyre, LoadSensitiveTyre, LinearTyre, BrushTyre)
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad import record
-from skidpad.components.tyre import BrushTyre, LinearTyre, LoadSensitiveTyre
+from skidpad.core import record
 from skidpad.errors import InvalidValue
+from skidpad.tyres.characteristics import peak
 from skidpad.tyres.curves import answers
-from skidpad.tyres.summary import peak
+from skidpad.tyres.parts import BrushTyre, LinearTyre, LoadSensitiveTyre
 from tyres.magic_sets import DATA, SETS
 
 OWN = sp.tyres.names()

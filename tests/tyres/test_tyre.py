@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from skidpad import record, tyres
+from skidpad import tyres
 from skidpad import units as si
-from skidpad.components.tyre import BrushTyre
+from skidpad.core import record
 from skidpad.errors import InvalidValue
 from skidpad.ops import tanh
-from skidpad.tyres.evaluation import ANSWERS, FREE, answer
+from skidpad.tyres.parts import BrushTyre
+from skidpad.tyres.tyre import ANSWERS, FREE, answer
 
 DATA = Path(__file__).parents[1] / "data" / "tyres"
 INPUTS = ("F_z", "kappa", "alpha", "gamma", "phi_t", "v_x", "p")

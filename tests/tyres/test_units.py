@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skidpad.errors import InvalidValue
-from skidpad.tyres.document import Document
-from skidpad.tyres.unit_conversion import FileUnits, converted, decimal_text, values_in_si
+from skidpad.tyres.tir_file import Document
+from skidpad.tyres.tir_keys import FileUnits, converted, decimal_text, values_in_si
 
 DATA = Path(__file__).parents[1] / "data" / "tyres" / "syntax"
 

@@ -10,14 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from skidpad import record, tyres
+from skidpad import tyres
+from skidpad.core import record
 from skidpad.errors import InvalidValue, MissingFile
 from skidpad.tyres import reading
-from skidpad.tyres.document import Document
-from skidpad.tyres.keys import constants_of, keys_of
-from skidpad.tyres.own_sets import FOLDER
-from skidpad.tyres.reading import Options, tyre_of
-from skidpad.tyres.writing import document_of
+from skidpad.tyres.reading import FOLDER, Options, document_of, tyre_of
+from skidpad.tyres.tir_file import Document
+from skidpad.tyres.tir_keys import constants_of, keys_of
 
 DATA = Path(__file__).parents[1] / "data" / "tyres"
 FILES = sorted([*DATA.glob("sets/*.tir"), *DATA.glob("syntax/*.tir"), *FOLDER.glob("*.tir")])

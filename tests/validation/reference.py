@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 from scipy.integrate import odeint
 
-from skidpad import record
+from skidpad.core import record
 
 FOLDER = Path(__file__).parents[1] / "data" / "brains2"
 PARAMS = [

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skidpad import record, vehicles
-from skidpad.vehicles.brains2 import MODEL, Held
+from skidpad import vehicles
+from skidpad.core import record
+from skidpad.vehicles.formula import BRAINS2_MODEL, Held
 from validation.reference import columns, compiled, flow, load, table
 
 RUNS = sorted({key.partition("/")[0] for key in load("sim_upstream")})
@@ -23,7 +24,7 @@ def test_limiter_and_model_choice_at_every_step(run: str) -> None:
     data = recorded(run)
     car = vehicles.brains2()
     x = columns(car.State, data["x_upstream"][:-1])
-    held = table(MODEL.hold(x, columns(car.Input, data["u_cmd"]), None, car.params))
+    held = table(BRAINS2_MODEL.hold(x, columns(car.Input, data["u_cmd"]), None, car.params))
     np.testing.assert_allclose(held[:, :5], data["u_applied"], rtol=1e-14, atol=1e-14)
     np.testing.assert_array_equal(held[:, 5], data["mode_dyn"])
 
@@ -44,8 +45,8 @@ def test_published_accelerations(run: str) -> None:
     car = vehicles.brains2()
     start = columns(car.State, data["x_upstream"][:-1])
     end = columns(car.State, data["x_upstream"][1:])
-    held = MODEL.hold(start, columns(car.Input, data["u_cmd"]), None, car.params)
-    out = MODEL.outputs(end, held, None, car.params)
+    held = BRAINS2_MODEL.hold(start, columns(car.Input, data["u_cmd"]), None, car.params)
+    out = BRAINS2_MODEL.outputs(end, held, None, car.params)
     np.testing.assert_allclose(
         np.stack([out.a_x, out.a_y], axis=1), data["a_upstream"], rtol=1e-12, atol=1e-12
     )
@@ -55,8 +56,8 @@ def test_published_accelerations(run: str) -> None:
 def test_whole_run(run: str) -> None:
     data = recorded(run)
     car = vehicles.brains2()
-    derivative = compiled(MODEL.derivative, car.State, Held, car.params, None)
-    hold = compiled(MODEL.hold, car.State, car.Input, car.params, None)
+    derivative = compiled(BRAINS2_MODEL.derivative, car.State, Held, car.params, None)
+    hold = compiled(BRAINS2_MODEL.hold, car.State, car.Input, car.params, None)
     x = data["x_upstream"][0]
     for i, command in enumerate(data["u_cmd"]):
         held = hold(x, command).full().ravel()

@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skidpad import record, vehicles
-from skidpad.vehicles.brains2 import Held
+from skidpad import vehicles
+from skidpad.core import record
+from skidpad.vehicles.formula import Held
 from validation.reference import (
     NO_LIMITS,
     columns,

@@ -9,7 +9,8 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.optimize import fsolve
 
-from skidpad import record, vehicles
+from skidpad import vehicles
+from skidpad.core import record
 from validation.reference import load, vehicle
 
 NO_DRAG = {"C_r0": 0.0, "C_r1": 0.0, "C_r2": 0.0, "C_down": 0.0}

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 import skidpad as sp
-from skidpad import record
-from skidpad.components.powertrain.wheel_motors import SpeedLimit
-from skidpad.components.tyre import Contact
-from skidpad.controllers import aids
-from skidpad.manoeuvres import Acceleration, StraightBraking, Subject, perform
+from skidpad.control import driver_aids
+from skidpad.core import record
+from skidpad.study.manoeuvres import Acceleration, StraightBraking, Subject, perform
+from skidpad.tyres.parts import Contact
 from skidpad.vehicles.parts import WheelMotors
-from skidpad.vehicles.two_track_sets import SETS
+from skidpad.vehicles.parts.powertrain.electric import SpeedLimit
+from skidpad.vehicles.twin_track.sets import SETS
 
 WHEELS = ("fl", "fr", "rl", "rr")
 SMALL = "small_scale"
@@ -126,7 +126,7 @@ def stopped_by_anti_lock(name: str) -> float:
     states = sp.Fleet(car, dt=0.002).rollout(
         {"v_x": launch_speed(name)},
         shared("brake", p.brake_max, p.brake_front),
-        policy=aids.aided(aids.told(car), aids.anti_lock(car, slip=slip)),
+        policy=driver_aids.aided(driver_aids.told(car), driver_aids.anti_lock(car, slip=slip)),
         steps=2500,
         every=2500,
     )

@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.vehicles.ackermann_truck_records import curvature_limit, steer_limit
+from skidpad.vehicles.truck import curvature_limit, steer_limit
 
 TRUCK = sp.vehicles.ackermann_truck()
 P = TRUCK.params

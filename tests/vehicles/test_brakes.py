@@ -1,4 +1,4 @@
-"""Stopping and holding: brakes, and what a wish to brake does."""
+"""Stopping and holding: brakes, and what a demand to brake does."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad import record
-from skidpad.body import Wish
+from skidpad.core import record
+from skidpad.core.body import Demand
 from skidpad.vehicles import with_brakes
 
 MAKERS = (sp.vehicles.four_wheel, sp.vehicles.kinematic_bicycle)
@@ -87,15 +87,15 @@ def test_a_car_on_a_slope_is_held() -> None:
 
 @every_car
 def test_who_wishes_to_brake_stops_and_stays(maker) -> None:
-    """A wish of a < 0 reverses with a wish of v < 0 only."""
+    """A demand of a < 0 reverses with a demand of v < 0 only."""
     for car in (maker(), with_brakes(maker())):
         sim = sp.Simulator(car, dt=0.005)
         sim.reset(v_x=12.0)
         body = car.model.body
         for _ in range(600):
-            sim.step(body.command(sim.state, Wish(a=-9.0), car.params))
+            sim.step(body.command(sim.state, Demand(a=-9.0), car.params))
         assert abs(sim.state.v_x) < 1e-3
     sim = sp.Simulator(maker(), dt=0.005)
     for _ in range(200):
-        sim.step(maker.model.body.command(sim.state, Wish(a=-2.0, v=-3.0), maker().params))
+        sim.step(maker.model.body.command(sim.state, Demand(a=-2.0, v=-3.0), maker().params))
     assert sim.state.v_x < -1.0

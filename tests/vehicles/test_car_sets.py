@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import pytest
 
 import skidpad as sp
-from skidpad.components.tyre import LinearTyre
-from skidpad.vehicles.single_track import AccelerationCommand, FirstOrderSlip
-from skidpad.vehicles.two_track_sets import SETS
+from skidpad.tyres.parts import LinearTyre
+from skidpad.vehicles.bicycles import AccelerationCommand, FirstOrderSlip
+from skidpad.vehicles.twin_track.sets import SETS
 from vehicles.car_figures import (
     car_of,
     launch,
@@ -126,7 +126,7 @@ def test_formula_student_keeps_to_the_rules() -> None:
 @pytest.mark.parametrize("factory", [two_track, single_track])
 def test_sets_conform(name: str, factory: Any) -> None:
     checks = ["rest", "dimensions", "mirror", "frame", "energy", "motion", "shape", "gradients"]
-    sp.conformance.check(factory(name), checks).raise_if_failed()
+    sp.testing.check(factory(name), checks).raise_if_failed()
 
 
 def test_every_set_names_its_sources(name: str) -> None:

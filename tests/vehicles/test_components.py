@@ -8,40 +8,37 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skidpad.components.actuator import lag, limited_lag, rate_limited_lag
-from skidpad.components.axle import (
-    Force,
-    Friction,
-    axle_friction,
-    drive_force,
-    tyre_force,
-    yaw_moment,
-)
-from skidpad.components.lift_off import road_law, road_load
-from skidpad.components.load_transfer import (
-    AxleLoad,
-    CarLoad,
-    accelerations,
-    axle_load,
-    rigid_load_law,
-    under_force,
-    wheel_loads,
-)
-from skidpad.components.resistance import downforce, resistance
-from skidpad.components.rigid_body import (
+from skidpad.tyres.parts import MagicFormula, cornering_stiffness, friction, use
+from skidpad.vehicles.parts.actuators import lag, limited_lag, rate_limited_lag
+from skidpad.vehicles.parts.air import downforce, resistance
+from skidpad.vehicles.parts.kinematics import (
     Acceleration,
     body_acceleration,
     kinetic_energy,
     pose_rate,
     velocity_rate,
 )
-from skidpad.components.tyre import MagicFormula, cornering_stiffness, friction, use
-from skidpad.components.wheel import (
+from skidpad.vehicles.parts.load_transfer import (
+    AxleLoad,
+    CarLoad,
+    Force,
+    Friction,
     Velocity,
+    accelerations,
+    axle_friction,
+    axle_load,
     contact_velocities,
+    drive_force,
     in_wheel_frame,
+    rigid_load_law,
+    road_law,
+    road_load,
     slip_angle,
     smooth_slip_angle,
+    tyre_force,
+    under_force,
+    wheel_loads,
+    yaw_moment,
 )
 
 number = st.floats(-30.0, 30.0)

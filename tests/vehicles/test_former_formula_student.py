@@ -6,7 +6,8 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from skidpad import record, vehicles
+from skidpad import vehicles
+from skidpad.core import record
 
 CAR = vehicles.formula_student(compat="0.1")
 P = CAR.params

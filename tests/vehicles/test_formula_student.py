@@ -12,11 +12,11 @@ import pytest
 from scipy.optimize import brentq
 
 import skidpad as sp
-from skidpad import record
-from skidpad.components.powertrain import MotorDrive, SpeedLimit, WheelMotors, WheelTorques
-from skidpad.components.tyre import BrushTyre
+from skidpad.core import record
+from skidpad.tyres.parts import BrushTyre
 from skidpad.vehicles import two_track
-from skidpad.vehicles.two_track import HydraulicBrakes, SteadySlip
+from skidpad.vehicles.parts.powertrain import MotorDrive, SpeedLimit, WheelMotors, WheelTorques
+from skidpad.vehicles.twin_track.model import HydraulicBrakes, SteadySlip
 
 formula_student = sp.vehicles.formula_student
 CAR = formula_student()

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from skidpad import Simulator, record, vehicles
+from skidpad import Simulator, vehicles
+from skidpad.core import record
 from skidpad.vehicles.car_state import External
 
 RNG_ROWS = 4000

@@ -12,18 +12,28 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad import record
-from skidpad.components.air import AirShape, PlainAir, aero_map
-from skidpad.components.chassis import QuasiStatic, RollShare
-from skidpad.components.independent_suspension import independent_suspension, roll_stiffness
-from skidpad.components.spinning_wheel import FirstOrderSlip, SteadySlip
-from skidpad.components.sprung_mass import Suspension, roll_levers, sprung_mass
-from skidpad.components.suspended_body import SuspendedBody
-from skidpad.components.suspension_elements import LinearDamper, LinearSpring, corner
-from skidpad.components.tyre import Carcass, Contact, LinearTyre, LoadSensitiveTyre
+from skidpad.core import record
 from skidpad.errors import InvalidValue
-from skidpad.vehicles.full_car_sets import KINDS
-from skidpad.vehicles.two_track_sets import SETS
+from skidpad.tyres.parts import Carcass, Contact, LinearTyre, LoadSensitiveTyre
+from skidpad.vehicles.parts.air import AirShape, PlainAir, aero_map
+from skidpad.vehicles.parts.chassis import (
+    QuasiStatic,
+    RollShare,
+    Suspension,
+    roll_levers,
+    sprung_mass,
+)
+from skidpad.vehicles.parts.spinning_wheel import FirstOrderSlip, SteadySlip
+from skidpad.vehicles.parts.suspension import (
+    LinearDamper,
+    LinearSpring,
+    SuspendedBody,
+    corner,
+    independent_suspension,
+    roll_stiffness,
+)
+from skidpad.vehicles.twin_track.sets import SETS
+from skidpad.vehicles.twin_track.suspended import KINDS
 from vehicles.two_track_turns import steady_turn
 
 full_car, two_track = sp.vehicles.full_car, sp.vehicles.two_track

@@ -10,23 +10,24 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad import record
-from skidpad.components.axle import Force
-from skidpad.components.chassis import Acting, Pressed
-from skidpad.components.independent_suspension import independent_suspension
-from skidpad.components.on_road import RoadUnderCar, road_under_car
-from skidpad.components.rigid_body import Acceleration, PoseRate
-from skidpad.components.suspended_body import SuspendedBody, SuspensionState, travel_rates
-from skidpad.components.suspension_elements import (
+from skidpad.core import record
+from skidpad.road import iso8608
+from skidpad.tyres.parts import Carcass, LinearTyre
+from skidpad.vehicles.parts.chassis import Acting, Pressed
+from skidpad.vehicles.parts.kinematics import Acceleration, PoseRate
+from skidpad.vehicles.parts.load_transfer import Force
+from skidpad.vehicles.parts.on_road import RoadUnderCar, Unevenness, road_under_car
+from skidpad.vehicles.parts.suspension import (
     LinearDamper,
     LinearSpring,
+    SuspendedBody,
+    SuspensionState,
     corner,
     corner_loss,
+    independent_suspension,
+    travel_rates,
 )
-from skidpad.components.tyre import Carcass, LinearTyre
-from skidpad.components.uneven_road import Unevenness
-from skidpad.road import iso8608
-from skidpad.vehicles.two_track import places
+from skidpad.vehicles.twin_track.body import places
 
 full_car = sp.vehicles.full_car
 WHEELS = ("fl", "fr", "rl", "rr")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad import record
+from skidpad.core import record
 from skidpad.road import Patch, fitted_plane, plane_under, wheel_contact
 from skidpad.vehicles import on_road, wheeled
 
@@ -37,7 +37,7 @@ def ahead(vehicle: sp.Vehicle, v: float) -> Any:
     """A state that goes straight on."""
     body, x = vehicle.body, record.build(vehicle.State)
     placed = body.placed(
-        x, sp.body.Pose(2.0, 1.0, 0.0), sp.body.Velocity(v, 0.0, 0.0), vehicle.params
+        x, sp.core.body.Pose(2.0, 1.0, 0.0), sp.core.body.Velocity(v, 0.0, 0.0), vehicle.params
     )
     settle = vehicle.model.settle
     return placed if settle is None else settle(placed, vehicle.params)
@@ -143,7 +143,7 @@ def energy_round(name: str, road: sp.Road) -> tuple[Any, Any]:
     """Energy over mass of a car that coasts with its wheels turned, and g times its heights."""
     level = sp.vehicles.get(name)(COASTING) if name == "four_wheel" else sp.vehicles.get(name)()
     car, steer = on_road(level, road), 0.05
-    pose, v = sp.body.Pose(5.0, 0.0, 0.3), sp.body.Velocity(10.0, 0.0, 0.0)
+    pose, v = sp.core.body.Pose(5.0, 0.0, 0.3), sp.core.body.Velocity(10.0, 0.0, 0.0)
     x = car.body.placed(record.build(car.State), pose, v, car.params)
     turned = {name: steer for name in ("delta", "steer") if name in x._fields}
     u = record.build(car.Input)

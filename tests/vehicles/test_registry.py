@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from skidpad import vehicles
+from skidpad.core.model import Model, VehicleFactory
 from skidpad.errors import InvalidValue
-from skidpad.model import Model, VehicleFactory
 from skidpad.vehicles.car_state import Input, State
-from skidpad.vehicles.four_wheel import MODEL, Params
+from skidpad.vehicles.formula import MODEL, Params
 
 
 def test_names_are_sorted_and_lead_to_the_factories() -> None:

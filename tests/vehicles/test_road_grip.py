@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad import conformance, record
-from skidpad.components.tyre import MagicFormula, friction_on_road, softened_friction
+from skidpad import testing
+from skidpad.core import record
 from skidpad.errors import InvalidValue
+from skidpad.tyres.parts import MagicFormula, friction_on_road, softened_friction
 from skidpad.vehicles.car_state import External
 
 CARS = (sp.vehicles.four_wheel, sp.vehicles.formula_student)
@@ -115,11 +116,11 @@ def test_the_former_car_is_found_whatever_is_registered(car: Any) -> None:
     "check",
     [
         pytest.param(name, marks=pytest.mark.slow) if name == "purity" else name
-        for name in conformance.checks()
+        for name in testing.checks()
     ],
 )
 def test_the_former_car_conforms(car: Any, check: str) -> None:
-    conformance.check(car(compat=OLD), [check]).raise_if_failed()
+    testing.check(car(compat=OLD), [check]).raise_if_failed()
 
 
 @every_car

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import skidpad as sp
-from skidpad.components.independent_suspension import independent_suspension
-from skidpad.components.roll_pitch import RollPitch
-from skidpad.components.upright import UPRIGHT
+from skidpad.vehicles.parts.chassis import RollPitch
+from skidpad.vehicles.parts.load_transfer import UPRIGHT
+from skidpad.vehicles.parts.suspension import independent_suspension
 
 G = 9.81
 

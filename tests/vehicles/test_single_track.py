@@ -11,10 +11,10 @@ import pytest
 from scipy.linalg import expm
 
 import skidpad as sp
-from skidpad import record
-from skidpad.body import Down, GroundUnder
-from skidpad.components.tyre import BrushTyre, Contact, LinearTyre
-from skidpad.vehicles.single_track import AccelerationCommand, FirstOrderSlip, ForceCommand
+from skidpad.core import record
+from skidpad.core.body import Down, GroundUnder
+from skidpad.tyres.parts import BrushTyre, Contact, LinearTyre
+from skidpad.vehicles.bicycles import AccelerationCommand, FirstOrderSlip, ForceCommand
 from vehicles.two_track_turns import FREE, LINEAR, SENSITIVE
 
 single_track, two_track = sp.vehicles.single_track, sp.vehicles.two_track
@@ -157,12 +157,12 @@ def test_offsets_of_a_tyre_cancel_on_an_axle(name: str) -> None:
 def test_a_car_on_a_tyre_of_a_file_conforms(tyre: str, slip: Any) -> None:
     checks = ["rest", "dimensions", "mirror", "frame", "energy", "gradients", "motion", "shape"]
     car = single_track(tyre=sp.tyres.get(tyre), slip=slip)
-    sp.conformance.check(car, checks).raise_if_failed()
+    sp.testing.check(car, checks).raise_if_failed()
 
 
 @pytest.mark.parametrize("kind", [{"slip": FirstOrderSlip()}, {"drive": AccelerationCommand()}])
 def test_its_other_kinds_conform(kind: dict[str, Any]) -> None:
-    sp.conformance.check(single_track(**kind)).raise_if_failed()
+    sp.testing.check(single_track(**kind)).raise_if_failed()
 
 
 @pytest.mark.parametrize("force", [1500.0, -4000.0])

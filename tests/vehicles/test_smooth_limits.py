@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import skidpad as sp
-from skidpad.components.actuator import limited, smoothly_limited
-from skidpad.components.spinning_wheel import FirstOrderSlip
 from skidpad.errors import InvalidValue
+from skidpad.vehicles.parts.actuators import limited, smoothly_limited
+from skidpad.vehicles.parts.spinning_wheel import FirstOrderSlip
 
 CARS = (
     sp.vehicles.four_wheel(),

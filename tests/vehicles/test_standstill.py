@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.components.alignment_tables import alignment_tables
-from skidpad.components.chassis import QuasiStatic
-from skidpad.components.powertrain import (
+from skidpad.tyres.parts import BrushTyre, LinearTyre, ProportionalTyre
+from skidpad.vehicles.parts.alignment import LinearAlignment, alignment_tables
+from skidpad.vehicles.parts.chassis import QuasiStatic, RollPitch
+from skidpad.vehicles.parts.powertrain import (
     AllWheelDrive,
     FrontWheelDrive,
     LimitedSlip,
@@ -27,11 +28,13 @@ from skidpad.components.powertrain import (
     RearWheelDrive,
     ViscousDifferential,
 )
-from skidpad.components.roll_pitch import RollPitch
-from skidpad.components.steering_ratio import SteeringWheel
-from skidpad.components.tyre import BrushTyre, LinearTyre, ProportionalTyre
-from skidpad.components.wheel_alignment import LinearAlignment
-from skidpad.vehicles.two_track import EngineDrive, FirstOrderSlip, HydraulicBrakes, MotorDrive
+from skidpad.vehicles.parts.steering import SteeringWheel
+from skidpad.vehicles.twin_track.model import (
+    EngineDrive,
+    FirstOrderSlip,
+    HydraulicBrakes,
+    MotorDrive,
+)
 
 WHEELS = ("fl", "fr", "rl", "rr")
 SLOPE, G = 0.2, 9.81

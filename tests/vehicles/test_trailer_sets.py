@@ -7,7 +7,7 @@ import math
 import pytest
 
 import skidpad as sp
-from skidpad.vehicles.trailer_sets import CARAVAN, DOLLY, SEMI_TRAILER, TRACTOR
+from skidpad.vehicles.twin_track.trailers import CARAVAN, DOLLY, SEMI_TRAILER, TRACTOR
 
 two_track = sp.vehicles.two_track
 TONNE = 9810.0

@@ -7,11 +7,10 @@ import math
 import pytest
 
 import skidpad as sp
-from skidpad.components.chassis import QuasiStatic, RollShare
-from skidpad.components.independent_suspension import independent_suspension
-from skidpad.components.roll_pitch import RollPitch
-from skidpad.vehicles.trailer_sets import CARAVAN, DOLLY
-from skidpad.vehicles.two_track import SteadySlip
+from skidpad.vehicles.parts.chassis import QuasiStatic, RollPitch, RollShare
+from skidpad.vehicles.parts.suspension import independent_suspension
+from skidpad.vehicles.twin_track.model import SteadySlip
+from skidpad.vehicles.twin_track.trailers import CARAVAN, DOLLY
 
 CHASSIS = (RollShare(), QuasiStatic(), RollPitch(), independent_suspension())
 WHEELS = ("fl", "fr", "rl", "rr", "left_1", "right_1")

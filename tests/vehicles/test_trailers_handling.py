@@ -17,9 +17,9 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import skidpad as sp
-from skidpad import record
-from skidpad.components.tyre import Carcass, LinearTyre
-from skidpad.vehicles.two_track import Trailer
+from skidpad.core import record
+from skidpad.tyres.parts import Carcass, LinearTyre
+from skidpad.vehicles.twin_track.model import Trailer
 
 two_track = sp.vehicles.two_track
 G = 9.81

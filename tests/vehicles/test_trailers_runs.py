@@ -13,21 +13,21 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import skidpad as sp
-from skidpad import record
-from skidpad.components.roll_pitch import RollPitch
-from skidpad.components.tyre import BrushTyre, LinearTyre
-from skidpad.plane.pose import to_world
+from skidpad.core import record
+from skidpad.geometry.pose import to_world
 from skidpad.road import Patch
-from skidpad.stage.trajectory_stage import trajectory_stage
-from skidpad.vehicles.two_track import (
+from skidpad.tyres.parts import BrushTyre, LinearTyre
+from skidpad.vehicles.parts.chassis import RollPitch
+from skidpad.vehicles.twin_track.model import (
     FirstOrderSlip,
     HydraulicBrakes,
     MotorDrive,
     NoTrailers,
     Trailer,
 )
+from skidpad.view.stages import trajectory_stage
 from skidpad.world.motion.build import built_vehicle
-from skidpad.world.scene.scene import Pose, VehicleSpec
+from skidpad.world.scene import Pose, VehicleSpec
 from skidpad.world.xml import loads
 
 two_track = sp.vehicles.two_track
@@ -139,19 +139,19 @@ def test_gradients_of_rollouts_are_those_of_differences() -> None:
         assert exact == pytest.approx((ends[1] - ends[0]) / (2.0 * e), rel=1e-4)
 
 
-def test_a_wish_brings_about_its_acceleration_with_what_hangs_behind() -> None:
+def test_a_demand_brings_about_its_acceleration_with_what_hangs_behind() -> None:
     car = caravan()
-    for wish, v_x in (
-        (sp.Wish(a=1.0), 15.0),
-        (sp.Wish(a=-1.5), 15.0),
-        (sp.Wish(a=-0.5, v=-4.0), -3.0),
+    for demand, v_x in (
+        (sp.Demand(a=1.0), 15.0),
+        (sp.Demand(a=-1.5), 15.0),
+        (sp.Demand(a=-0.5, v=-4.0), -3.0),
     ):
         sim = sp.Simulator(car, dt=DT)
         sim.reset(v_x=v_x)
         for _ in range(200):
-            sim.step(car.body.command(sim.state, wish, car.params))
+            sim.step(car.body.command(sim.state, demand, car.params))
         # Lags and rolling resistance are not made up for; the car alone has the same.
-        assert (sim.state.v_x - v_x) == pytest.approx(wish.a, abs=0.2)
+        assert (sim.state.v_x - v_x) == pytest.approx(demand.a, abs=0.2)
 
 
 @pytest.mark.parametrize(
@@ -165,13 +165,13 @@ def test_a_wish_brings_about_its_acceleration_with_what_hangs_behind() -> None:
 )
 def test_it_conforms(values: dict[str, Any]) -> None:
     called = ["mirror", "frame", "gradients", "dimensions", "energy", "rest", "motion", "shape"]
-    sp.conformance.check(two_track(**values), called).raise_if_failed()
+    sp.testing.check(two_track(**values), called).raise_if_failed()
 
 
 @pytest.mark.slow
 def test_it_drives_and_stands_in_worlds() -> None:
     car = two_track(trailers=(Trailer(), Trailer()), slip=FirstOrderSlip())
-    sp.conformance.check(car, ["driving", "standing"]).raise_if_failed()
+    sp.testing.check(car, ["driving", "standing"]).raise_if_failed()
 
 
 def test_it_goes_with_pedals_and_gets_their_outputs() -> None:

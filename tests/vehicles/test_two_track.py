@@ -11,9 +11,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import skidpad as sp
-from skidpad import record
-from skidpad.body import Down, GroundUnder
-from skidpad.components.tyre import (
+from skidpad.core import record
+from skidpad.core.body import Down, GroundUnder
+from skidpad.tyres.parts import (
     BrushTyre,
     Contact,
     LinearTyre,
@@ -21,7 +21,7 @@ from skidpad.components.tyre import (
     LoadSensitiveTyre,
     ProportionalTyre,
 )
-from skidpad.vehicles.two_track import FirstOrderSlip
+from skidpad.vehicles.twin_track.model import FirstOrderSlip
 from vehicles.two_track_turns import FREE, LINEAR
 
 two_track = sp.vehicles.two_track

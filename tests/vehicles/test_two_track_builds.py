@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad import record
-from skidpad.components.tyre import (
+from skidpad.core import record
+from skidpad.tyres.parts import (
     BrushTyre,
     LinearTyre,
     LoadSensitiveTyre,
     MagicFormula,
     ProportionalTyre,
 )
-from skidpad.vehicles.two_track import FirstOrderSlip, SteadySlip
+from skidpad.vehicles.twin_track.model import FirstOrderSlip, SteadySlip
 
 two_track = sp.vehicles.two_track
 TYRES = (
@@ -27,7 +27,7 @@ TYRES = (
     ProportionalTyre(lateral=MagicFormula(D=1.1), longitudinal=MagicFormula(D=1.2)),
 )
 SLIPS = (SteadySlip(), FirstOrderSlip())
-CALLED = [name for name in sp.conformance.checks() if name not in ("driving", "standing")]
+CALLED = [name for name in sp.testing.checks() if name not in ("driving", "standing")]
 """The checks that compile nothing."""
 
 
@@ -41,21 +41,21 @@ class FromFile(NamedTuple):
 @pytest.mark.parametrize("tyre", TYRES, ids=lambda tyre: type(tyre).__name__)
 def test_it_conforms_on_every_tyre(tyre: Any, slip: Any) -> None:
     quick = [name for name in CALLED if name != "purity"]
-    sp.conformance.check(two_track(tyre=tyre, slip=slip), quick).raise_if_failed()
+    sp.testing.check(two_track(tyre=tyre, slip=slip), quick).raise_if_failed()
 
 
 def test_it_conforms_on_four_tyres() -> None:
     """A mirror exchanges the tyres of the sides."""
     fl, fr, rl, rr = TYRES
-    checked = sp.conformance.check(two_track(fl=fl, fr=fl, rl=rl, rr=rl), CALLED)
+    checked = sp.testing.check(two_track(fl=fl, fr=fl, rl=rl, rr=rl), CALLED)
     checked.raise_if_failed()
-    lopsided = sp.conformance.check(two_track(fl=fl, fr=fr, rl=rl, rr=rr), ["frame", "gradients"])
+    lopsided = sp.testing.check(two_track(fl=fl, fr=fr, rl=rl, rr=rr), ["frame", "gradients"])
     lopsided.raise_if_failed()
 
 
 def test_first_order_slip_drives_and_stands_in_worlds() -> None:
     car = two_track(slip=FirstOrderSlip())
-    sp.conformance.check(car, ["driving", "standing"]).raise_if_failed()
+    sp.testing.check(car, ["driving", "standing"]).raise_if_failed()
 
 
 def test_the_same_tyre_in_any_arrangement_is_the_same_car() -> None:

@@ -10,21 +10,21 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad import record
-from skidpad.components.air import Aerodynamics, AirShape, aero_map
-from skidpad.components.chassis import QuasiStatic
-from skidpad.components.roll_pitch import RollPitch
-from skidpad.components.spinning_wheel import FirstOrderSlip
-from skidpad.components.sprung_mass import (
+from skidpad.core import record
+from skidpad.tyres.parts import Contact
+from skidpad.vehicles.parts.air import Aerodynamics, AirShape, aero_map
+from skidpad.vehicles.parts.alignment import LinearAlignment
+from skidpad.vehicles.parts.chassis import (
+    QuasiStatic,
+    RollPitch,
     Suspension,
     roll_gradient,
     roll_levers,
     roll_stiffness,
     sprung_mass,
 )
-from skidpad.components.steering_ratio import SteeringWheel
-from skidpad.components.tyre import Contact
-from skidpad.components.wheel_alignment import LinearAlignment
+from skidpad.vehicles.parts.spinning_wheel import FirstOrderSlip
+from skidpad.vehicles.parts.steering import SteeringWheel
 from vehicles.two_track_turns import LINEAR, SENSITIVE, spinning_height, steady_turn
 
 two_track = sp.vehicles.two_track
@@ -308,7 +308,7 @@ def test_a_steering_wheel_in_front_of_a_gear() -> None:
     a = direct.derivative(x, direct.Input(steer=0.02))
     b = geared.derivative(x, geared.Input(steer=0.3))
     assert record.flatten(a) == pytest.approx(record.flatten(b), rel=1e-12, abs=1e-12)
-    wish = sp.Wish(steer=0.1)
-    assert geared.body.command(x, wish, geared.params).steer == pytest.approx(1.5)
+    demand = sp.Demand(steer=0.1)
+    assert geared.body.command(x, demand, geared.params).steer == pytest.approx(1.5)
     assert geared.limits.steer_max == direct.limits.steer_max
     assert geared.limits.inputs["steer"] == pytest.approx((-9.0, 9.0))

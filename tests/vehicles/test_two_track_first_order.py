@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.components.spinning_wheel import FirstOrderSlip
-from skidpad.components.tyre import BrushTyre, Contact, LoadSensitiveTyre
 from skidpad.integrate import get
-from skidpad.run.modes import stable_steps
+from skidpad.run.stability import stable_steps
+from skidpad.tyres.parts import BrushTyre, Contact, LoadSensitiveTyre
 from skidpad.vehicles import two_track
+from skidpad.vehicles.parts.spinning_wheel import FirstOrderSlip
 
 WHEELS = ("fl", "fr", "rl", "rr")
 NAMED = 0.005

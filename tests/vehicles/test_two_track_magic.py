@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import skidpad as sp
-from skidpad.components.spinning_wheel import FirstOrderSlip, SteadySlip
+from skidpad.vehicles.parts.spinning_wheel import FirstOrderSlip, SteadySlip
 
 # Left out: what drives or compiles for long, which tests of the default tyre cover.
 PROPERTIES = ["rest", "dimensions", "mirror", "frame", "energy", "gradients", "motion", "shape"]
@@ -15,7 +15,7 @@ PROPERTIES = ["rest", "dimensions", "mirror", "frame", "energy", "gradients", "m
 @pytest.mark.parametrize("slip", [SteadySlip, FirstOrderSlip])
 def test_a_car_on_a_tyre_of_a_file_conforms(name: str, slip: type) -> None:
     car = sp.vehicles.two_track(tyre=sp.tyres.get(name), slip=slip())
-    sp.conformance.check(car, PROPERTIES).raise_if_failed()
+    sp.testing.check(car, PROPERTIES).raise_if_failed()
 
 
 def test_one_tyre_in_front_another_behind_sets_the_balance() -> None:

@@ -10,17 +10,14 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad import record
-from skidpad.components.air import Aerodynamics, aero_map
-from skidpad.components.alignment_tables import alignment_tables
-from skidpad.components.chassis import QuasiStatic, RollShare
-from skidpad.components.roll_pitch import RollPitch
-from skidpad.components.spinning_wheel import FirstOrderSlip
-from skidpad.components.sprung_mass import Suspension
-from skidpad.components.steering_ratio import SteeringWheel
-from skidpad.components.wheel_alignment import LinearAlignment
+from skidpad.core import record
 from skidpad.vehicles import parts
-from skidpad.vehicles.two_track_records import PART_DUTIES
+from skidpad.vehicles.parts.air import Aerodynamics, aero_map
+from skidpad.vehicles.parts.alignment import LinearAlignment, alignment_tables
+from skidpad.vehicles.parts.chassis import QuasiStatic, RollPitch, RollShare, Suspension
+from skidpad.vehicles.parts.spinning_wheel import FirstOrderSlip
+from skidpad.vehicles.parts.steering import SteeringWheel
+from skidpad.vehicles.twin_track.records import PART_DUTIES
 
 two_track = sp.vehicles.two_track
 SPRUNG = Suspension(
@@ -58,12 +55,12 @@ CARS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", CARS)
 def test_it_conforms(name: str) -> None:
-    quick = [n for n in sp.conformance.checks() if n not in ("driving", "standing", "purity")]
-    sp.conformance.check(two_track(**CARS[name]), quick).raise_if_failed()
+    quick = [n for n in sp.testing.checks() if n not in ("driving", "standing", "purity")]
+    sp.testing.check(two_track(**CARS[name]), quick).raise_if_failed()
 
 
 def test_all_of_it_drives_and_stands_in_worlds() -> None:
-    sp.conformance.check(two_track(**CARS["all"]), ["driving", "standing"]).raise_if_failed()
+    sp.testing.check(two_track(**CARS["all"]), ["driving", "standing"]).raise_if_failed()
 
 
 def test_a_fleet_has_the_bits_of_a_simulator() -> None:

@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad import record
-from skidpad.body import Down, GroundUnder
-from skidpad.components.powertrain import (
+from skidpad.core import record
+from skidpad.core.body import Down, GroundUnder
+from skidpad.run.arguments import Commands
+from skidpad.tyres.parts import Contact, LinearTyre
+from skidpad.vehicles.parts.powertrain import (
     AllWheelDrive,
     Battery,
     CurveEnvelope,
@@ -30,9 +32,7 @@ from skidpad.components.powertrain import (
     gear_ratios,
     loss_map,
 )
-from skidpad.components.tyre import Contact, LinearTyre
-from skidpad.run.commands import Commands
-from skidpad.vehicles.two_track import (
+from skidpad.vehicles.twin_track.model import (
     BrakeTorques,
     EngineDrive,
     FirstOrderSlip,
@@ -58,7 +58,7 @@ CARS: dict[str, dict[str, Any]] = {
     "motor, brake torques": {"powertrain": MotorDrive(battery=Supply())},
     "wheel torques, pedal": {"brakes": HydraulicBrakes()},
 }
-QUICK = [name for name in sp.conformance.checks() if name not in ("driving", "standing", "purity")]
+QUICK = [name for name in sp.testing.checks() if name not in ("driving", "standing", "purity")]
 
 
 def spins(x: Any) -> np.ndarray:
@@ -67,7 +67,7 @@ def spins(x: Any) -> np.ndarray:
 
 @pytest.mark.parametrize("name", CARS)
 def test_it_conforms(name: str) -> None:
-    sp.conformance.check(two_track(**CARS[name]), QUICK).raise_if_failed()
+    sp.testing.check(two_track(**CARS[name]), QUICK).raise_if_failed()
 
 
 @pytest.mark.parametrize(
@@ -75,22 +75,22 @@ def test_it_conforms(name: str) -> None:
 )
 def test_its_functions_are_pure(name: str) -> None:
     car = two_track(**CARS[name], slip=FirstOrderSlip())
-    sp.conformance.check(car, ["purity"]).raise_if_failed()
+    sp.testing.check(car, ["purity"]).raise_if_failed()
 
 
 @pytest.mark.parametrize("name", CARS)
 def test_wishes_drive_it_and_it_stands_in_worlds(name: str) -> None:
     car = two_track(**CARS[name], slip=FirstOrderSlip())
-    sp.conformance.check(car, ["driving", "standing"]).raise_if_failed()
+    sp.testing.check(car, ["driving", "standing"]).raise_if_failed()
 
 
 @pytest.mark.parametrize("name", ["motor and limited slip", "automatic"])
 def test_wishes_drive_it_on_steady_slip(name: str) -> None:
-    sp.conformance.check(two_track(**CARS[name]), ["driving", "standing"]).raise_if_failed()
+    sp.testing.check(two_track(**CARS[name]), ["driving", "standing"]).raise_if_failed()
 
 
 @pytest.mark.parametrize(
-    # Two axles that are driven are told wishes as one is.
+    # Two axles that are driven are told demands as one is.
     "name",
     [
         "motor and limited slip",
@@ -99,7 +99,7 @@ def test_wishes_drive_it_on_steady_slip(name: str) -> None:
     ],
 )
 @pytest.mark.parametrize(("v", "a"), [(10.0, 1.5), (20.0, -4.0), (20.0, -0.5), (-3.0, -1.0)])
-def test_a_wish_is_the_acceleration_that_comes(name: str, v: float, a: float) -> None:
+def test_a_demand_is_the_acceleration_that_comes(name: str, v: float, a: float) -> None:
     """Forward, braking, with less than the drag of an engine, and backward: what turns counts.
 
     Rolling resistance, 0.1 m/s², is not made up for."""
@@ -108,7 +108,7 @@ def test_a_wish_is_the_acceleration_that_comes(name: str, v: float, a: float) ->
     x = sim.reset(v_x=v)
     speeds: list[float] = []
     for _ in range(400):
-        x = sim.step(car.body.command(x, sp.Wish(a=a, v=v), car.params))
+        x = sim.step(car.body.command(x, sp.Demand(a=a, v=v), car.params))
         speeds.append(x.v_x)
     assert (speeds[-1] - speeds[-101]) / 0.5 == pytest.approx(a, abs=0.17)
 
@@ -390,7 +390,7 @@ def test_another_process_takes_it(tmp_path: Path) -> None:
 def test_maps_and_other_gears_conform(powertrain: Any) -> None:
     car = two_track(powertrain=powertrain, brakes=HydraulicBrakes())
     checks = ["mirror", "dimensions", "energy", "rest", "gradients"]
-    sp.conformance.check(car, checks).raise_if_failed()
+    sp.testing.check(car, checks).raise_if_failed()
 
 
 def test_parameters_of_a_car_that_is_driven_otherwise() -> None:

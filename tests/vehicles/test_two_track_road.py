@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad import record
-from skidpad.components.tyre import LinearTyre
+from skidpad.core import record
 from skidpad.road import Patch
-from skidpad.vehicles.two_track import FirstOrderSlip
+from skidpad.tyres.parts import LinearTyre
+from skidpad.vehicles.twin_track.model import FirstOrderSlip
 from vehicles.two_track_turns import FREE, LINEAR, SENSITIVE, steady_turn
 
 two_track = sp.vehicles.two_track
@@ -215,7 +215,7 @@ def test_compiled_and_called_agree_and_fleets_have_the_bits_of_simulators(name: 
 def test_it_conforms_on_every_road(road: sp.Road) -> None:
     """In what holds on every road: that all places and directions are alike holds on few."""
     car = two_track(road=road, slip=FirstOrderSlip())
-    sp.conformance.check(car, ["gradients", "dimensions", "shape"]).raise_if_failed()
+    sp.testing.check(car, ["gradients", "dimensions", "shape"]).raise_if_failed()
 
 
 def test_energy_is_kept_on_a_plane() -> None:

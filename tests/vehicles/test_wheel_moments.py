@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.components.sprung_mass import sprung_mass
+from skidpad.vehicles.bicycles import single_track_motion as axles
 from skidpad.vehicles.parts import (
     FirstOrderSlip,
     FrontWheelDrive,
@@ -21,8 +21,8 @@ from skidpad.vehicles.parts import (
     SuspendedBody,
     independent_suspension,
 )
-from skidpad.vehicles.single_track import motion as axles
-from skidpad.vehicles.two_track import motion
+from skidpad.vehicles.parts.chassis import sprung_mass
+from skidpad.vehicles.twin_track.model import motion
 from vehicles.two_track_turns import steady_turn
 
 WHEELS = ("fl", "fr", "rl", "rr")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import skidpad as sp
-from skidpad.world.scene.scene import Scene
+from skidpad.world.scene import Scene
 
 LASER = (
     "<sensor class='laser' name='scan'><fov_degrees>{fov}</fov_degrees><nrays>{rays}</nrays>"

@@ -7,7 +7,7 @@ import math
 import pytest
 
 import skidpad as sp
-from skidpad.world.scene.scene import Pose, Scene, VehicleSpec
+from skidpad.world.scene import Pose, Scene, VehicleSpec
 from world.test_every_vehicle import OWN, standing, world_of
 
 KINDS = [kind for kind in OWN if kind != "skidpad:brains2"]  # repeats a program that clips

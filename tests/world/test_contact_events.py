@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import skidpad as sp
-from skidpad.world.contact.contacts import Contacts
 from skidpad.world.contact.solids import Inertia, Moving, Part, Pushed, Surface
+from skidpad.world.contact.solver import Contacts
 from skidpad.world.contact.touches import MOST_EVENTS, ContactEvent
 from skidpad.world.xml import loads
 
@@ -163,7 +163,7 @@ def test_a_push_against_a_wall_is_the_force_times_its_time() -> None:
 
 
 def test_a_grid_is_one_thing_however_many_cells_are_touched() -> None:
-    from skidpad.bench.crowds import crowd
+    from skidpad.bench.world import crowd
 
     world = crowd("differential", 4, grid=True)
     for vehicle in world.vehicles.values():

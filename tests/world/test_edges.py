@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.world.scene.scene import Scene
+from skidpad.world.scene import Scene
 from world.test_steep import CONTROLLERS
 from world.worlds import world
 
@@ -175,7 +175,7 @@ def test_whatever_a_model_is_it_flies_on_straight(name: str) -> None:
         if made.is_flying("r"):
             flight.append((*handle.truth[:2], handle.truth.yaw, *made.motion()[0, 3:]))
             if len(flight) == 2:
-                handle.drive(sp.Wish(steer=0.2, a=-3.0, v=1.0, omega=1.0))
+                handle.drive(sp.Demand(steer=0.2, a=-3.0, v=1.0, omega=1.0))
     assert len(flight) >= 5
     ways = np.diff(flight[1:], axis=0)[:, :3] / 0.005
     assert np.ptp(ways, axis=0) == pytest.approx(0.0, abs=1e-9)

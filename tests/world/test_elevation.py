@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from skidpad.world.ground.terrain import Terrain
-from skidpad.world.scene.scene import ElevationMap
+from skidpad.world.scene import ElevationMap
 from world.worlds import world
 
 

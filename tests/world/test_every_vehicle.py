@@ -13,7 +13,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.vehicles import wheeled
-from skidpad.world.scene.scene import Pose, Scene, VehicleSpec
+from skidpad.world.scene import Pose, Scene, VehicleSpec
 from world.grounds import grade
 from world.worlds import world
 
@@ -74,7 +74,7 @@ def test_its_nose_stops_at_a_wall(kind: str) -> None:
     vehicle, farthest = made.vehicles["v"], 0.0
     for _ in range(150):
         if kind in LED:
-            vehicle.drive(sp.Wish(v=6.0))
+            vehicle.drive(sp.Demand(v=6.0))
         made.step()
         farthest = max(farthest, vehicle.truth.x)
         assert all(math.isfinite(value) for value in vehicle.truth)

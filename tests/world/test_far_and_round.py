@@ -8,8 +8,7 @@ from math import cos, pi, sin
 import pytest
 
 import skidpad as sp
-from skidpad.plane.outline import width_of, with_few_corners
-from skidpad.plane.polygon import signed_area
+from skidpad.geometry.polygon import signed_area, width_of, with_few_corners
 from skidpad.world.xml import loads
 
 SLACK = 0.012

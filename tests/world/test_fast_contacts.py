@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.body import Wheel
+from skidpad.core.body import Wheel
 from skidpad.world.xml import loads
 
 BOX = "<shape><pt>-.05 -.05</pt><pt>.05 -.05</pt><pt>.05 .05</pt><pt>-.05 .05</pt></shape>"

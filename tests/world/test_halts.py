@@ -11,8 +11,8 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue, SimulationDiverged
-from skidpad.world.errors import WorldWarning
-from skidpad.world.motion.halts import FARTHEST, LARGEST_PLACE, LARGEST_YAW
+from skidpad.world.motion.groups import FARTHEST, LARGEST_PLACE, LARGEST_YAW
+from skidpad.world.scene import WorldWarning
 from world.worlds import world
 
 IDEAL = "<dynamics class='differential'><controller class='twist_ideal'/></dynamics>"
@@ -68,8 +68,8 @@ def test_a_command_that_cannot_be_simulated_is_refused(value: float) -> None:
     before = everything(made)
     with pytest.raises(InvalidValue, match=r"v = .* must be finite"):
         made.vehicles["a"].command(v=value)
-    with pytest.raises(InvalidValue, match=r"wish for a: v = .* must be finite"):
-        made.vehicles["a"].drive(sp.Wish(v=value))
+    with pytest.raises(InvalidValue, match=r"demand for a: v = .* must be finite"):
+        made.vehicles["a"].drive(sp.Demand(v=value))
     assert everything(made) == before
     made.run(0.1)
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simulator.interrupts import Interrupt
-from skidpad.bench.crowds import crowd
+from run.simulator.interrupts import Interrupt
+from skidpad.bench.world import crowd
+from skidpad.core.threads import Deferred
 from skidpad.errors import SimulationDiverged
-from skidpad.signals import Deferred
 from skidpad.world.world import World
 
 from .worlds import world

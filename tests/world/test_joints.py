@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from skidpad.world.contact.contacts import Contacts
-from skidpad.world.contact.joints import Span
 from skidpad.world.contact.solids import Inertia, Moving, Part, Pushed, Surface
+from skidpad.world.contact.solver import Contacts, Span
 
 FILE = Path(__file__).parents[1] / "data" / "box2d" / "scenes.json"
 SCENES = {scene["name"]: scene for scene in json.loads(FILE.read_text("utf-8"))}

@@ -77,7 +77,7 @@ def test_a_file_is_checked_for_it(tmp_path: object) -> None:
     from typer.testing import CliRunner
 
     from skidpad.cli import app
-    from skidpad.extras import require_extras
+    from skidpad.errors import require_extras
 
     require_extras("world", purpose="A world that is built to check it")
     file = Path(str(tmp_path)) / "a.world.xml"

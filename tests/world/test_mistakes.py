@@ -1,4 +1,4 @@
-"""What is no world, no wish or no moment is refused with words, and changes nothing."""
+"""What is no world, no demand or no moment is refused with words, and changes nothing."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.cli import main
-from skidpad.extras import require_extras
+from skidpad.errors import require_extras
 from world.worlds import world
 
 BOT = "<dynamics class='differential'>{}</dynamics>"

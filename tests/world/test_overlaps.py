@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 import skidpad as sp
-from skidpad.world.errors import WorldWarning
+from skidpad.world.scene import WorldWarning
 from world.grounds import plane
 from world.worlds import BOT, world
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.world.errors import WorldError
-from skidpad.world.ground.regions import Regions
+from skidpad.world.ground.ground import Regions
+from skidpad.world.scene import WorldError
 from world.worlds import world
 
 BOX = {"x_min": -9, "x_max": 9, "y_min": -9, "y_max": 9}

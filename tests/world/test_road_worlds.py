@@ -13,8 +13,15 @@ import pytest
 
 import skidpad as sp
 from skidpad.road import Patch
-from skidpad.world.errors import WorldError, WorldWarning
-from skidpad.world.scene.scene import Pose, Scene, Settings, VehicleSpec, Velocity
+from skidpad.world.scene import (
+    Pose,
+    Scene,
+    Settings,
+    VehicleSpec,
+    Velocity,
+    WorldError,
+    WorldWarning,
+)
 from world.grounds import grade, plane
 from world.worlds import world
 
@@ -57,7 +64,10 @@ def test_a_vehicle_alone_moves_as_in_a_simulator(
         warnings.simplefilter("ignore", UserWarning)  # of steps that are long at low speed
         sim = sp.Simulator(on, dt=0.005, substeps=5, integrator="rk4")
     placed = on.body.placed(
-        on.State(), sp.body.Pose(0.0, 0.0, 0.0), sp.body.Velocity(12.0, 0.0, 0.0), on.params
+        on.State(),
+        sp.core.body.Pose(0.0, 0.0, 0.0),
+        sp.core.body.Velocity(12.0, 0.0, 0.0),
+        on.params,
     )
     settle = on.model.settle
     sim.reset(placed if settle is None else settle(placed, on.params))

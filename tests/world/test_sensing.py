@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.plane.maps import Grid
-from skidpad.world.scene.scene import OccupancyGrid
+from skidpad.geometry.maps import Grid
+from skidpad.world.scene import OccupancyGrid
 from skidpad.world.xml import loads
 from world.sensor_worlds import IDEAL, QUIET, after, gnss, imu, laser, robot, shown
 from world.worlds import DATA, world

@@ -12,8 +12,8 @@ import pytest
 from scipy.stats import chi2
 
 import skidpad as sp
-from skidpad.plane.maps import Grid
-from skidpad.world.scene.scene import OccupancyGrid, Scene
+from skidpad.geometry.maps import Grid
+from skidpad.world.scene import OccupancyGrid, Scene
 from world.sensor_worlds import IDEAL, after, imu, laser, robot, shown
 from world.worlds import world
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from fleet.test_threads import at_once
-from simulator.test_threads import raised_elsewhere
-from skidpad.bench.crowds import crowd
+from run.fleet.test_threads import at_once
+from run.simulator.test_threads import raised_elsewhere
+from skidpad.bench.world import crowd
 from skidpad.errors import SimulatorInUse
 from skidpad.world.world import World
 

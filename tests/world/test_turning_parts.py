@@ -72,9 +72,9 @@ def test_a_wheel_that_turns_back_lets_go() -> None:
 def test_turned_wheels_weigh_what_they_did() -> None:
     """A free car that is hit moves the same, whichever way its wheels point: mass and inertia of
     the solver's body are left alone."""
-    from skidpad.world.contact.contacts import Contacts
     from skidpad.world.contact.solids import Moving
-    from skidpad.world.motion.placing import fill
+    from skidpad.world.contact.solver import Contacts
+    from skidpad.world.motion.build import fill
 
     found = []
     for angle in (0.0, 0.6):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from skidpad.cli import main
-from skidpad.extras import require_extras
+from skidpad.errors import require_extras
 from skidpad.vehicles import wheeled
 from skidpad.world.xml import load, reviewed
 from world.worlds import WORLDS

@@ -11,14 +11,12 @@ import numpy as np
 import pytest
 
 from skidpad.vehicles import wheeled
-from skidpad.world.scene import scene as described
-from skidpad.world.scene.fields import ranges, written
-from skidpad.world.scene.scene import Scene
-from skidpad.world.scene.sensors import SENSORS
+from skidpad.world import scene as described
+from skidpad.world.scene import SENSORS, Scene, ranges, written
 from skidpad.world.xml import WorldWarning, load
-from skidpad.world.xml.dynamics import CLASSES, FRICTION_TAGS
 from skidpad.world.xml.elements import PICTURES, READERS
 from skidpad.world.xml.shapes import GEOMETRIES
+from skidpad.world.xml.vehicles import CLASSES, FRICTION_TAGS
 from world.worlds import WORLDS
 
 FILE = WORLDS / "everything.world.xml"

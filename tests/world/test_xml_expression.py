@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skidpad.errors import InvalidValue
-from skidpad.world.xml.expression import DEEPEST, Draws, evaluate
+from skidpad.world.xml.expressions import DEEPEST, Draws, evaluate
 from texts import texts
 
 VARIABLES = {"iX": 4.0, "N": 3.0}

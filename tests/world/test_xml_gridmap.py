@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from skidpad.errors import InvalidValue
-from skidpad.plane.maps import Map
-from skidpad.plane.maps.mrpt_gridmap import read_grid
+from skidpad.geometry.maps import Map
+from skidpad.geometry.maps.occupancy import read_grid
 from world.worlds import refused, world
 
 NAME = b"mrpt::maps::COccupancyGridMap2D"

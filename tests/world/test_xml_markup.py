@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skidpad.world.errors import WorldError
+from skidpad.world.scene import WorldError
 from skidpad.world.xml.markup import DEEPEST, parse, read
 
 FILE = Path("world.xml")

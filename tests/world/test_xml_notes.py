@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from skidpad.world.errors import WorldWarning
-from skidpad.world.scene.fields import Source
+from skidpad.world.scene import Source, WorldWarning
 from skidpad.world.xml import load, loads
-from skidpad.world.xml.notes import LONGEST_LINE, MOST_LINES, Note, in_brief, summaries
+from skidpad.world.xml.markup import LONGEST_LINE, MOST_LINES, Note, in_brief, summaries
 from world.worlds import BOT, world
 
 POSE = "<init_pose>0 0 0</init_pose>"

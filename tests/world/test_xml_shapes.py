@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skidpad.plane.outline import Point, cleaned, convex_parts, hull, rounded_hull
-from skidpad.plane.polygon import signed_area as area
-from skidpad.world.xml import mesh
+from skidpad.core.body import Point
+from skidpad.geometry.polygon import cleaned, convex_parts, hull, rounded_hull
+from skidpad.geometry.polygon import signed_area as area
+from skidpad.world.xml import shapes
 from world.worlds import WORLDS, block, vehicle, world
 
 PARTS = WORLDS / "parts"
@@ -197,7 +198,7 @@ def test_a_vehicle_takes_the_shape_of_its_model() -> None:
 
 
 def test_without_the_libraries_there_is_a_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    mesh._triangles.cache_clear()
+    shapes._triangles.cache_clear()
     for package in ("trimesh", "collada"):
         monkeypatch.setitem(sys.modules, package, None)
     visual = f"<visual><model_uri>{PARTS / 'wedge.obj'}</model_uri></visual>"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from skidpad.world.scene.scene import Scene
+from skidpad.world.scene import Scene
 from skidpad.world.xml import WorldError, WorldWarning, loads
 
 DATA = Path(__file__).parents[1] / "data"

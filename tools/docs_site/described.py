@@ -12,7 +12,7 @@ from typing import Any, get_args, get_type_hints
 import make_api_page as public
 from docs_site.docstrings import as_markdown
 from docs_site.places import Places
-from skidpad import record
+from skidpad.core import record
 from skidpad.units import Allowed, Unit
 
 LONGEST_DEFAULT = 40

@@ -16,10 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import InvalidValue
-from . import budget as budgets
-from .budget import Budget
-from .entry import Entry
-from .machine import machine, versions
+from . import timing as budgets
+from .timing import Budget, Entry, machine, versions
 
 __all__ = ["GROUPS", "Budget", "Entry", "Group", "main", "measure"]
 
@@ -75,7 +73,7 @@ def main(
         document = {"machine": about, "versions": libraries, "entries": listed}
         sys.stdout.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
     else:
-        from .report import show
+        from .timing import show
 
         show(about, libraries, entries)
 

@@ -11,10 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from .budget import FULL, Budget
-from .clock import best_rate, typical
-from .entry import RATE, TIME, Entry, Measured
-from .machine import environment
+from .timing import FULL, RATE, TIME, Budget, Entry, Measured, best_rate, environment, typical
 
 RUNS, STEPS = 20_000, 10_000
 """Of the campaign that is measured: runs of 10 s at 1 ms."""

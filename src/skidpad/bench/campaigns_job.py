@@ -14,11 +14,14 @@ from typing import Any
 import numpy as np
 
 from .. import vehicles
-from ..campaigns import Campaign, Drive, Random, Range, highest, last
-from ..campaigns.engine import Engine
-from ..campaigns.engines import engine_of
-from ..campaigns.folder import Folder
+from ..random.factors import Range
 from ..run.fleet import Fleet
+from ..study.campaign import Campaign
+from ..study.design import Random
+from ..study.engines import Engine, engine_of
+from ..study.folder import Folder
+from ..study.metrics import highest, last
+from ..study.rollouts import Drive
 
 DT = 0.001
 TURNS = 3

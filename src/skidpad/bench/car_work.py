@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import record, tyres, vehicles
-from ..arrays import AnyArray
-from ..components.roll_pitch import RollPitch
-from ..components.tyre import LoadSensitiveTyre
-from ..model import Vehicle
-from ..vehicles.two_track import FirstOrderSlip
+from .. import tyres, vehicles
+from ..core import record
+from ..core.arrays import AnyArray
+from ..core.model import Vehicle
+from ..tyres.simple import LoadSensitiveTyre
+from ..vehicles.parts.chassis import RollPitch
+from ..vehicles.parts.spinning_wheel import FirstOrderSlip
 from .tyre_work import TYRE
 from .work import RK4_DT, SEED, FleetWork
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import AnyArray
 from ..compile import gpu
+from ..core.arrays import AnyArray
 from ..run.fleet import Fleet
 
 

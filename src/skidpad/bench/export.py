@@ -1,24 +1,252 @@
-"""The group `export`: a step of a car as C, FMU and WebAssembly, beside the simulator's."""
+"""The group `export`: a step of a car as C, FMU and WebAssembly, beside the simulator's.
+
+A vehicle in C, built and driven from here: to measure a step, and to compare.
+
+The work of the group `export`: one drive of one car, made by each form that it is exported to.
+
+A contender drives the car from the same start with the same input, so many steps at once, and gives
+the state at the end, which is the same to the bit.
+"""
 
 from __future__ import annotations
 
+import base64
+import ctypes
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
+from typing import Any, Protocol
 
 import numpy as np
 
-from ..arrays import Array
-from ..export import Exported
-from ..run.simulator import Simulator
-from . import browser, export_work
-from .budget import Budget
-from .clock import interleaved
-from .entry import TIME, Entry, Measured
-from .export_work import CARS, Drive, Unit, car
+from .. import vehicles
+from ..compile.plant import Plant
+from ..core import record
+from ..core.arrays import AnyArray, Array
+from ..core.model import Vehicle
+from ..errors import SkidpadError
+from ..export.c import write_c
+from ..export.exported import Exported, exported
+from ..export.fmu import write_fmu
+from ..export.toolchain import build_library, has_zig, host
+from ..export.webassembly import LOADER, WebAssembly, modules_of
+from ..run.simulator import CompiledStepper, Simulator
+from ..units import m_s, s
+from . import viewer
+from .timing import TIME, Budget, Entry, Measured, interleaved
+
+
+class CDriveDrive(Protocol):
+    """Drives rows of inputs (T, nu), one step each, and returns the states after each (T, nx)."""
+
+    def __call__(self, rows: AnyArray, start: AnyArray | None = None) -> AnyArray:
+        """From a state (nx,), taken as it is; from the default one if None."""
+        ...
+
+
+_LOOP = """\
+#include "{name}.h"
+static {name} car;
+int64_t {name}_drive(const {T}* start, const {T}* inputs, {T}* states, int64_t steps);
+int64_t {name}_drive(const {T}* start, const {T}* inputs, {T}* states, int64_t steps) {{
+    int64_t k;
+    {name}_init(&car);
+    if (start && {name}_reset(&car, (const {name}_state*)start, 0.0) != {name}_OK) return -1;
+    for (k = 0; k < steps; ++k) {{
+        if ({name}_step(&car{argument}) != {name}_OK) return k;
+{copied}
+        states += {nx};
+    }}
+    return k;
+}}
+"""
+
+
+def built_drive(
+    exported: Exported,
+    folder: str | Path,
+    compiler: str | None = None,
+    flags: Sequence[str] = (),
+) -> CDriveDrive:
+    """Build a vehicle in C in a folder, with a loop around its step; see `toolchain`."""
+    _, source, _ = write_c(exported, folder)
+    model, name = exported.model, exported.name
+    kind = {"float64": "double", "float32": "float"}[exported.precision]
+    nx, nu = record.size(model.State), record.size(model.Input)
+    loop = Path(folder) / f"{name}_drive.c"
+    argument = f", (const {name}_input*)(inputs + {nu} * k)" if nu else ""
+    copied = "\n".join(f"        states[{n}] = (({kind}*)&car.state)[{n}];" for n in range(nx))
+    text = _LOOP.format(name=name, T=kind, argument=argument, copied=copied, nx=nx)
+    loop.write_text(text, "utf-8")
+    path = build_library([source, loop], loop.with_suffix(".so"), None, compiler, flags=flags)
+    function = ctypes.CDLL(str(path))[f"{name}_drive"]
+    function.restype = ctypes.c_int64
+    function.argtypes = [*[ctypes.c_void_p] * 3, ctypes.c_int64]
+
+    def drive(rows: AnyArray, start: AnyArray | None = None) -> AnyArray:
+        inputs = np.ascontiguousarray(rows, exported.precision)
+        states = np.empty((len(inputs), nx), exported.precision)
+        at = None if start is None else np.ascontiguousarray(start, exported.precision)
+        begin = None if at is None else at.ctypes.data
+        made = function(begin, inputs.ctypes.data, states.ctypes.data, len(inputs))
+        if made != len(inputs):
+            raise SkidpadError(f"step {made} of {name} in C failed")
+        return states
+
+    return drive
+
+
+SPEED: m_s = 15.0
+"""At the start."""
+DT: s = 1e-3
+CARS: dict[str, str] = {"four_wheel": "rk4", "two_track": "radau"}
+"""The cars and how they are stepped: a simple one, and one whose tyres need an implicit method."""
+FLAGS = ("-mfma",)
+"""Of the C compiler, besides those that keep the bits: for the processor at hand."""
+
+Drive = Callable[[int], Array]
+"""Drives so many steps from the start; the state at the end."""
+
+
+def car(name: str) -> Exported:
+    """A car of this group, ready to be exported."""
+    return exported(vehicles.named(name), DT, CARS[name])
+
+
+def start_of(vehicle: Vehicle) -> Array:
+    """At its speed, straight ahead, on wheels that roll."""
+    start = record.build(vehicle.State, v_x=SPEED)
+    if vehicle.model.settle is not None:
+        start = vehicle.model.settle(start, vehicle.params)
+    return np.array(record.flatten(start))
+
+
+def input_of(vehicle: Vehicle) -> Array:
+    """A gentle bend: the steering turned a little, all else as it is by default."""
+    u = np.array(record.flatten(record.build(vehicle.Input)))
+    names = record.names(vehicle.Input)
+    steered = [k for k, name in enumerate(names) if name.startswith("steer")]
+    u[steered] = 0.02
+    return u
+
+
+def export_work_compilers() -> list[str]:
+    """C compilers that are there."""
+    return [name for name in ("gcc", "zig") if (has_zig() if name == "zig" else shutil.which(name))]
+
+
+def native(work: Exported) -> Drive:
+    """The compiled step of `Simulator`, without Python between steps."""
+    stepper = CompiledStepper(Plant.of(work.vehicle, work.method), work.settings)
+    start, row = tuple(start_of(work.vehicle)), input_of(work.vehicle)
+
+    def drive(steps: int) -> Array:
+        stepper.reset(start, 0.0)
+        _, error = stepper.drive(np.tile(row, (steps, 1)))
+        assert error is None
+        return np.array(record.flatten(stepper.state))
+
+    return drive
+
+
+def as_c(work: Exported, folder: Path, compiler: str) -> Drive:
+    """The exported C, built for this processor."""
+    built = built_drive(work, folder, compiler, FLAGS)
+    start, row = start_of(work.vehicle), input_of(work.vehicle)
+    return lambda steps: built(np.tile(row, (steps, 1)), start)[-1]
+
+
+class Unit:
+    """The car as an FMU for co-simulation, run by fmpy."""
+
+    def __init__(self, work: Exported, folder: Path, compiler: str) -> None:
+        import fmpy
+        from fmpy.fmi3 import FMU3Slave
+
+        self.work = work
+        file = write_fmu(work, folder / "car.fmu", compiler=compiler, platforms=[host()])
+        unpacked = fmpy.extract(str(file), unzipdir=str(folder / "fmu"))
+        about: Any = fmpy.read_model_description(str(file))
+        self.places = {v.name: v.valueReference for v in about.modelVariables}
+        self.fmu: Any = FMU3Slave(
+            guid=about.guid,
+            unzipDirectory=unpacked,
+            modelIdentifier=about.coSimulation.modelIdentifier,
+            instanceName="car",
+        )
+        self.fmu.instantiate()
+        start, row = start_of(work.vehicle), input_of(work.vehicle)
+        self._set("state", record.names(work.vehicle.State), start)
+        self._set("input", record.names(work.vehicle.Input), row)
+        self.fmu.enterInitializationMode()
+        self.fmu.exitInitializationMode()
+        self.begin = self.fmu.getFMUState()
+
+    def _set(self, kind: str, names: Sequence[str], values: Array) -> None:
+        self.fmu.setFloat64([self.places[f"{kind}.{name}"] for name in names], values.tolist())
+
+    def drive(self, steps: int, calls: int = 1) -> Array:
+        """From the start, `steps` in each of so many calls of `doStep`."""
+        fmu, dt = self.fmu, self.work.dt
+        fmu.setFMUState(self.begin)
+        for k in range(calls):
+            fmu.doStep(k * steps * dt, steps * dt)
+        names = record.names(self.work.vehicle.State)
+        return np.array(fmu.getFloat64([self.places[f"state.{name}"] for name in names]))
+
+    def close(self) -> None:
+        """End it, so that its library can go."""
+        self.fmu.freeFMUState(self.begin)
+        self.fmu.terminate()
+        self.fmu.freeInstance()
+
+
+_IN_PAGE = """async ({loader, fused, exact, layout, want, p, x, u, w, dt}) => {
+  const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const { loadModule } = await import("data:text/javascript;base64," + loader);
+  const module = await loadModule({fused: bytes(fused), exact: bytes(exact), layout, want});
+  const put = (name, values) => { if (layout.ports[name]) module.view(name).set(values); };
+  put("p", p); put("u", u); put("w", w); put("dt", [dt]);
+  window.drive = (steps) => {
+    const state = module.view("x"), held = layout.ports.start?.fields.length;
+    state.set(x);
+    const begin = performance.now();
+    for (let k = 0; k < steps; k += 1) {
+      if (held) module.view("start").set(state);
+      module.call("step");
+    }
+    return { seconds: (performance.now() - begin) / 1000, state: Array.from(state) };
+  };
+}"""
+
+
+def modules(work: Exported) -> WebAssembly:
+    """The step as WebAssembly."""
+    return modules_of({"step": work.step})
+
+
+def in_page(tab: Any, work: Exported, wasm: WebAssembly, want: str) -> Callable[[int], Any]:
+    """The step in a page of a browser; a drive gives its `seconds` there and its `state`."""
+    assert work.substeps == 1
+    text = {"fused": wasm.fused, "exact": wasm.exact, "loader": LOADER.read_bytes()}
+    arguments = {
+        **{name: base64.b64encode(block).decode() for name, block in text.items()},
+        "layout": wasm.layout,
+        "want": want,
+        "p": [float(value) for value in record.flatten(work.vehicle.params)],
+        "x": start_of(work.vehicle).tolist(),
+        "u": input_of(work.vehicle).tolist(),
+        "w": list(record.flatten(record.build(work.model.Disturbance))),
+        "dt": work.dt,
+    }
+    tab.goto("about:blank")
+    tab.evaluate(_IN_PAGE, arguments)
+    return lambda steps: tab.evaluate("steps => window.drive(steps)", steps)
+
 
 STEPS = 2000
 """Of a timed drive."""
@@ -31,8 +259,8 @@ def entries(budget: Budget) -> Iterator[Entry]:
     """Each car as C, as an FMU and in a browser."""
     for name in CARS:
         work = car(name)
-        drive = export_work.native(work)
-        for compiler in export_work.compilers():
+        drive = native(work)
+        for compiler in export_work_compilers():
             with tempfile.TemporaryDirectory() as folder:
                 yield _c_entry(name, compiler, work, drive, Path(folder), budget)
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
@@ -43,7 +271,7 @@ def entries(budget: Budget) -> Iterator[Entry]:
 def _c_entry(
     name: str, compiler: str, work: Exported, drive: Drive, folder: Path, budget: Budget
 ) -> Entry:
-    c = export_work.as_c(work, folder, compiler)
+    c = as_c(work, folder, compiler)
     size = (folder / f"{work.name}.c").stat().st_size
     own, other, error = _beside(partial(c, STEPS), partial(drive, STEPS), STEPS, budget)
     details = {"steps": STEPS, "integrator": work.method.name, "source_kB": size / 1e3}
@@ -56,7 +284,7 @@ def _fmu_entries(
     name: str, work: Exported, drive: Drive, folder: Path, budget: Budget
 ) -> Iterator[Entry]:
     """Many steps in one call, which is the code alone, and a step a call, as a master makes it."""
-    compilers = export_work.compilers()
+    compilers = export_work_compilers()
     missing = "needs fmpy" if find_spec("fmpy") is None else "needs a C compiler"
     if find_spec("fmpy") is None or not compilers:
         yield Entry(f"export.fmu.kernel.{name}", TIME, NOTHING, absent={"fmpy": missing})
@@ -85,8 +313,8 @@ def _by_calls(work: Exported, calls: int) -> Callable[[], Array]:
     """As one steps a `Simulator` from Python."""
     vehicle = work.vehicle
     sim = Simulator(vehicle, work.dt, work.method)
-    start = vehicle.State(*export_work.start_of(vehicle))
-    row = vehicle.Input(*export_work.input_of(vehicle))
+    start = vehicle.State(*start_of(vehicle))
+    row = vehicle.Input(*input_of(vehicle))
 
     def drive() -> Array:
         sim.reset(start)
@@ -98,15 +326,15 @@ def _by_calls(work: Exported, calls: int) -> Callable[[], Array]:
 
 
 def _page_entries(name: str, work: Exported, drive: Drive, budget: Budget) -> Iterator[Entry]:
-    missing = browser.why_not()
+    missing = viewer.why_not()
     if missing is not None:
         yield Entry(f"export.wasm.fused.{name}", TIME, NOTHING, absent={"chromium": missing})
         return
-    wasm = export_work.modules(work)
+    wasm = modules(work)
     native = _per_step(interleaved([partial(drive, STEPS)], 2 * budget.repeats)[0], STEPS)
-    with browser.page() as tab:
+    with viewer.page() as tab:
         for kind, module in (("fused", wasm.fused), ("exact", wasm.exact)):
-            there = export_work.in_page(tab, work, wasm, kind)
+            there = in_page(tab, work, wasm, kind)
             there(STEPS)  # compiled better while it runs
             runs = [there(STEPS) for _ in range(2 * budget.repeats)]
             own = _per_step([run["seconds"] for run in runs], STEPS)

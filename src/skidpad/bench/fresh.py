@@ -11,11 +11,8 @@ from importlib.util import find_spec
 from statistics import median
 
 from ..compile import pipeline
-from .budget import Budget
-from .clock import interleaved, typical
-from .entry import TIME, Entry, Measured
-from .machine import environment
-from .peers import jax_scan
+from .peers import jax as jax_scan
+from .timing import TIME, Budget, Entry, Measured, environment, interleaved, typical
 
 
 def compile_entries(budget: Budget) -> Iterator[Entry]:

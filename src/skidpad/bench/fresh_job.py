@@ -76,10 +76,10 @@ FIRST_STEPS: dict[str, Callable[[str], None]] = {
 """Jobs that need the name of a car, as in `rk4:two_track`."""
 
 
-LOADED_LATE = ("adjoint_kernel", "cache", "kernels", "native")
+LOADED_LATE = ("kernels", "native")
 """Modules of the compiler that it imports only when it needs them."""
 LOADED_FOR = {
-    "make_vec": ("gymnasium", "skidpad.learn.gymnasium_vector", "scipy.spatial"),
+    "make_vec": ("gymnasium", "skidpad.learn.gymnasium_envs", "scipy.spatial"),
 }
 """What else a job imports."""
 
@@ -90,6 +90,8 @@ def seconds_of(job: str) -> float:
         import_module(f"skidpad.compile.{module}")
     for module in LOADED_FOR.get(job, ()):
         import_module(module)
+    for vehicle in vehicles.__all__:
+        getattr(vehicles, vehicle)
     name, _, car = job.partition(":")
     action = partial(FIRST_STEPS[name], car) if car else JOBS[name]
     begin = perf_counter()

@@ -12,20 +12,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import AnyArray
+from ..core.arrays import AnyArray
 from ..run.fleet import Fleet
 from . import tyres
-from .budget import Budget
-from .clock import best_rate, interleaved, typical
 from .device import Device, on_host, resources
-from .entry import RATE, TIME, Entry, Measured
-from .gradient_work import gradient_work
 from .gradients import STEPS as GRADIENT_STEPS
 from .gradients import gradient_entry
-from .peers import jax_device
-from .source import Source
+from .peers import jax as jax_device
+from .timing import RATE, TIME, Budget, Entry, Measured, best_rate, interleaved, typical
 from .tyre_work import tyre_program
-from .work import RK4_DT, FleetWork, Reference, fleet_reference, fleet_work
+from .work import RK4_DT, FleetWork, Reference, Source, fleet_reference, fleet_work, gradient_work
 
 SAME_BITS = 64
 """Vehicles, the first ones, whose end state is compared with the CPU's bit for bit."""

@@ -8,16 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import AnyArray
+from ..core.arrays import AnyArray
 from ..run.fleet import Fleet
-from .budget import Budget
-from .clock import best_rate, interleaved
 from .device import Device, on_host, resources
-from .entry import RATE, Entry
-from .gradient_work import GradientWork, gradient_reference, gradient_work
-from .peers import jax_device
-from .source import Source
-from .work import Reference
+from .peers import jax as jax_device
+from .timing import RATE, Budget, Entry, best_rate, interleaved
+from .work import GradientWork, Reference, Source, gradient_reference, gradient_work
 
 STEPS = 100
 CPU_VEHICLES = 4096

@@ -16,15 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import MissingExtra
-from ..learn import Environments
+from ..learn.environments import Environments
 from . import learn_gpu
-from .budget import Budget
-from .clock import best_rate, interleaved, seconds, typical
 from .device import Device
-from .entry import RATE, TIME, Entry, Measured
 from .fresh import first_call
 from .learn_work import Driven, task_of
 from .peers.marched_race import MarchedRace
+from .timing import RATE, TIME, Budget, Entry, Measured, best_rate, interleaved, seconds, typical
 
 THREADS = 2
 """Of everything but a single environment, here and of the peer."""
@@ -125,7 +123,7 @@ def _single(sizes: Sizes) -> Entry:
 def _one_environment(task: Any) -> tuple[Callable[[Any], bool], Callable[[], object]]:
     """Step, which says whether the episode is over, and reset; by Gymnasium where it is there."""
     if find_spec("gymnasium") is not None:
-        from ..learn.gymnasium_env import SkidpadEnv
+        from ..learn.gymnasium_envs import SkidpadEnv
 
         env = SkidpadEnv(task)
 

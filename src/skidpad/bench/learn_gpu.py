@@ -11,11 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .budget import Budget
-from .clock import best_rate, interleaved
 from .device import Device
-from .entry import RATE, Entry
 from .learn_work import Driven, task_source
+from .timing import RATE, Budget, Entry, best_rate, interleaved
 
 SIZES = {"frenet": 65_536, "lidar108": 65_536, "lidar1080": 16_384}
 """Environments of each."""

@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import AnyArray
+from ..core.arrays import AnyArray
 from ..errors import InvalidValue
-from ..learn import Environments, load_task, save_task, tasks
-from ..plane.maps.track_of_seed import random_track
+from ..geometry.maps.track import random_track
+from ..learn import tasks
+from ..learn.environments import Environments
+from ..learn.saved_task import load_task, save_task
 from .device import Device, on_host
 
 ACTIONS = 64

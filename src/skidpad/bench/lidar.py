@@ -9,17 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array
+from ..core.arrays import Array
 from ..errors import MissingExtra
-from ..plane.maps import Map
-from ..plane.raycast import Scene
-from ..sensing.lidar import Lidar, outlines
-from .budget import Budget
-from .clock import best_rate, interleaved
+from ..geometry.maps.map import Map
+from ..geometry.raycast.scene import Scene
+from ..sensors.lidar import Lidar, outlines
 from .device import Device, on_host
-from .entry import RATE, Entry, Measured
-from .peers import plain_rays
-from .scenes import RESOLUTION, Scenery, clutter, corridor
+from .peers import numpy
+from .timing import RATE, Budget, Entry, Measured, best_rate, interleaved
+from .work import RESOLUTION, Scenery, clutter, corridor
 
 LIDAR = Lidar(rays=1080)
 """A full turn, no errors."""
@@ -50,7 +48,7 @@ def _segments_entry(name: str, scenery: Scenery, budget: Budget) -> Entry:
     reference = _by_all_segments(segments, scenery.poses[:CHECKED])
     few = scenery.poses[: max(len(scenery.poses) // max(len(segments) // 100, 1), CHECKED)]
     room = np.empty((len(few), LIDAR.rays))
-    sweep = partial(plain_rays.sweep_scan, segments, few, LIDAR.angles, room)
+    sweep = partial(numpy.sweep_scan, segments, few, LIDAR.angles, room)
     peer = _rate(sweep, room.size, budget, lambda: _error(sweep()[:CHECKED], reference))
     own, details = _own(scenery, reference, budget)
     return Entry(name, RATE, own, {"truck_sweep": peer}, {}, details)
@@ -60,9 +58,9 @@ def _grid_entry(scenery: Scenery, budget: Budget) -> Entry:
     grid = scenery.map.grid
     assert grid is not None
     reference = _by_walking(grid.occupied, scenery.poses[:CHECKED])
-    field = plain_rays.march_field(grid.occupied, RESOLUTION)
+    field = numpy.march_field(grid.occupied, RESOLUTION)
     room = np.empty((len(scenery.poses), LIDAR.rays))
-    march = partial(plain_rays.march_scan, field, RESOLUTION, scenery.poses, LIDAR.angles, room)
+    march = partial(numpy.march_scan, field, RESOLUTION, scenery.poses, LIDAR.angles, room)
     peer = _rate(march, room.size, budget, lambda: _error(march()[:CHECKED], reference))
     own, details = _own(scenery, reference, budget)
     return Entry("lidar.grid1600", RATE, own, {"numba_march": peer}, {}, details)
@@ -177,7 +175,7 @@ def _cuda_entries(budget: Budget) -> Iterator[Entry]:
 
 
 def _cuda_entry(name: str, scenery: Scenery, device: Device, budget: Budget) -> Entry:
-    from ..plane.raycast.cuda import CudaScene
+    from ..geometry.raycast.cuda import CudaScene
 
     scene: Map = scenery.map
     there = CudaScene.of(scene)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from ..viewer.live.arena import Arena
-from ..viewer.live.playground import playground
-from ..viewer.live.server import LiveServer
-from ..viewer.live.session import Session
-from .crowds import crowd
+from ..view.live.arena import Arena
+from ..view.live.server import LiveServer
+from ..view.live.session import Session
+from ..view.live.sources import playground
+from .world import crowd
 
 
 def _arena(kind: str) -> tuple[Arena, float]:

@@ -9,19 +9,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import record
-from ..arrays import AnyArray
-from ..compat.autoware import PlanningSimulator
 from ..compat.autoware.road import Road
-from ..components.gear import Gear
-from ..model import Vehicle
-from ..run.delay_line import DelayLine
+from ..compat.autoware.simulator import PlanningSimulator
+from ..core import record
+from ..core.arrays import AnyArray
+from ..core.model import Vehicle
+from ..run.delay import DelayLine
 from ..run.fleet import Fleet
-from ..vehicles.autoware import autoware
-from .budget import Budget
-from .clock import best_rate, interleaved, typical
-from .entry import RATE, TIME, Entry, Measured
-from .peers.direct_motion import DirectMotion
+from ..vehicles.command_driven import autoware
+from ..vehicles.parts.drive_command import Gear
+from .peers.numpy import DirectMotion
+from .timing import RATE, TIME, Budget, Entry, Measured, best_rate, interleaved, typical
 from .work import SEED, Reference
 
 DT = 0.025

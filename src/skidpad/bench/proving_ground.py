@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from .. import vehicles
-from ..components.tyre import LoadSensitiveTyre
-from ..manoeuvres import Kernels, StepSteer, Subject, perform
-from ..manoeuvres.variants import own_value
-from ..vehicles.two_track import FirstOrderSlip
-from .budget import Budget
-from .clock import seconds, typical
-from .entry import TIME, Entry, Measured
-from .machine import environment
+from ..study.manoeuvres.kernels import Kernels
+from ..study.manoeuvres.proving_ground import perform
+from ..study.manoeuvres.sensitivities import own_value
+from ..study.manoeuvres.step_steer import StepSteer
+from ..study.manoeuvres.subject import Subject
+from ..tyres.simple import LoadSensitiveTyre
+from ..vehicles.parts.spinning_wheel import FirstOrderSlip
+from .timing import TIME, Budget, Entry, Measured, environment, seconds, typical
 from .work import SEED
 
 VARIANTS = 1000

@@ -13,7 +13,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from .. import manoeuvres, vehicles
+from .. import vehicles
+from ..study import manoeuvres
 from .fresh_job import LOADED_LATE
 
 

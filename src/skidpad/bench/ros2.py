@@ -14,16 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import SkidpadError
-from ..extras import require_extras
-from ..ros_messages import MessageType, Prepared, message_type
+from ..errors import SkidpadError, require_extras
+from ..ros2.messages.prepared import Prepared
+from ..ros2.messages.types import MessageType, message_type
 from ..units import s
-from .budget import Budget
-from .clock import interleaved, typical
-from .entry import TIME, Entry, Measured
-from .machine import environment
 from .peers import ros_codecs
 from .ros2_job import RAYS, ROBOTS
+from .timing import TIME, Budget, Entry, Measured, environment, interleaved, typical
 
 CORES = "cores"
 SETTLING: s = 2.0

@@ -10,14 +10,13 @@ import sys
 import threading
 
 from ..ros2.arguments import parsed
-from ..ros2.clock import Clock
 from ..ros2.cyclone import CycloneTransport
 from ..ros2.loop import Loop
-from ..ros2.node import Node
+from ..ros2.node import Clock, Node
 from ..ros2.nodes.world import WorldProgram
 from ..ros2.transport import Identity
-from ..world.scene.scene import Scene
-from ..world.xml import loads
+from ..world.scene import Scene
+from ..world.xml.reader import loads
 
 ROBOTS = 20
 RAYS = 1080

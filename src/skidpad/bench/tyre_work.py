@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import record, tyres
-from ..arrays import AnyArray
+from .. import tyres
 from ..compile.program import Port, Program
 from ..compile.trace import trace
-from ..components.tyre import Contact
+from ..core import record
+from ..core.arrays import AnyArray
 from ..errors import InvalidValue
-from .source import CHECKOUT
-from .work import SEED
+from ..tyres.contract import Contact
+from .work import CHECKOUT, SEED
 
 FILE = "tyre.mf61.program"
 TYRE = "passenger_car"

@@ -9,21 +9,30 @@ from typing import Any
 
 import numpy as np
 
-from .. import record, tyres, vehicles
-from ..arrays import AnyArray
+from .. import tyres, vehicles
 from ..compile.cpu import CpuMap
 from ..compile.gpu import CudaMap
 from ..compile.program import Program
-from ..components.tyre import LoadSensitiveTyre
-from ..model import Vehicle
+from ..core import record
+from ..core.arrays import AnyArray
+from ..core.model import Vehicle
 from ..run.fleet import Fleet
-from ..tyres.evaluation import answer
-from ..vehicles.two_track import FirstOrderSlip
-from .budget import Budget
-from .clock import best_rate, interleaved, typical
+from ..tyres.simple import LoadSensitiveTyre
+from ..tyres.tyre import answer
+from ..vehicles.parts.spinning_wheel import FirstOrderSlip
 from .device import Device, on_host
-from .entry import EVALUATIONS, RATE, TIME, Entry, Measured
 from .peers import jax_tyre
+from .timing import (
+    EVALUATIONS,
+    RATE,
+    TIME,
+    Budget,
+    Entry,
+    Measured,
+    best_rate,
+    interleaved,
+    typical,
+)
 from .tyre_work import TYRE, TyreWork, combined, tyre_program, tyre_work
 from .work import RK4_DT, SEED
 

@@ -8,17 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from .. import record
-from ..arrays import AnyArray
-from ..compat.commonroad import Simulation
-from ..model import Vehicle
+from ..compat.commonroad.simulation import Simulation
+from ..core import record
+from ..core.arrays import AnyArray
+from ..core.model import Vehicle
 from ..run.fleet import Fleet
-from ..sensing.uncertainty import Gaussian
-from ..vehicles import get
-from .budget import Budget
-from .clock import best_rate, interleaved
-from .entry import TIME, Entry, Measured
-from .peers.solve_ivp_pair import simulating
+from ..sensors.uncertainty import Gaussian
+from ..vehicles.registry import get
+from .peers.numpy import simulating
+from .timing import TIME, Budget, Entry, Measured, best_rate, interleaved
 from .work import SEED, derivative_of
 
 CALLS = "calls/s"

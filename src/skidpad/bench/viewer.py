@@ -1,32 +1,168 @@
-"""The group `viewer`: drawing, opening, watching, driving and recording."""
+"""The group `viewer`: drawing, opening, watching, driving and recording.
+
+Films to measure the page with: a crowd with lidars, and ten minutes of one car.
+
+A headless Chromium to measure pages in; software rendering.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from math import ceil, pi, sqrt
 from pathlib import Path
 from statistics import median
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from ..extras import require_extras
-from ..recording import Recorder, WorldRecorder
+from ..errors import require_extras
 from ..run.simulator import Simulator
-from ..stage.trajectory_stage import trajectory_stage
-from ..vehicles import formula_student
-from . import browser
-from .budget import Budget
-from .clock import interleaved, seconds, typical
-from .crowds import crowd
-from .entry import TIME, Entry, Measured
-from .films import crowd_film, long_film
+from ..vehicles.formula import formula_student
+from ..view.film import Film, ScanAt
+from ..view.recording.recorder import Recorder
+from ..view.recording.world_recorder import WorldRecorder
+from ..view.stage import Body, Channel, Scan, Stage, Wheel
+from ..view.stages import trajectory_stage
+from .timing import TIME, Budget, Entry, Measured, interleaved, seconds, typical
+from .work import SEED
+from .world import crowd
+
+FIELDS = {"x": "m", "y": "m", "yaw": "rad", "v_x": "m/s", "omega": "rad/s", "steer": "rad"}
+OUTLINE = ((-2.2, -0.9), (1.6, -0.9), (2.2, -0.6), (2.2, 0.6), (1.6, 0.9), (-2.2, 0.9))
+WHEELS = (("fl", 1.3, 0.75), ("fr", 1.3, -0.75), ("rl", -1.3, 0.75), ("rr", -1.3, -0.75))
+PITCH, FPS, SCANS_PER_SECOND = 9.0, 30, 10
+
+
+def crowd_film(cars: int = 1000, lidars: int = 20, rays: int = 360, duration: float = 10.0) -> Film:
+    """Cars on circles side by side, some with a lidar whose scans change all the time."""
+    rng = np.random.default_rng(SEED)
+    t = np.arange(int(duration * FPS) + 1) / FPS
+    names = [f"car{k:04}" for k in range(cars)]
+    bodies = [_body(name, k * len(FIELDS)) for k, name in enumerate(names)]
+    channels = [Channel(f, unit, name, "state") for name in names for f, unit in FIELDS.items()]
+    rows = np.concatenate([_circling(k, cars, t, rng) for k in range(cars)], axis=1)
+    owners = names[:: max(1, cars // lidars)][:lidars]
+    step = 2.0 * pi / rays
+    scans = [Scan("lidar", name, 0.5, 0.0, 0.0, -pi, step, rays, 30.0) for name in owners]
+    stage = Stage(f"{cars} cars", tuple(channels), tuple(bodies), tuple(scans))
+    return Film(stage, t, rows.astype(np.float32), _scans(lidars, rays, duration))
+
+
+def _body(name: str, first: int) -> Body:
+    places = {field: first + k for k, field in enumerate(FIELDS)}
+    wheels = tuple(
+        Wheel(w, x, y, 0.65, 0.22, steer=places["steer"] if x > 0.0 else None) for w, x, y in WHEELS
+    )
+    at = (places["x"], places["y"], places["yaw"])
+    return Body(name, "vehicle", (OUTLINE,), *at, wheels, places, model="car")
+
+
+def _circling(k: int, cars: int, t: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    side = ceil(sqrt(cars))
+    radius, omega = rng.uniform(2.5, 6.0), rng.uniform(0.4, 1.5) * rng.choice([-1.0, 1.0])
+    angle = rng.uniform(0.0, 2.0 * pi) + omega * t
+    same = np.ones_like(t)
+    columns = (
+        PITCH * (k % side) + radius * np.cos(angle),
+        PITCH * (k // side) + radius * np.sin(angle),
+        angle + np.sign(omega) * pi / 2.0,
+        abs(omega) * radius * same,
+        omega * same,
+        np.sign(omega) * np.arctan(2.6 / radius) * same,
+    )
+    return np.column_stack(columns)
+
+
+def _scans(lidars: int, rays: int, duration: float) -> tuple[ScanAt, ...]:
+    angles = np.arange(rays) * 2.0 * pi / rays
+    return tuple(
+        ScanAt(
+            i, k / SCANS_PER_SECOND, (8.0 + 4.0 * np.sin(3.0 * angles + i + 0.1 * k)).astype("f4")
+        )
+        for k in range(int(duration * SCANS_PER_SECOND))
+        for i in range(lidars)
+    )
+
+
+def long_film(minutes: float = 10.0) -> Film:
+    """One car for minutes with all its states, inputs and outputs, a picture every 1/60 s."""
+    car = formula_student(compat="0.1")
+    simulator = Simulator(car, dt=1.0 / 60.0, substeps=17)
+    simulator.reset(v_x=8.0)
+    t = np.arange(round(60.0 * minutes * 60.0)) / 60.0
+    noise = np.random.default_rng(SEED).normal(size=(len(t), 2))
+    controls = np.zeros((len(t), 5))
+    controls[:, 0] = 0.12 * np.sin(0.8 * t) + 0.002 * noise[:, 0]
+    controls[:, 3] = controls[:, 4] = 70.0 + 20.0 * np.sin(0.3 * t) + noise[:, 1]
+    run = simulator.run(controls)
+    stage, times, rows = trajectory_stage({"car": run}, car, title="ten minutes")
+    return Film(stage, times, rows.astype(np.float32))
+
+
+ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run")
+_COUNT = """seconds => new Promise(done => {
+  let frames = 0;
+  const begin = performance.now();
+  const count = () => {
+    frames += 1;
+    const elapsed = performance.now() - begin;
+    if (elapsed > 1000 * seconds) done(1000 * frames / elapsed);
+    else requestAnimationFrame(count);
+  };
+  requestAnimationFrame(count);
+})"""
+
+
+def why_not() -> str | None:
+    """Why there is no browser to measure with; None if there is one."""
+    if find_spec("playwright") is None:
+        return "needs playwright"
+    return None if _executable() else "needs Chromium"
+
+
+def _executable() -> str | None:
+    named = os.environ.get("SKIDPAD_CHROMIUM")
+    return named or shutil.which("chromium") or shutil.which("google-chrome")
+
+
+@contextmanager
+def page(width: int = 1440, height: int = 900) -> Generator[Any]:
+    """A page of a browser that ends with the block."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=_executable(), args=list(ARGUMENTS))
+        try:
+            yield browser.new_page(viewport={"width": width, "height": height})
+        finally:
+            browser.close()
+
+
+def opened(tab: Any, file: Path) -> float:
+    """Open a replay page; seconds until its film is there to be played."""
+    begin = perf_counter()
+    tab.goto(file.as_uri())
+    tab.wait_for_function("window.skidpad && window.skidpad.film")
+    return perf_counter() - begin
+
+
+def frame_rate(tab: Any, duration: float = 3.0) -> float:
+    """Frames a second while the film of an open page plays."""
+    tab.evaluate("window.skidpad.seek(1); window.skidpad.play()")
+    tab.wait_for_timeout(500)
+    return float(tab.evaluate(_COUNT, duration))
+
 
 FRAMES = "frames/s"
 RATIO = "times the run alone"
@@ -58,17 +194,17 @@ def _page_entries(folder: Path) -> Iterator[Entry]:
     size = files["long"].stat().st_size / 1e6
     about = {"channels": len(films["long"].stage.channels), "written_in": writing["long"]}
     yield Entry("viewer.page.size", MEGABYTES, Measured(size, None), details=about)
-    missing = browser.why_not()
+    missing = why_not()
     if missing is not None:
         nothing = Measured(float("nan"), None)
         yield Entry("viewer.page.open", TIME, nothing, absent={"chromium": missing})
         yield Entry("viewer.canvas", FRAMES, nothing, absent={"chromium": missing})
         return
-    with browser.page() as tab:
-        opening = median(browser.opened(tab, files["long"]) for _ in range(3))
+    with page() as tab:
+        opening = median(opened(tab, files["long"]) for _ in range(3))
         yield Entry("viewer.page.open", TIME, Measured(opening, None), details={"minutes": 10})
-        browser.opened(tab, files["crowd"])
-        rate = browser.frame_rate(tab)
+        opened(tab, files["crowd"])
+        rate = frame_rate(tab)
         about = {"vehicles": 1000, "lidars": 20, "rays": 360, "rendering": "software"}
         yield Entry("viewer.canvas", FRAMES, Measured(rate, None), details=about)
 
@@ -77,7 +213,7 @@ def _latency_entry() -> Entry:
     """From a key press as the page sends it to a frame in which the car has felt it."""
     from websockets.sync.client import connect
 
-    from ..stage import Stage
+    from ..view.stage import Stage
 
     times: list[float] = []
     with (
@@ -103,7 +239,7 @@ def _latency_entry() -> Entry:
 
 def _until(connection: Any, stage: Any, reached: Callable[[Any], bool]) -> None:
     """Listen until something is so in a frame."""
-    from ..viewer.live.frames import decoded
+    from ..view.live.messages import decoded
 
     heard: Any = ""
     while not (isinstance(heard, bytes) and reached(decoded(heard, len(stage.channels)).row)):

@@ -21,7 +21,7 @@ from .. import __version__
 from ..errors import SkidpadError
 from . import (
     campaign,
-    export_fmu,
+    export,
     identify,
     models,
     recordings,
@@ -35,7 +35,7 @@ from . import (
     world,
 )
 from .completion import bench_groups
-from .encoding import write_everything
+from .output import write_everything
 
 __all__ = ["app", "main"]
 
@@ -108,7 +108,7 @@ def _options(
     if context.invoked_subcommand is None:
         from rich.console import Console
 
-        from .start import start_screen
+        from .models import start_screen
 
         Console().print(start_screen())
 
@@ -152,4 +152,4 @@ for _command in (
     app.command()(_command)
 app.add_typer(ros2.ros2)
 app.add_typer(campaign.campaign)
-app.add_typer(export_fmu.export)
+app.add_typer(export.export)

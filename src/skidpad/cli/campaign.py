@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from ..errors import InvalidValue
-from .json_output import print_json
-from .notes import warnings_as_notes
+from .output import print_json, warnings_as_notes
 
 campaign = typer.Typer(
     name="campaign",
@@ -52,8 +51,8 @@ def run(
     json: AsJson = False,
 ) -> None:
     """Do all runs that the folder does not have yet, and sum them up; resume goes on."""
-    from ..campaigns.plan_file import campaign_of
-    from .campaign_run import Request, performed
+    from ..study.plan_file import campaign_of
+    from .campaign_work import Request, performed
 
     request = Request(engine, address, shared, workers, chunk_seconds, page, json)
     with warnings_as_notes():
@@ -73,9 +72,9 @@ def resume(
     json: AsJson = False,
 ) -> None:
     """Go on with what was stopped; the folder has the file."""
-    from ..campaigns.folder import Folder as CampaignFolder
-    from ..campaigns.plan_file import campaign_of_folder
-    from .campaign_run import Request, performed
+    from ..study.folder import Folder as CampaignFolder
+    from ..study.plan_file import campaign_of_folder
+    from .campaign_work import Request, performed
 
     request = Request(engine, address, shared, workers, chunk_seconds, page, json)
     with warnings_as_notes():
@@ -87,8 +86,8 @@ def check(file: File, json: AsJson = False) -> None:
     """Check a file: names, numbers of runs, time and size, told from some first runs."""
     from rich.console import Console
 
-    from ..campaigns.plan_file import campaign_of
-    from .campaign_tables import plan_sheet, plan_values
+    from ..study.plan_file import campaign_of
+    from .campaign_work import plan_sheet, plan_values
 
     with warnings_as_notes():
         plan = campaign_of(file)
@@ -104,10 +103,9 @@ def status(folder: Folder, json: AsJson = False) -> None:
     """How far a campaign is, also while another process runs it."""
     from rich.console import Console
 
-    from ..campaigns.run_table import DamagedPart
-    from ..campaigns.study import Study
-    from ..campaigns.summary import state_of
-    from .campaign_tables import state_sheet
+    from ..study.results import Study, state_of
+    from ..study.tables import DamagedPart
+    from .campaign_work import state_sheet
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DamagedPart)  # the state has it
@@ -128,9 +126,9 @@ def report(
     """Write one page with everything that was found."""
     from rich.console import Console
 
-    from ..campaigns.study import Study
-    from ..files import target_of
-    from ..runs.report import file_line
+    from ..core.files import target_of
+    from ..demo.performing import file_line
+    from ..study.results import Study
 
     with warnings_as_notes():
         study = Study.open(folder)
@@ -155,8 +153,8 @@ def replay(
     ] = False,
 ) -> None:
     """Repeat a run, bit for bit, and look at it."""
-    from ..campaigns.study import Study
-    from .campaign_replay import replayed
+    from ..study.results import Study
+    from .campaign_work import replayed
 
     replayed(Study.open(folder), run, out, browser=not no_browser)
 
@@ -169,10 +167,10 @@ def export(
     """Write all runs as one table."""
     from rich.console import Console
 
-    from ..brief import counted
-    from ..campaigns.export import export as written
-    from ..campaigns.study import Study
-    from ..runs.report import file_line
+    from ..core.files import counted
+    from ..demo.performing import file_line
+    from ..study.results import Study
+    from ..study.results import export as written
 
     count = written(Study.open(folder).folder, table)
     Console(soft_wrap=True).print(file_line(counted(count, "run"), table))

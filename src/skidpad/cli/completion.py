@@ -57,7 +57,7 @@ MANOEUVRES = (
     *("hill_hold", "hill_start", "rough_road", "bump"),
     *("command_steps", "stop_from_speed", "spin_in_place", "straight_and_arc", "square_path"),
 )
-"""As `skidpad.manoeuvres.names()` has them."""
+"""As `skidpad.study.manoeuvres.names()` has them."""
 
 
 SETS = ("compact", "sports", "suv", "race", "formula_student", "small_scale")

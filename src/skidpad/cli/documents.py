@@ -12,15 +12,16 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import record
+from ..core import record
 from ..units import Allowed
 from .tables import own_fields
 
 if TYPE_CHECKING:
+    from ..core.model import Vehicle
     from ..errors import SkidpadError
-    from ..model import Vehicle
-    from ..recording import BagInfo, Info
-    from ..world.scene.scene import Scene
+    from ..view.recording.bag_tools import BagInfo
+    from ..view.recording.inspection import Info
+    from ..world.scene import Scene
 
 SECTIONS = {
     "states": "State",
@@ -176,7 +177,7 @@ def scene_counts(scene: Scene) -> dict[str, int]:
 
 
 def _problem(error: SkidpadError) -> dict[str, Any]:
-    from ..world.errors import WorldError
+    from ..world.scene import WorldError
 
     if not isinstance(error, WorldError):
         return {"message": str(error), "file": None, "line": None, "column": None, "element": None}

@@ -1,4 +1,7 @@
-"""`skidpad export`: a vehicle for other tools, with the bits of the Simulator."""
+"""`skidpad export`: a vehicle for other tools, with the bits of the Simulator.
+
+`skidpad export fmu`: a vehicle as a file that co-simulation and modelling tools load.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..errors import InvalidValue
 from .completion import vehicles_and_sets
-from .targets import Params, Settings
+from .run import Params, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..export import Exported
+    from ..export.exported import Exported
 
 export = typer.Typer(
     name="export",
@@ -64,7 +68,7 @@ def c(
 
     The source needs no library and allocates nothing. A step has the bits of skidpad's Simulator.
     """
-    from ..export import write_c
+    from ..export.c import write_c
 
     chosen = chosen_export(
         vehicle, params, settings, integrator, dt, substeps=substeps, precision=precision, name=name
@@ -85,10 +89,70 @@ def chosen_export(
     name: str | None = None,
 ) -> Exported:
     """The vehicle that the options of a command of this group ask for."""
-    from ..export import exported
-    from .notes import warnings_as_notes
-    from .test_request import set_values, vehicle_of
+    from ..export.exported import exported
+    from .output import warnings_as_notes
+    from .test_work import set_values, vehicle_of
 
     with warnings_as_notes():
         car = vehicle_of(vehicle, params or (), set_values(settings), telling=True)
         return exported(car, dt, integrator, name=name, precision=precision, substeps=substeps)
+
+
+@export.command()
+def fmu(
+    vehicle: Vehicle,
+    fmi: Annotated[int, typer.Option(metavar="3|2", help="Version of FMI.")] = 3,
+    params: Params = None,
+    settings: Settings = None,
+    integrator: Integrator = "auto",
+    dt: Dt = 0.01,
+    substeps: Substeps = None,
+    precision: Precision = "float64",
+    name: Name = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The FMU; NAME.fmu if not given.", show_default=False),
+    ] = None,
+    platforms: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help="Where it runs: linux, windows, macos (all three if not given), aarch64-linux; "
+            "with commas between.",
+            show_default=False,
+        ),
+    ] = None,
+    compiler: Annotated[
+        str | None,
+        typer.Option(help="zig, or for this machine alone gcc or clang.", show_default=False),
+    ] = None,
+    sources_only: Annotated[
+        bool, typer.Option("--sources-only", help="Leave the libraries out.")
+    ] = False,
+    queue: Annotated[
+        int | None,
+        typer.Option(help="Room for commands that wait, of a vehicle with dead times."),
+    ] = None,
+) -> None:
+    """Write a vehicle as an FMU, for co-simulation and, where it is continuous, model exchange.
+
+    A step has the bits of skidpad's Simulator. The libraries are built by Zig, which the extra
+    export brings.
+    """
+    from ..export.fmu import write_fmu
+
+    if sources_only and (platforms is not None or compiler is not None):
+        raise InvalidValue("--sources-only builds nothing: leave --platforms and --compiler out")
+    chosen = chosen_export(
+        vehicle, params, settings, integrator, dt, substeps=substeps, precision=precision, name=name
+    )
+    path = write_fmu(
+        chosen,
+        Path(f"{chosen.name}.fmu") if out is None else out,
+        fmi,
+        platforms=None if platforms is None else [one.strip() for one in platforms.split(",")],
+        compiler=compiler,
+        sources_only=sources_only,
+        queue=queue,
+    )
+    typer.echo(path)

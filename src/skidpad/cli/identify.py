@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import InvalidValue
-from ..extras import require_extras
+from ..errors import InvalidValue, require_extras
 from .completion import command_driven_names
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def compare(
     out: Annotated[Path, typer.Option(help="Folder for the plot.")] = Path("out"),
 ) -> None:
     """Replay the commands of a recorded run through a model and print the errors."""
-    from ..identify import compare as compared
+    from ..study.identify.comparison import compare as compared
     from .identify_tables import error_table
 
     with _notes() as notes:
@@ -82,8 +81,8 @@ def fit(
     longest: Annotated[float, typer.Option(help="Longest dead time to try in s.")] = 1.0,
 ) -> None:
     """Estimate dead times, time constants, bias and scale from a recorded run."""
-    from ..identify import fit as fitted
-    from ..identify.fitting import check_target
+    from ..study.identify.fitting import check_target
+    from ..study.identify.fitting import fit as fitted
     from .identify_tables import change_table, estimate_table
 
     check_target(out)

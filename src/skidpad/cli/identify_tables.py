@@ -13,7 +13,8 @@ from rich.text import Text
 from .legible import Legible
 
 if TYPE_CHECKING:
-    from ..identify import Comparison, Fit
+    from ..study.identify.comparison import Comparison
+    from ..study.identify.fitting import Fit
 
 
 def error_table(comparison: Comparison) -> RenderableType:

@@ -1,18 +1,25 @@
-"""`skidpad models`: the vehicles, and what one of them consists of."""
+"""`skidpad models`: the vehicles, and what one of them consists of.
+
+`skidpad` alone: what one can do next, by what one may want.
+"""
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from ..errors import InvalidValue
+from .. import __version__
+from ..errors import EXTRAS, InvalidValue
 from .completion import vehicles_and_sets
-from .targets import Settings
+from .run import Settings
 
 if TYPE_CHECKING:
-    from ..model import Vehicle
+    from rich.console import RenderableType
+
+    from ..core.model import Vehicle
 
 
 def models(
@@ -45,7 +52,7 @@ def models(
     ] = False,
 ) -> None:
     """List the vehicles, or show one with its states, inputs, parameters and outputs."""
-    from .test_request import set_values, vehicle_of
+    from .test_work import set_values, vehicle_of
 
     lower = lowered or precision is not None
     wants_program = program or lower or save is not None
@@ -70,7 +77,7 @@ def models(
 def _print_json(car: Vehicle | None) -> None:
     from .. import vehicles
     from .documents import models_document
-    from .json_output import print_json
+    from .output import print_json
 
     if car is not None:
         print_json(models_document([car], ()))
@@ -103,3 +110,59 @@ def _write_program(car: Vehicle, integrator: str, precision: str | None, path: P
     except OSError as error:
         raise InvalidValue(f"cannot write {path}: {error.strerror}") from error
     typer.echo(f"{program.operations} operations written to {path}")
+
+
+class Suggestion(NamedTuple):
+    """A command to try."""
+
+    demand: str
+    command: str
+    """As it is typed, without `skidpad`."""
+    extras: tuple[str, ...] = ()
+    """What it needs beyond the base."""
+
+
+SUGGESTIONS = (
+    Suggestion("see which vehicles there are", "models"),
+    Suggestion("read one of them, field by field", "models four_wheel"),
+    Suggestion("have a lap driven and recorded", "run lap --out lap", ("recording",)),
+    Suggestion("watch that recording", "replay lap/lap.mcap", ("recording",)),
+    Suggestion("drive in the browser yourself", "serve", ("viewer", "world")),
+    Suggestion("mail somebody a car to drive", "html --drive four_wheel car.html", ("recording",)),
+    Suggestion("put a car to the standard tests", "test two_track --html report.html"),
+    Suggestion("run thousands from one file", "campaign --help", ("campaigns",)),
+    Suggestion("take a vehicle to other tools", "export fmu four_wheel", ("export",)),
+    Suggestion("know how fast it is here", "bench core --quick"),
+)
+"""From the first look to studies. Each runs as it stands, on files of those before it at most."""
+
+
+def start_screen() -> RenderableType:
+    """The suggestions, what to install for those that do not run here, and where all else is."""
+    from rich.console import Group
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column()
+    grid.add_column(style="bold cyan", overflow="fold")
+    for suggestion in SUGGESTIONS:
+        grid.add_row(suggestion.demand, f"skidpad {suggestion.command}")
+    heading = Text.assemble(
+        ("skidpad", "bold"), f" {__version__} simulates ground vehicles. You can"
+    )
+    notes = ["All commands: skidpad --help. Completion by TAB: skidpad --install-completion."]
+    if missing := missing_extras():
+        notes.append(f'Some of these need more: pip install "skidpad[{",".join(missing)}]"')
+    return Group(
+        heading, "", Padding(grid, (0, 0, 0, 2)), "", *(Text(note, "dim") for note in notes)
+    )
+
+
+def missing_extras() -> list[str]:
+    """Extras that suggestions need and of which a package is not installed; nothing is imported."""
+    needed = dict.fromkeys(extra for suggestion in SUGGESTIONS for extra in suggestion.extras)
+    return [
+        extra for extra in needed if any(find_spec(package) is None for package in EXTRAS[extra])
+    ]

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..brief import counted
+from ..core.files import counted
 
 if TYPE_CHECKING:
-    from ..recording import Recovered
+    from ..view.recording.inspection import Recovered
 
 File = Annotated[
     Path,
@@ -30,11 +30,10 @@ def info(
     """Say what is inside a recording: how long, who, which topics, and whether it is whole."""
     from rich.console import Console
 
-    from ..identify.bag import is_bag
-    from ..recording import bag_info
-    from ..recording import info as look
-    from .bag_table import bag_sheet
-    from .recording_table import recording_sheet
+    from ..study.identify.bags import is_bag
+    from ..view.recording.bag_tools import bag_info
+    from ..view.recording.inspection import info as look
+    from .recording_tables import bag_sheet, recording_sheet
 
     if json:
         _print_json(file)
@@ -47,11 +46,11 @@ def info(
 
 
 def _print_json(file: Path) -> None:
-    from ..identify.bag import is_bag
-    from ..recording import bag_info
-    from ..recording import info as look
+    from ..study.identify.bags import is_bag
+    from ..view.recording.bag_tools import bag_info
+    from ..view.recording.inspection import info as look
     from .documents import bag_document, recording_document
-    from .json_output import print_json
+    from .output import print_json
 
     print_json(bag_document(bag_info(file)) if is_bag(file) else recording_document(look(file)))
 
@@ -67,10 +66,10 @@ def recover(
     ] = None,
 ) -> None:
     """Write a complete recording with everything that is whole in one that was cut off."""
-    from ..identify.bag import is_bag
-    from ..recording import info as look
-    from ..recording import recover as mend
-    from ..recording.recovery import NothingWhole
+    from ..study.identify.bags import is_bag
+    from ..view.recording.inspection import NothingWhole
+    from ..view.recording.inspection import info as look
+    from ..view.recording.inspection import recover as mend
 
     try:
         if is_bag(file):
@@ -91,7 +90,7 @@ def recover(
 
 
 def _recover_bag(bag: Path, out: Path | None) -> None:
-    from ..recording import bag_info, recover_bag
+    from ..view.recording.bag_tools import bag_info, recover_bag
 
     recovery = recover_bag(bag, out)
     mended = bag_info(recovery.path)

@@ -171,8 +171,7 @@ def world(
     package: Packages = None,
 ) -> None:
     """MVSim's node: a world of robots, ready for Nav2."""
-    from ..ros2.nodes.world import program
-    from ..ros2.nodes.world_page import page_of
+    from ..ros2.nodes.world import page_of, program
 
     must_be_port(port)
     options = reading_options(compat, variables, limit, allow_shell, allow_download, models)
@@ -199,8 +198,8 @@ def vehicle(
     package: Packages = None,
 ) -> None:
     """Any vehicle: its inputs and states as topics."""
-    from ..by_text import is_own, vehicle_by_text
     from ..ros2.nodes.vehicle import SingleVehicle
+    from ..study.vehicle_by_text import is_own, vehicle_by_text
 
     own = vehicle_by_text(name) if is_own(name) else name
     launch = _launch(context, middleware, record, lock_step, package)
@@ -216,9 +215,9 @@ def interfaces(
     ] = None,
 ) -> None:
     """Write a package of ROS 2 with the message types of vehicles, for colcon."""
-    from ..ros2.nodes.record_messages import write_package
-    from ..vehicles import get
-    from ..vehicles import names as listed
+    from ..ros2.nodes.common import write_package
+    from ..vehicles.registry import get
+    from ..vehicles.registry import names as listed
 
     files = write_package(folder, [get(name)() for name in names or listed()])
     typer.echo(f"wrote {len(files)} files to {files[0].parents[1]}")

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import InvalidValue
-from ..extras import require_extras
+from ..errors import InvalidValue, require_extras
 from .world import Compat, Download, Limit, ModelFolder, Shell, Variables, reading_options
 
 if TYPE_CHECKING:
-    from ..viewer.live.arena import Arena
+    from ..view.live.arena import Arena
 
 World = Annotated[
     Path | None,
@@ -47,9 +46,9 @@ def serve(
     models: ModelFolder = None,
 ) -> None:
     """Show a world live in the browser: watch it, drive it, change it; Ctrl-C ends it."""
-    from ..viewer.live.messages import FACTORS, RATES
-    from ..viewer.live.server import PORT, LiveServer, has_display
-    from ..viewer.live.session import Session
+    from ..view.live.messages import FACTORS, RATES
+    from ..view.live.server import PORT, LiveServer, has_display
+    from ..view.live.session import Session
 
     for name, value, allowed in (("factor", factor, FACTORS), ("rate", rate, RATES)):
         if not isfinite(value) or value not in allowed:
@@ -80,10 +79,11 @@ def _arena(file: Path | None, seed: int, options: dict[str, Any]) -> Arena:
     """The world of a file, or the one to play in; notes on what is not simulated go to stderr."""
     import warnings
 
-    from ..viewer.live.arena import Arena
-    from ..viewer.live.playground import playground
-    from ..world.xml import WorldWarning, load
-    from ..world.xml.notes import in_brief
+    from ..view.live.arena import Arena
+    from ..view.live.sources import playground
+    from ..world.scene import WorldWarning
+    from ..world.xml.markup import in_brief
+    from ..world.xml.reader import load
 
     if file is None:
         play = playground()

@@ -10,10 +10,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from .. import record
-from ..model import Vehicle
+from ..core import record
+from ..core.model import Vehicle
 from ..units import Allowed
-from ..vehicles.autoware import NAMES
+from ..vehicles.command_driven.records import NAMES
 from .legible import Legible
 
 SECTIONS = (

@@ -12,10 +12,11 @@ import typer
 
 from ..errors import InvalidValue
 from .completion import manoeuvre_names, vehicles_and_sets
-from .targets import Params, Settings
+from .run import Params, Settings
 
 if TYPE_CHECKING:
-    from ..manoeuvres import Evaluation, Subject
+    from ..study.manoeuvres.evaluation import Evaluation
+    from ..study.manoeuvres.subject import Subject
 
 OUT_OF_LIMITS = 1
 """Exit status where a limit is broken."""
@@ -85,7 +86,7 @@ def test(
     two_track:sports. The exit status is 1 if a limit is broken, and 2 if nothing could be tested,
     compared or held to limits.
     """
-    from .test_request import chosen_subjects, compared_with, split_pairs
+    from .test_work import chosen_subjects, compared_with, split_pairs
 
     _check_targets(json, junit, html)
     if listed:
@@ -93,7 +94,9 @@ def test(
         return
     if not vehicle:
         raise InvalidValue("say which vehicle to test, as in two_track; skidpad models lists them")
-    from ..manoeuvres import Evaluation, Limits, chosen, perform
+    from ..study.manoeuvres.catalogue import chosen
+    from ..study.manoeuvres.evaluation import Evaluation, Limits
+    from ..study.manoeuvres.proving_ground import perform
 
     tests = chosen(manoeuvre)
     held_to = None if limits is None else Limits.read(limits)
@@ -124,7 +127,7 @@ def test(
 
 def _check_targets(json: str | None, junit: Path | None, html: Path | None) -> None:
     """Raise before a long run for files that cannot be written after it."""
-    from ..files import target_of
+    from ..core.files import target_of
 
     for path in (None if json == "-" else json, junit, html):
         if path is not None:
@@ -139,14 +142,14 @@ def _write(
 ) -> None:
     from rich.console import Console
 
-    from ..manoeuvres import as_json, write_json, write_junit
+    from ..study.manoeuvres.evaluation import as_json, write_json, write_junit
 
     if json == "-":
-        from .json_output import print_json
+        from .output import print_json
 
         print_json(as_json(evaluation))
     else:
-        from .test_table import evaluation_tables
+        from .test_work import evaluation_tables
 
         Console().print(evaluation_tables(evaluation))
     written: list[tuple[str, Path]] = []
@@ -162,7 +165,7 @@ def _write(
         evaluation.to_html(html, date=datetime.now().strftime("%Y-%m-%d %H:%M"))
         written.append(("report", html))
     if json != "-":
-        from ..runs.report import file_line
+        from ..demo.performing import file_line
 
         for what, path in written:
             Console(soft_wrap=True).print(file_line(what, path))
@@ -171,7 +174,7 @@ def _write(
 def _print_list(cars: Sequence[Subject], wanted: Sequence[str] | None) -> None:
     from rich.console import Console
 
-    from ..manoeuvres import chosen
-    from .test_table import manoeuvre_list
+    from ..study.manoeuvres.catalogue import chosen
+    from .test_work import manoeuvre_list
 
     Console().print(manoeuvre_list(chosen(wanted), cars))

@@ -10,13 +10,13 @@ import typer
 
 from ..errors import InvalidValue
 from .completion import vehicles_and_sets
-from .targets import Settings
+from .run import Settings
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from ..manoeuvres import Tuning
-    from ..model import Vehicle
+    from ..core.model import Vehicle
+    from ..study.manoeuvres.tuning import Tuning
 
 OUT_OF_REACH = 1
 """Exit status where a target was not reached."""
@@ -76,9 +76,9 @@ def tune(
     from rich.console import Console
     from rich.text import Text
 
-    from ..files import target_of
-    from ..manoeuvres import tune as tuned
-    from .test_request import set_values, vehicle_of
+    from ..core.files import target_of
+    from ..study.manoeuvres.tuning import tune as tuned
+    from .test_work import set_values, vehicle_of
 
     if out is not None:
         target_of(out)
@@ -122,7 +122,7 @@ def _free(
     car: Vehicle, texts: Sequence[str], bounds: Sequence[str]
 ) -> dict[str, tuple[float, float]]:
     """Free parameters with their bounds."""
-    from ..manoeuvres.tune import usual_bounds
+    from ..study.manoeuvres.tuning import usual_bounds
 
     names = [name.strip() for text in texts for name in text.split(",") if name.strip()]
     ends = {name: _range(name, text) for name, text in _pairs("--bounds", bounds)}

@@ -15,7 +15,8 @@ from ..errors import InvalidValue
 from .completion import tyre_names
 
 if TYPE_CHECKING:
-    from ..tyres import Summary, Tyre
+    from ..tyres.characteristics import Summary
+    from ..tyres.tyre import Tyre
 
 PASCAL_PER_BAR = 1e5
 
@@ -61,10 +62,10 @@ def tyre(
 
     A FILE is a tyre property file (.tir), or the name of a tyre that comes with skidpad.
     """
-    from ..tyres import summary
+    from ..tyres.characteristics import summary
 
     if plot is not None:
-        from ..plots.layout import check
+        from ..view.plots.style import check
 
         check(plot, "matplotlib", None)
     loads = None if load is None else sorted(load)
@@ -78,7 +79,7 @@ def tyre(
         for value in pressures
     ]
     if plot is not None:
-        from ..tyres.figure import sheet
+        from ..view.plots.tyre_sheet import sheet
 
         chosen = None if camber is None else angles
         sheet(tyres, loads=loads, cambers=chosen, pressures=pressures, path=plot)
@@ -91,7 +92,7 @@ def _print(
     columns: Sequence[Summary], notes: Sequence[str], *, filled: bool, as_json: bool
 ) -> None:
     if as_json:
-        from .json_output import print_json
+        from .output import print_json
 
         print_json({"tyres": [column.as_json() for column in columns], "warnings": list(notes)})
         return
@@ -104,7 +105,7 @@ def _print(
 
 def _read(files: Sequence[str]) -> tuple[list[Tyre], list[str]]:
     """The tyres, and what reading them warned of. Files of the same name keep their folders."""
-    from ..tyres import get, names, read
+    from ..tyres.reading import get, names, read
 
     tyres: list[Tyre] = []
     with warnings.catch_warnings(record=True) as told:

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ..tyres.summary import AtLoad, Summary
+from ..tyres.characteristics import AtLoad, Summary
 from .legible import Legible
 
 Row = tuple[str, str, Callable[[Summary], str]]

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..brief import counted
+from ..core.files import counted, regular_file
 from ..errors import InvalidValue, MissingExtra, SkidpadError
-from ..files import regular_file
 
 if TYPE_CHECKING:
-    from ..world.scene.scene import Scene
+    from ..world.scene import Scene
 
 File = Annotated[Path, typer.Argument(help="World file: an .xml file of MVSim's format.")]
 Compat = Annotated[
@@ -50,7 +49,7 @@ def check(
 
     Notes, of what is not understood or not simulated, leave it at 0.
     """
-    from ..world.xml import reviewed
+    from ..world.xml.reader import reviewed
 
     if file.is_dir():
         raise InvalidValue(f"{file} is a folder; a world is a file")
@@ -65,7 +64,7 @@ def check(
         problems, notes = [*problems, *more], (*notes, *later)
     if json:
         from .documents import check_document
-        from .json_output import print_json
+        from .output import print_json
 
         print_json(check_document(file, problems, notes, scene))
     else:
@@ -93,8 +92,8 @@ def _print_lines(
 
 def _built(scene: Scene) -> tuple[list[SkidpadError], list[str]]:
     """What shows only when the world is made: errors and warnings."""
+    from ..world.scene import WorldWarning
     from ..world.world import World
-    from ..world.xml import WorldWarning
 
     problems: list[SkidpadError] = []
     with warnings.catch_warnings(record=True) as caught:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .. import integrate, record
-from ..cost import Cost, NoReference
+from .. import integrate
+from ..core import record
+from ..core.model import Model, Vehicle
+from ..core.policy import Cost, NoReference
 from ..integrate.base import Integrator
-from ..model import Model, Vehicle
 from .pipeline import kept
 from .program import Port, Program
 from .trace import trace

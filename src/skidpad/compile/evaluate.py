@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import ops
-from ..calls import called
+from ..core.backends import called
 from .program import Program
 
 _OPERATIONS: dict[str, Callable[..., Any]] = {

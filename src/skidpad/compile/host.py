@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import AnyArray
-from ..progress import Progress
-from ..workers import NEVER, Stop, share
+from ..core.arrays import AnyArray
+from ..core.progress import Progress
+from ..core.threads import NEVER, Stop, share
 
 STRIP = 256
 """Steps between two looks of a kernel at the flag that ends it early."""

@@ -3,24 +3,178 @@ one.
 
 Each takes one block of 64-bit words (and numbers) whose layout is written beside it, so that a call
 from Python passes a single pointer and may run without the interpreter lock.
+
+Inputs that act late: in lanes, each delayed input is read some rows before the present one.
+
+Rows before the first one of a rollout lie in a second array, `pending`, oldest first. Where all
+vehicles have the same delay a row is read like any other; else every lane looks at its own.
+
+Many parameters of a vehicle, and sums over its steps for each of them, in memory.
+
+Those of a vehicle are values that a loop keeps in registers. A network has many hundreds:
+written out one by one, their loads alone took LLVM most of its time, and as values they would all
+be alive throughout the loop. Here they are loaded and stored by loops over the fields, and lie in
+memory in between; each is read where it is used.
+
+The loop of the discrete adjoint: backwards over the recorded states of a rollout, in lanes.
+
+For each step from the last to the first it reads the state and the input of the step, calls the
+adjoint Program and carries λ, the derivative of everything later with respect to the state.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from .counters import Watch, counter, merged, strips
 from .host import TICK_BAD_INPUT, TICK_DIVERGED, TICK_NOT_CONVERGED, TICK_OK
-from .late import LateInputs, LateViews
-from .lines import I32, I64, POINTER, Target
-from .llvm import Body, finite_check, room
-from .many_fields import loaded_fields, store_fields
-from .memory import SLOTS, Group, View, word
+from .kernel_blocks import INNER, SLOTS, Group, View, Watch, counter, entered, merged, strips, word
+from .llvm import Body, InMemory, finite_check, room
+from .llvm_text import I32, I64, POINTER, Target
+from .passes import step_values
 from .program import Program
-from .rounding import INNER, entered
-from .step_values import step_values
+
+
+class LateViews(NamedTuple):
+    """The arrays that delayed inputs come from."""
+
+    u: View
+    """Inputs (step or 1, vehicle, field)."""
+    pending: View
+    """Rows before the first of `u`, the last one just before it."""
+    late: View
+    """Delay of each delayed input in steps, whole numbers (1, vehicle, delayed input)."""
+    rows: Any
+    """Rows of `pending`."""
+
+
+class LateInputs:
+    """The delayed inputs of one group of vehicles; `fields` are their places in the input."""
+
+    def __init__(
+        self, target: Target, b: Any, views: LateViews, group: Group, fields: tuple[int, ...]
+    ) -> None:
+        self.target, self.views, self.group, self.fields = target, views, group, fields
+        whole = I64 if target.lanes == 1 else ir.VectorType(I64, target.lanes)
+        self.steps = [b.fptosi(n, whole) for n in views.late.load(b, group, len(fields))]
+        self.shared = b.icmp_signed("==", views.late.vehicle, word(0))
+
+    def load(self, b: Any, step: Any) -> list[Any]:
+        """The values that act at a step, one vector for each delayed input."""
+        pairs = zip(self.fields, self.steps, strict=True)
+        if self.target.lanes == 1:
+            return [self._together(b, field, b.sub(step, steps)) for field, steps in pairs]
+        return [self._one(b, field, steps, step) for field, steps in pairs]
+
+    def _one(self, b: Any, field: int, steps: Any, step: Any) -> Any:
+        t = self.target
+        with b.if_else(self.shared) as (yes, no):
+            with yes:
+                first = b.extract_element(steps, ir.Constant(ir.IntType(32), 0))
+                near, from_yes = self._together(b, field, b.sub(step, first)), b.block
+            with no:
+                rows = b.sub(t.splat(b, step), steps)
+                far, from_no = self._apart(b, field, rows), b.block
+        phi = b.phi(t.vector)
+        phi.add_incoming(near, from_yes)
+        phi.add_incoming(far, from_no)
+        return phi
+
+    def _together(self, b: Any, field: int, row: Any) -> Any:
+        """One row for all lanes."""
+        u, pending = self.views.u, self.views.pending
+        older = b.icmp_signed("<", row, word(0))
+        source = u.instead(
+            base=b.select(older, pending.base, u.base),
+            field=b.select(older, pending.field, u.field),
+            vehicle=b.select(older, pending.vehicle, u.vehicle),
+            step=b.select(older, pending.step, u.step),
+        )
+        row = b.select(older, b.add(row, self.views.rows), row)
+        return source.load_field(b, self.group, field, row)
+
+    def _apart(self, b: Any, field: int, rows: Any) -> Any:
+        """A row for every lane."""
+        t = self.target
+        older = b.icmp_signed("<", rows, t.everywhere(word(0)))
+        before = b.add(rows, t.splat(b, self.views.rows))
+        pointers = b.select(
+            older,
+            self.views.pending.pointers(b, self.group, field, before),
+            self.views.u.pointers(b, self.group, field, rows),
+        )
+        return self.views.u.gather(b, pointers)
+
+
+MOST_IN_REGISTERS = 256
+"""Fields that are values; vehicles of the registry have fewer."""
+
+
+def loaded_fields(target: Target, b: Any, view: View, group: Group, count: int) -> Sequence[Any]:
+    """The fields of an array for a `Body` to take: values, or where they lie if there are many."""
+    if count <= MOST_IN_REGISTERS:
+        return view.load(b, group, count)
+    base = room(target, b, count)
+    with counter(b, word(0), word(count), 1) as k:
+        (value,) = _field_view(target, b, view, k).load(b, group, 1)
+        target.store(b, value, b.gep(base, [k], source_etype=target.vector))
+    return [InMemory(base, k) for k in range(count)]
+
+
+def store_fields(target: Target, b: Any, view: View, group: Group, values: list[Any]) -> None:
+    """Write values to the fields of an array."""
+    if len(values) <= MOST_IN_REGISTERS:
+        view.store(b, group, values)
+        return
+    base = room(target, b, len(values))
+    for k, value in enumerate(values):
+        target.store(b, value, target.address(b, base, k))
+    _store_from(target, b, view, group, base, len(values))
+
+
+class Sums:
+    """Sums over the steps of a loop, one for each field: values that it carries, or in memory."""
+
+    def __init__(self, target: Target, b: Any, count: int) -> None:
+        self.target, self.count, self.base = target, count, None
+        self.carried = [target.number(0.0)] * count
+        """What the loop has to carry."""
+        if count > MOST_IN_REGISTERS:
+            self.carried, self.base = [], room(target, b, count)
+            with counter(b, word(0), word(count), 1) as k:
+                address = b.gep(self.base, [k], source_etype=target.vector)
+                target.store(b, target.number(0.0), address)
+
+    def added(self, b: Any, now: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+        """What it carries on, with what a step contributes."""
+        if self.base is None:
+            return [b.fadd(a, s) for a, s in zip(now, values, strict=True)]
+        for k, value in enumerate(values):
+            address = self.target.address(b, self.base, k)
+            self.target.store(b, b.fadd(self.target.load(b, address), value), address)
+        return []
+
+    def store(self, b: Any, view: View, group: Group, after: list[Any]) -> None:
+        """Write them to the fields of an array; `after` is what the loop has carried."""
+        if self.base is None:
+            view.store(b, group, after)
+        else:
+            _store_from(self.target, b, view, group, self.base, self.count)
+
+
+def _store_from(target: Target, b: Any, view: View, group: Group, base: Any, count: int) -> None:
+    with counter(b, word(0), word(count), 1) as k:
+        value = target.load(b, b.gep(base, [k], source_etype=target.vector))
+        _field_view(target, b, view, k).store(b, group, [value])
+
+
+def _field_view(target: Target, b: Any, view: View, field: Any) -> View:
+    """The array from a field on, whose number is known only as the kernel runs."""
+    offset = b.mul(field, view.field)
+    return view.instead(base=b.gep(view.base, [offset], source_etype=target.scalar))
+
 
 ROLLOUT_VIEWS = ("x", "u", "w", "p", "out", "health")
 """Arrays of `rollout`: start states, inputs, disturbances, parameters, samples, and the health of
@@ -335,3 +489,53 @@ def _return_unless_finite(target: Target, b: Any, values: list[Any], code: int) 
 def _return_unless(b: Any, condition: Any, code: int) -> None:
     with b.if_then(b.not_(condition), likely=False):
         b.ret(word(code))
+
+
+ADJOINT_VIEWS = ("x", "u", "w", "p", "r", "lam", "seed", "grad_x", "grad_u", "grad_p", "value")
+"""Arrays of `adjoint`: the states at the start of every step, inputs, disturbances, parameters,
+references, λ after the last step, what is added to λ at the start of every step, and the results.
+`grad_u` is added to, so that an input held over all steps collects the sum."""
+ADJOINT_COUNTS = ("steps", "dt")
+"""After the arrays and `counters.WATCH_WORDS`: steps to go back, and the bits of dt."""
+ADJOINT_PORTS = ("x", "u", "w", "p", "dt", "r", "lam")
+"""Input ports of an adjoint Program; its outputs are `x`, `u`, `p` and `value`."""
+
+
+def adjoint_module(program: Program, lanes: int) -> ir.Module:
+    """A module with `adjoint(block)` for an adjoint Program."""
+    module, target, b, block = begin_kernel("adjoint", program, lanes)
+    views = {name: View(target, b, block, len(SLOTS) * k) for k, name in enumerate(ADJOINT_VIEWS)}
+    watch = Watch(b, block, len(SLOTS) * len(views))
+    steps, dt_bits = watch.words(b, len(ADJOINT_COUNTS))
+    dt = target.splat(b, number_from_bits(target, b, dt_bits))
+    size = {port.name: len(port.fields) for port in program.inputs}
+    place = {name: k for k, name in enumerate(ADJOINT_PORTS)}
+    nx = size["x"]
+    with counter(b, watch.begin, watch.end, lanes) as first:
+        group = Group(target, b, first, watch.end)
+        body = Body(target, program)
+        p = loaded_fields(target, b, views["p"], group, size["p"])
+        body.emit(b, {place["p"]: p, place["dt"]: [dt]})
+        sums = Sums(target, b, len(program.results[2]))
+        split = nx + len(sums.carried)
+        value = [target.number(0.0)] * len(program.results[3])
+        lam = views["lam"].load(b, group, nx)
+        loop = strips(b, watch, steps, [*lam, *sums.carried, *value])
+        with loop as (done, now, keep):
+            step = b.sub(b.sub(steps, word(1)), done)
+            here = {n: views[n].load(b, group, size[n], step) for n in ("x", "u", "w", "r")}
+            inside = body.copy()
+            inside.emit(b, {place["lam"]: now[:nx]} | {place[n]: v for n, v in here.items()})
+            so_far = views["grad_u"].load(b, group, len(program.results[1]), step)
+            added = [b.fadd(a, g) for a, g in zip(so_far, inside.results(1), strict=True)]
+            views["grad_u"].store(b, group, added, step)
+            seed = views["seed"].load(b, group, nx, step)
+            lam = [b.fadd(a, s) for a, s in zip(inside.results(0), seed, strict=True)]
+            on_p = sums.added(b, now[nx:split], inside.results(2))
+            value = [b.fadd(a, s) for a, s in zip(now[split:], inside.results(3), strict=True)]
+            keep([*lam, *on_p, *value])
+        views["grad_x"].store(b, group, loop.after[:nx])
+        sums.store(b, views["grad_p"], group, loop.after[nx:split])
+        views["value"].store(b, group, loop.after[split:])
+    b.ret_void()
+    return entered(module, "adjoint")

@@ -12,12 +12,11 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from ..errors import UnknownOperation
-from . import array_reads
-from .builder import MAGIC
-from .functions import skipped_by
-from .lines import I1, I32, POINTER, Target
+from . import llvm_text
+from .llvm_text import I1, I32, POINTER, Target
 from .native import effort
-from .program import Instruction, Program
+from .passes import skipped_by
+from .program import MAGIC, Instruction, Program
 
 _MANTISSA_BITS = {"float64": 52, "float32": 23}
 _BIAS = {"float64": 1023, "float32": 127}
@@ -133,7 +132,7 @@ class Body:
         """Where values are to be stored as soon as they are known, by instruction."""
         self.memory: dict[int, InMemory] = {}
         """Where values lie that were found in memory, by instruction."""
-        self.arrays: dict[int, array_reads.LaneArrays] = {}
+        self.arrays: dict[int, llvm_text.LaneArrays] = {}
         """Shared arrays that were found, by the instruction of their number."""
 
     def copy(self) -> Body:
@@ -182,7 +181,7 @@ class Body:
         """Find a shared array as soon as its number is known: a held one once per rollout."""
         if number in self.values and number not in self.arrays:
             value = self.loaded(builder, number)
-            self.arrays[number] = array_reads.arrays_of(self.target, builder, value)
+            self.arrays[number] = llvm_text.arrays_of(self.target, builder, value)
 
     def _value(self, builder: ir.IRBuilder, i: Instruction) -> Any:
         """The value of an operation whose arguments are known."""
@@ -190,7 +189,7 @@ class Body:
             return self._called(builder, i)
         args = [self.loaded(builder, a) for a in i.args]
         if i.op == "read":
-            return array_reads.element(self.target, builder, self.arrays[i.args[0]], args[1])
+            return llvm_text.element(self.target, builder, self.arrays[i.args[0]], args[1])
         return emit_operation(self.target, builder, i, args)
 
     def _called(self, builder: ir.IRBuilder, i: Instruction) -> Any:

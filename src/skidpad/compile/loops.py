@@ -22,11 +22,11 @@ from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.serialize import dumps
 
-from ..forks import LOOPS, MEMORY, guard
-from ..workers import alone
-from . import cache, native
+from ..core.threads import LOOPS, MEMORY, alone, guard
+from . import native
+from . import native as cache
 
-FOLDERS = ("plane", "plane/index", "plane/collision", "plane/raycast", "random")
+FOLDERS = ("geometry", "geometry/collision", "geometry/raycast", "random")
 """The parts of the package that have loops, or constants that loops use."""
 
 _JIT: Any = numba.njit

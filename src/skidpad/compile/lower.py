@@ -16,11 +16,10 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import InvalidValue, UnknownOperation
-from .builder import Builder
-from .dead_code import without_dead_code
-from .elementary import LONE, RULES, forward_atan2
-from .operations import CALL_OPS, Instruction
-from .program import Program
+from .elementary import LONE, RULES
+from .elementary.trigonometry import forward_atan2
+from .passes import without_dead_code
+from .program import CALL_OPS, Builder, Instruction, Program
 
 PRECISIONS = ("float32", "float64")
 

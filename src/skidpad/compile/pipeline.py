@@ -1,23 +1,113 @@
-"""The chain put together: a vehicle and an integrator in, Programs and loaded kernels out."""
+"""The chain put together: a vehicle and an integrator in, Programs and loaded kernels out.
+
+What tracing a vehicle gave, on disk: the next process that makes the same vehicle reads it.
+
+Only of models that skidpad itself makes, from nothing but its own functions and classes: what they
+compute is decided by the package's source, by a few libraries and by the arguments of the recipe,
+and these are the name of an entry. A user's own model is traced by every process that uses it.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
-from collections.abc import Callable
-from typing import Any
+import hashlib
+import io
+import os
+import pickle
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypeVar
 
-from .. import integrate, record
-from ..integrate.as_written import as_written
-from ..integrate.base import Integrator, flat_result
-from ..model import Model, Vehicle
-from .held_calls import with_held_parts
+from .. import integrate
+from ..core import record
+from ..core.model import Model, Vehicle
+from ..integrate.base import Integrator, as_written, flat_result
+from . import native as disk
 from .lower import lower
+from .passes import scheduled, with_held_parts
 from .program import Port, Program
-from .schedule import scheduled
-from .stored_traces import stored
 from .trace import trace
 
-__all__ = ["derivative_program", "outputs_program", "step_program"]
+__all__ = [
+    "derivative_program",
+    "outputs_program",
+    "package_digest",
+    "step_program",
+    "stored",
+]
+
+T = TypeVar("T")
+
+_LIBRARIES = ("casadi", "numpy")
+"""What a trace depends on besides the package."""
+_PLAIN = {"builtins", "collections", "fractions", "typing"}
+"""Modules whose names may be in a recipe beside those of skidpad."""
+
+
+def stored(model: Model, key: Any, make: Callable[[], T]) -> T:
+    """What `make` gives for a model and a key, or what an earlier process got from it.
+
+    It must follow from the model's functions and the key alone, and be picklable.
+    """
+    name = _name(model, key)
+    if name is None:
+        return make()
+    body = disk.load(name)
+    if body is not None:
+        with contextlib.suppress(Exception):  # of another version of Python, say
+            return pickle.loads(body)
+    made = make()
+    disk.store(name, pickle.dumps(made, pickle.HIGHEST_PROTOCOL))
+    return made
+
+
+def _name(model: Model, key: Any) -> str | None:
+    """The name of an entry; None where the package alone does not decide what is in it."""
+    from ..vehicles.registry import listed
+    from .portable import recipe_of_model
+
+    recipe = listed(model) or recipe_of_model(model)
+    if recipe is None:
+        return None
+    try:
+        text = pickle.dumps((recipe, key), pickle.HIGHEST_PROTOCOL)
+        _Own(io.BytesIO(text)).load()
+    except Exception:  # of whatever kind: it is then no recipe of ours
+        return None
+    return f"{disk.key('trace', package_digest(), text.hex())}.trace"
+
+
+class _Own(pickle.Unpickler):
+    """Refuses what is not skidpad's."""
+
+    def find_class(self, module: str, name: str, /) -> Any:
+        if module.split(".")[0] != "skidpad" and module not in _PLAIN:
+            raise pickle.UnpicklingError(f"{module}.{name} is not skidpad's")
+        return super().find_class(module, name)
+
+
+@cache
+def package_digest() -> str:
+    """A hash of what decides a trace: the source by size and time of change, as Python itself
+    tells whether it compiles a file again, and the libraries."""
+    digest = hashlib.sha256(repr((sys.version, [version(name) for name in _LIBRARIES])).encode())
+    for path, status in sorted(_sources(str(Path(__file__).parents[1]))):
+        digest.update(f"{path}|{status.st_size}|{status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
+
+
+def _sources(folder: str) -> Iterator[tuple[str, os.stat_result]]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir() and entry.name != "__pycache__":
+                yield from _sources(entry.path)
+            elif entry.name.endswith(".py"):
+                yield entry.path, entry.stat()
+
 
 LANES = (1, 4, 8, 16, 32)
 """Vehicles per instruction a kernel can be built for."""
@@ -198,8 +288,8 @@ def adjoint_kernel(traced: Program, precision: str, lanes: int | None) -> tuple[
 def _kernel(
     kind: str, traced: Program, precision: str, lanes: int | None, *options: Any
 ) -> tuple[Any, int]:
-    from . import adjoint_kernel as backward
     from . import kernels
+    from . import kernels as backward
 
     # The width is settled on the traced size, so that a cached kernel needs no lowering at all.
     lanes = lanes or default_lanes(traced, precision)
@@ -226,7 +316,8 @@ def tick_library(traced: Program, precision: str) -> Any:
 def _library(
     kind: str, traced: Program, precision: str, lanes: int, make: Callable[[Program], Any]
 ) -> Any:
-    from . import cache, native
+    from . import native
+    from . import native as cache
 
     name = cache.key(
         kind,

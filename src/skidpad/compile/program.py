@@ -7,26 +7,278 @@ the same bits.
 A large Program may have functions: Programs of one input and one output port that its code calls,
 so that what is run several times is written once. They stand in one list, each after those that it
 calls itself. Right before the targets they are split at what is held, see `held_calls`.
+
+The operations of Programs, traced and lowered, and what one instruction is.
+
+What a Program from a file must be before anything is made of it: kernels look at none of this.
+
+A file may come from anyone. Its digest tells that it is whole, not that it is meant well, so that
+every operation, operand, result and name is looked at here; so is how much work it asks for.
+
+Builder: writes lowered instructions, each distinct value once.
+
+Value numbering is what shares a range reduction between sin and cos of the same argument: both ask
+for the same instructions and get the same indices.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import pickle
+import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..brief import brief_repr
+import numpy as np
+
+from ..core.files import brief_repr, json_of, reading, replacing
 from ..errors import InvalidValue
-from ..files import json_of, reading, replacing
-from .checked_program import check_program
-from .operations import CALL_OPS, Instruction, Port
 
-__all__ = ["Instruction", "Port", "Program"]
+__all__ = [
+    "Instruction",
+    "Port",
+    "Program",
+]
+
+_ONE = (
+    *("neg", "exp", "log", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh"),
+    *("tanh", "asinh", "acosh", "atanh", "log1p", "expm1", "abs", "sign", "floor", "ceil", "not"),
+    "pow",
+)
+_TWO = (
+    *("add", "sub", "mul", "div", "atan2", "hypot", "copysign", "min", "max", "read"),
+    *("lt", "le", "eq", "ne", "and", "or"),
+)
+TRACED_OPS = {
+    "const": 0,
+    "input": 0,
+    **dict.fromkeys(_ONE, 1),
+    **dict.fromkeys(_TWO, 2),
+    "select": 3,
+}
+"""Operations of a traced Program with their operand counts."""
+
+FLOAT_OPS = {
+    "const": 0,
+    "input": 0,
+    "add": 2,
+    "sub": 2,
+    "mul": 2,
+    "div": 2,
+    "fma": 3,
+    "neg": 1,
+    "abs": 1,
+    "sqrt": 1,
+    "rint": 1,
+    "floor": 1,
+    "copysign": 2,
+    "select": 3,
+    "pow2": 1,
+    "mantissa": 1,
+    "exponent": 1,
+    "read": 2,
+}
+"""Lowered operations that give a number, with their operand counts.
+
+`fma(a, b, c)` is a*b + c rounded once; `rint` rounds to nearest, ties to even; `copysign(a, b)` has
+the magnitude of a; `select(q, a, b)` is a where the boolean q holds. Three work on the bits of a
+number: `pow2(n)` is 2**n for integral n with a normal result (any other n gives some number, never
+a trap); `mantissa(x)` is x with its sign cleared and its exponent set to 0, in [1, 2) for normal x;
+`exponent(x)` is the unbiased exponent field of x as a number. `read(n, i)` is element i of the
+shared array n: the nearest one where there is no such element, NaN where there is no such array
+(see `shared_arrays`).
+"""
+
+BOOL_OPS = {
+    "lt": 2,
+    "le": 2,
+    "eq": 2,
+    "ne": 2,
+    "and": 2,
+    "or": 2,
+    "xor": 2,
+    "not": 1,
+    "testbit": 1,
+}
+"""Lowered operations that give a boolean. Comparisons with NaN are false, but `ne` is true.
+`testbit(x; k)` is bit k of the IEEE representation of x."""
+
+LOWERED_OPS = FLOAT_OPS | BOOL_OPS
+
+CALL_OPS = ("call", "item")
+"""Operations of traced and lowered Programs alike: `call(a, b, ...; k, n)` runs function k on as
+many numbers as it has inputs, n times, each time with the results of the time before as its first
+arguments; `item(c; j)` is result j of the call c. Where a function has a second port, made by
+`held_calls`, the call has one argument more: the value in memory that its fields begin with."""
+
+
+class Instruction(NamedTuple):
+    """One operation. `args` are indices of earlier instructions."""
+
+    op: str
+    args: tuple[int, ...] = ()
+    imm: Any = None
+    """The number of a `const`; (port, field) of an `input`; the bit of a `testbit`; the exponent of
+    a `pow`; function and number of times of a `call`; the result of an `item`."""
+
+
+class Port(NamedTuple):
+    """A named group of scalars that enters or leaves a Program."""
+
+    name: str
+    fields: tuple[str, ...]
+
+
+MOST_INSTRUCTIONS = 5_000_000
+"""Instructions of a Program with its functions."""
+MOST_EXECUTED = 1_000_000_000
+"""Instructions that one run of a Program may take, loops included."""
+MOST_FIELDS = 100_000
+"""Fields of a port."""
+
+_LOGICAL = ("and", "or", "xor", "not")
+CheckedProgramProgram = Any
+"""A `program.Program`, which is checked by this file when it is read."""
+_PRECISIONS = (None, "float32", "float64")
+
+
+def check_program(program: CheckedProgramProgram, where: str) -> None:
+    """Raise unless a Program of the file `where` is one that the tracer could have written, or the
+    lowering."""
+    functions = program.functions
+    if sum(len(part.code) for part in (*functions, program)) > MOST_INSTRUCTIONS:
+        raise InvalidValue(f"{where} has a program of more than {MOST_INSTRUCTIONS} instructions")
+    for k, function in enumerate(functions):
+        _Check(function, functions[:k], where).all()
+    _Check(program, functions, where).all()
+    if _work(program) > MOST_EXECUTED:
+        raise InvalidValue(
+            f"{where} has a program that runs more than {MOST_EXECUTED} instructions at a time"
+        )
+
+
+def _work(program: CheckedProgramProgram) -> int:
+    """Instructions that one run takes, those of what it calls included."""
+    work: list[int] = []
+    for part in (*program.functions, program):
+        calls = sum((work[i.imm[0]] + 1) * i.imm[1] for i in part.code if i.op == "call")
+        work.append(len(part.code) + calls)
+    return work[-1]
+
+
+class _Check:
+    """One Program or function; `functions` are those that its code may call."""
+
+    def __init__(
+        self,
+        program: CheckedProgramProgram,
+        functions: tuple[CheckedProgramProgram, ...],
+        where: str,
+    ) -> None:
+        self._program, self._functions, self._where = program, functions, where
+        self._code = program.code
+        self._lowered = program.precision is not None
+
+    def all(self) -> None:
+        program = self._program
+        if program.precision not in _PRECISIONS:
+            raise InvalidValue(
+                f"{self._where} is for an unknown precision, {program.precision!r}; "
+                "allowed are None, float32, float64"
+            )
+        self._must(isinstance(program.name, str), f"name {program.name!r} is no text")
+        self._must(isinstance(program.meta, dict), f"meta {program.meta!r} is no mapping")
+        for port in (*program.inputs, *program.outputs):
+            self._must(_sound_port(port), f"port {port.name!r:.80}")
+        counts = LOWERED_OPS if self._lowered else TRACED_OPS
+        for k, i in enumerate(self._code):
+            known = isinstance(i.op, str) and (i.op in CALL_OPS or i.op in counts)
+            in_order = all(type(a) is int and 0 <= a < k for a in i.args)
+            sound = known and in_order and self._sound(i, counts.get(i.op, -1))
+            self._must(sound, f"instruction {k} {i!r:.200}")
+        for port, result in zip(program.outputs, program.results, strict=True):
+            sound = len(port.fields) == len(result) and all(map(self._is_result, result))
+            self._must(sound, f"output {port.name}")
+
+    def _must(self, sound: bool, what: str) -> None:
+        if not sound:
+            raise InvalidValue(f"{self._where} is a damaged program file: {what}")
+
+    def _sound(self, i: Instruction, count: int) -> bool:
+        if i.op in CALL_OPS:
+            return self._sound_item(i) if i.op == "item" else self._sound_call(i)
+        if len(i.args) != count or not self._sound_operands(i):
+            return False
+        match i.op:
+            case "input":
+                return self._is_input(i.imm)
+            case "const" | "pow":
+                # The lowering writes NaN where a function has no value; a model never does.
+                return isinstance(i.imm, float) and (self._lowered or not math.isnan(i.imm))
+            case "testbit":
+                bits = 64 if self._program.precision == "float64" else 32
+                return type(i.imm) is int and 0 <= i.imm < bits
+            case _:
+                return i.imm is None
+
+    def _sound_operands(self, i: Instruction) -> bool:
+        """Whether no operand is a bundle of results; in a lowered Program also of the right type:
+        a number or a truth."""
+        kinds = [self._code[a].op for a in i.args]
+        if "call" in kinds:
+            return False
+        if not self._lowered:
+            return True
+        truths = [kind in BOOL_OPS for kind in kinds]
+        if i.op == "select":
+            return truths == [True, False, False]
+        return all(truths) if i.op in _LOGICAL else not any(truths)
+
+    def _is_input(self, imm: Any) -> bool:
+        port, index = imm
+        inputs = self._program.inputs
+        return 0 <= port < len(inputs) and 0 <= index < len(inputs[port].fields)
+
+    def _sound_item(self, i: Instruction) -> bool:
+        if len(i.args) != 1 or self._code[i.args[0]].op != "call":
+            return False
+        function = self._functions[self._code[i.args[0]].imm[0]]
+        return type(i.imm) is int and 0 <= i.imm < len(function.results[0])
+
+    def _sound_call(self, i: Instruction) -> bool:
+        number, times = i.imm
+        if not 0 <= number < len(self._functions) or not self._sound_operands(i):
+            return False
+        function = self._functions[number]
+        return (
+            len(function.inputs) == len(function.outputs) == 1
+            and len(i.args) == len(function.inputs[0].fields)
+            and (times == 1 or (times > 1 and len(function.results[0]) <= len(i.args)))
+            and function.precision == self._program.precision
+        )
+
+    def _is_result(self, k: Any) -> bool:
+        if type(k) is not int or not 0 <= k < len(self._code):
+            return False
+        op = self._code[k].op
+        return op != "call" and not (self._lowered and op in BOOL_OPS)
+
+
+def _sound_port(port: Port) -> bool:
+    """Whether a port is letters, digits and underscores: its name becomes a part of CUDA C."""
+    name = port.name
+    return (
+        isinstance(name, str)
+        and re.fullmatch(r"\w+", name, re.ASCII) is not None
+        and len(port.fields) <= MOST_FIELDS
+        and all(isinstance(field, str) for field in port.fields)
+    )
+
 
 FORMAT = "skidpad-program"
 FORMAT_VERSION = 3
@@ -259,3 +511,163 @@ def _expression(i: Instruction, args: list[str], functions: tuple[Program, ...])
         return f"{functions[number].name}({', '.join(args)}){repeated}"
     tail = [] if i.imm is None else [f"{i.imm:g}"]
     return f"{i.op}({', '.join(args + tail)})"
+
+
+MAGIC = {"float64": 1.5 * 2.0**52, "float32": 1.5 * 2.0**23}
+"""Adding this to a number of moderate size rounds it to an integer, which then stands in the low
+bits of the representation of the sum: the bits `testbit` looks at."""
+
+
+class Builder:
+    """Collects lowered instructions for one precision. Methods take and return instruction
+    indices."""
+
+    def __init__(self, precision: str, *, careful: bool = True) -> None:
+        self.precision = precision
+        self.careful = careful
+        """Whether infinities and 0/0 are treated as documented; fast mode saves the operations."""
+        self.double = precision == "float64"
+        self.dtype: Any = np.dtype(precision)
+        self.code: list[Instruction] = []
+        self._numbered: dict[Instruction, int] = {}
+
+    def emit(self, op: str, *args: int, imm: Any = None) -> int:
+        """The index of this operation, written only if it is new."""
+        instruction = Instruction(op, args, imm)
+        index = self._numbered.get(instruction)
+        if index is None:
+            index = self._numbered[instruction] = len(self.code)
+            self.code.append(instruction)
+        return index
+
+    def const(self, value: float) -> int:
+        """A number, rounded to the precision. NaN and -0.0 are kept apart from other constants."""
+        rounded = float(self.dtype.type(value))
+        key = Instruction("const", (), rounded.hex())
+        index = self._numbered.get(key)
+        if index is None:
+            index = self._numbered[key] = len(self.code)
+            self.code.append(Instruction("const", (), rounded))
+        return index
+
+    def is_bool(self, index: int) -> bool:
+        """Whether the value is a boolean."""
+        return self.code[index].op in BOOL_OPS
+
+    def is_const(self, index: int) -> bool:
+        """Whether the value is a constant."""
+        return self.code[index].op == "const"
+
+    def add(self, a: int, b: int) -> int:
+        """a + b"""
+        return self.emit("add", a, b)
+
+    def sub(self, a: int, b: int) -> int:
+        """a - b"""
+        return self.emit("sub", a, b)
+
+    def mul(self, a: int, b: int) -> int:
+        """a * b"""
+        return self.emit("mul", a, b)
+
+    def div(self, a: int, b: int) -> int:
+        """a / b"""
+        return self.emit("div", a, b)
+
+    def fma(self, a: int, b: int, c: int) -> int:
+        """a * b + c, rounded once."""
+        return self.emit("fma", a, b, c)
+
+    def neg(self, a: int) -> int:
+        """-a"""
+        i = self.code[a]
+        if i.op == "neg":
+            return i.args[0]
+        return self.const(-i.imm) if i.op == "const" else self.emit("neg", a)
+
+    def abs(self, a: int) -> int:
+        """|a|"""
+        return self.emit("abs", a)
+
+    def sqrt(self, a: int) -> int:
+        """Square root, correctly rounded; NaN below zero."""
+        return self.emit("sqrt", a)
+
+    def rint(self, a: int) -> int:
+        """Nearest integer, ties to even."""
+        return self.emit("rint", a)
+
+    def floor(self, a: int) -> int:
+        """Largest integer not above a."""
+        return self.emit("floor", a)
+
+    def copysign(self, a: int, b: int) -> int:
+        """|a| with the sign of b."""
+        return self.emit("copysign", a, b)
+
+    def lt(self, a: int, b: int) -> int:
+        """a < b"""
+        return self.emit("lt", a, b)
+
+    def le(self, a: int, b: int) -> int:
+        """a <= b"""
+        return self.emit("le", a, b)
+
+    def eq(self, a: int, b: int) -> int:
+        """a == b"""
+        return self.emit("eq", a, b)
+
+    def ne(self, a: int, b: int) -> int:
+        """a != b, true for NaN."""
+        return self.emit("ne", a, b)
+
+    def logical_and(self, a: int, b: int) -> int:
+        """Both booleans hold."""
+        return self.emit("and", a, b)
+
+    def logical_or(self, a: int, b: int) -> int:
+        """At least one boolean holds."""
+        return self.emit("or", a, b)
+
+    def xor(self, a: int, b: int) -> int:
+        """Exactly one boolean holds."""
+        return self.emit("xor", a, b)
+
+    def logical_not(self, a: int) -> int:
+        """The boolean does not hold."""
+        return self.emit("not", a)
+
+    def select(self, condition: int, a: int, b: int) -> int:
+        """a where the condition holds, else b."""
+        return a if a == b else self.emit("select", condition, a, b)
+
+    def testbit(self, a: int, bit: int) -> int:
+        """A bit of the representation of a, as a boolean."""
+        return self.emit("testbit", a, imm=bit)
+
+    def pow2(self, n: int) -> int:
+        """2**n for integral n with a normal result."""
+        return self.emit("pow2", n)
+
+    def mantissa(self, a: int) -> int:
+        """a with exponent 0 and no sign: in [1, 2) for normal a."""
+        return self.emit("mantissa", a)
+
+    def exponent(self, a: int) -> int:
+        """Unbiased exponent field of a, as a number."""
+        return self.emit("exponent", a)
+
+    def read(self, number: int, index: int) -> int:
+        """An element of a shared array."""
+        return self.emit("read", number, index)
+
+    def magic(self) -> int:
+        """The constant that rounds to an integer when added."""
+        return self.const(MAGIC[self.precision])
+
+    def horner(self, z: int, coefficients: tuple[float, ...]) -> int:
+        """Polynomial in z by fma; coefficients from the highest power down."""
+        value = self.const(coefficients[0])
+        for c in coefficients[1:]:
+            value = self.fma(value, z, self.const(c))
+        return value

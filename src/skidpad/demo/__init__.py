@@ -11,12 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..errors import InvalidValue
-from ..extras import require_extras
-from ..record import unknown_name
+from ..errors import InvalidValue, require_extras
 
 if TYPE_CHECKING:
-    from ..runs import Show
+    from .show import Show
 
 __all__ = ["BEST", "DEMOS", "Demo", "get", "main"]
 
@@ -51,6 +49,8 @@ BEST = ("lap", "fan")
 def get(name: str) -> Demo:
     """A demo by its name."""
     if name not in DEMOS:
+        from ..core.record import unknown_name
+
         raise InvalidValue(unknown_name("skidpad", name, list(DEMOS), "demo"))
     return DEMOS[name]
 
@@ -60,10 +60,8 @@ def main(out: Path, seed: int = 0) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from ..recording import read
-    from ..runs import perform_into
-    from ..runs.performing import make_folder
-    from ..runs.report import file_line, report, watched
+    from ..view.recording.reading import read
+    from .performing import file_line, make_folder, perform_into, report, watched
 
     require_extras("recording", "plots", purpose="skidpad demo")
     make_folder(out)  # before the work

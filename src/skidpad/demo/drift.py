@@ -3,15 +3,111 @@
 Five cars (CommonRoad's single track with spinning wheels) are thrown into a left bend at the same
 speed. Their drivers hold them at 10 m/s and 34° of slip angle. What the tyres hold decides how
 large a circle that takes: with half the grip it is more than twice as wide.
+
+The steady drift of a car, and the driver who holds it.
+
+In a steady drift the rear tyres slide, the front wheels point out of the bend, and yet nothing
+changes: speed, slip angle, yaw rate and the spin of the wheels are at rest. The balance is
+unstable. A linear-quadratic regulator (Kalman 1960) around it moves steering and throttle as soon
+as the car begins to leave it.
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
+import numpy as np
+
 from .. import vehicles
-from ..model import Vehicle
-from ..runs import Driver, StartLine, TrajectoryShow, driven
-from ..units import m_s, one, rad, s
-from .drift_balance import DriftDriver, balance
+from ..core.arrays import Array
+from ..core.model import Vehicle
+from ..errors import InvalidValue
+from ..units import m, m_s, one, rad, s
+from .laps import StartLine
+from .shows import Driver, TrajectoryShow, driven
+
+MOVING = ("v", "beta", "omega", "omega_f", "omega_r", "steer")
+"""States of `commonroad_std` that are at rest in a steady drift."""
+WEIGHTS = (0.5, 20.0, 20.0, 0.0, 0.02, 1.0)
+"""What a deviation of each of them costs."""
+COSTS = (5.0, 0.5)
+"""What steering rate and acceleration cost."""
+REACH = (3.0, 11.0)
+"""Most that the driver does: rad/s and m/s²."""
+
+
+class Balance(NamedTuple):
+    """A steady drift to the left."""
+
+    z: Array
+    """The states `MOVING`."""
+    u: Array
+    """Steering rate, which is 0, and acceleration."""
+
+    @property
+    def radius(self) -> m:
+        """Of the circle that the car draws."""
+        return float(self.z[0] / self.z[2])
+
+
+def rates(car: Vehicle, z: Any, u: Any) -> Array:
+    """Rates of the states `MOVING` under steering rate and acceleration."""
+    rate = car.derivative(car.State(**dict(zip(MOVING, z, strict=True))), car.Input(*u))
+    return np.array([getattr(rate, name) for name in MOVING], float)
+
+
+def balance(car: Vehicle, v: m_s, beta: rad) -> Balance:
+    """The drift with this speed and slip angle; negative angles drift to the left."""
+    from scipy.optimize import least_squares
+
+    p = car.params
+    roll, grip = v / p.R_w, 9.0 * p.tyre.p_dy1
+    # The spin of the wheels changes a hundred times as fast as the rest.
+    scale = np.array([1.0, 1.0, 1.0, 0.01, 0.01, 1.0])
+
+    def unrest(q: Array) -> Array:
+        omega, omega_f, omega_r, steer, a = q
+        return scale * rates(car, (v, beta, omega, omega_f, omega_r, steer), (0.0, a))
+
+    guess = [grip / v, 0.94 * roll, 1.45 * roll, -0.45, 0.3 * grip]
+    solution = least_squares(unrest, guess, x_scale=[0.1, 1.0, 1.0, 0.1, 1.0])
+    if solution.cost > 1e-12:
+        raise InvalidValue(f"no steady drift at v = {v:g} m/s and beta = {beta:g} rad was found")
+    omega, omega_f, omega_r, steer, a = solution.x.tolist()
+    return Balance(np.array([v, beta, omega, omega_f, omega_r, steer]), np.array([0.0, a]))
+
+
+class DriftDriver:
+    """Holds a steady drift; called once per step with the time and the state."""
+
+    def __init__(self, car: Vehicle, held: Balance) -> None:
+        self.car, self.held = car, held
+        self.gain = _regulator(car, held)
+
+    def __call__(self, t: s, x: Any) -> Any:
+        """Steering rate and acceleration."""
+        z = np.array([getattr(x, name) for name in MOVING])
+        command = self.held.u - self.gain @ (z - self.held.z)
+        steer_rate, a = np.clip(command, [-REACH[0], -4.0], REACH).tolist()
+        return self.car.Input(steer_rate=steer_rate, a=a)
+
+
+def _regulator(car: Vehicle, held: Balance) -> Array:
+    from scipy.linalg import solve_continuous_are
+
+    A = _slopes(lambda z: rates(car, z, held.u), held.z)
+    B = _slopes(lambda u: rates(car, held.z, u), held.u)
+    R = np.diag(COSTS)
+    P = solve_continuous_are(A, B, np.diag(WEIGHTS), R)
+    return np.linalg.solve(R, B.T @ P)
+
+
+def _slopes(function: Any, at: Array) -> Array:
+    """Jacobian by central differences."""
+    h = 1e-5
+    columns = [(function(at + e) - function(at - e)) / (2.0 * h) for e in h * np.eye(len(at))]
+    return np.array(columns).T
+
 
 DT: s = 0.01
 SUBSTEPS = 13

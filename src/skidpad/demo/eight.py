@@ -2,20 +2,255 @@
 
 A driver written in Python steers one car. The same function, compiled together with the car, then
 drives a fleet of cars with ever less grip round one figure.
+
+The line of the skidpad: two circles that touch, driven in turn as a figure of eight.
+
+The line starts where the circles touch, heading along the world x axis. Distance along it runs on
+from lap to lap; a lap is both circles.
+
+The driver of the demo: follows the figure of eight at a steady target speed.
+
+Many cars on the skidpad, each with its own grip: the driver compiled into the fleet.
 """
 
 from __future__ import annotations
 
-from math import cos, hypot, pi, sin
+import math
+import time
+from math import cos as eight_cos
+from math import hypot, pi
+from math import sin as eight_sin
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .. import vehicles
-from ..runs import Driver, StartLine, TrajectoryShow, driven
-from ..stage import Disc
-from ..units import m_s2, s
-from . import driver
-from .figure_of_eight import LANE_WIDTH, SKIDPAD
-from .sweep import sweep
+from ..control import path_following, speed
+from ..control.car import Motion, advance, deviation
+from ..core import record
+from ..core.arrays import Array
+from ..core.model import Vehicle
+from ..core.policy import Policy
+from ..geometry.line import LinePoint
+from ..ops import cos, floor, minimum, sin, smooth_hypot, sqrt, where
+from ..run.fleet import Fleet
+from ..units import m, m_s, m_s2, one, per_m, per_s, positive, rad, s
+from ..vehicles.twin_track.records import Input, State
+from ..vehicles.twin_track.records import Params as Car
+from ..view.stage import Disc
+from .laps import StartLine
+from .shows import Driver, TrajectoryShow, driven
 from .track import BLUE, YELLOW
+
+__all__ = [
+    "Memory",
+    "Params",
+    "drive",
+    "driven_by",
+    "driver_of",
+    "duration",
+]
+
+# Formula Student Rules, dynamic events, layout of the skidpad track: two pairs of circles of
+# 15.25 m inner and 21.25 m outer diameter with their centres 18.25 m apart. The middles of the two
+# lanes between them are circles of 18.25 m diameter, which therefore touch.
+CENTRES_APART: m = 18.25
+"""Distance of the centres of the two circles."""
+LANE_WIDTH: m = 3.0
+"""Width of the lane around the line."""
+
+
+class Eight(NamedTuple):
+    """A figure of eight; the defaults are the Formula Student skidpad."""
+
+    radius: Annotated[m, positive] = CENTRES_APART / 2.0
+    """Radius of both circles."""
+    first: one = -1.0
+    """Side of the first circle: -1 right, as the rules have it, or 1 left."""
+
+
+SKIDPAD = Eight()
+"""The line in the middle of the lanes of the Formula Student skidpad."""
+
+
+def lap_length(eight: Eight) -> m:
+    """Length of both circles together."""
+    return 4.0 * math.pi * eight.radius
+
+
+def heading(s: m, eight: Eight) -> rad:
+    """Direction of the line at distance s: a full turn to one side, then back to the other."""
+    lap = lap_length(eight)
+    u = s - lap * floor(s / lap)
+    return eight.first * minimum(u, lap - u) / eight.radius
+
+
+def point(s: m, eight: Eight) -> LinePoint:
+    """The line at distance s from its start."""
+    lap = lap_length(eight)
+    u = s - lap * floor(s / lap)
+    side = eight.first * where(u < 0.5 * lap, 1.0, -1.0)
+    angle = u / eight.radius
+    return LinePoint(
+        eight.radius * sin(angle),
+        side * eight.radius * (1.0 - cos(angle)),
+        heading(s, eight),
+        side / eight.radius,
+    )
+
+
+def mean_curvature(begin: m, length: m, eight: Eight) -> per_m:
+    """Mean curvature of the line over a length from `begin`: the change of heading over it.
+
+    Where the circles touch, the curvature jumps from one sign to the other; its mean is a ramp.
+    """
+    return (heading(begin + length, eight) - heading(begin, eight)) / length
+
+
+def distance(x: Any, y: Any, eight: Eight) -> Any:
+    """Distance in m from points in the world frame to the nearer circle; arrays allowed."""
+    to_centres = [np.hypot(x, y - side * eight.radius) for side in (-1.0, 1.0)]
+    return np.minimum(*(np.abs(d - eight.radius) for d in to_centres))
+
+
+SPEED_WIDTH: m_s = 0.01
+"""Rounds the corner of the speed at standstill, where its gradient would be undefined."""
+
+LAUNCH: s = 2.0
+"""Time that standstill at the start adds to the laps, rounded up."""
+
+
+class Params(NamedTuple):
+    """How the driver drives."""
+
+    steering: path_following.Params
+    throttle: speed.Params
+    eight: Eight = SKIDPAD
+    v_target: Annotated[m_s, positive] = 10.0
+    """Speed held all the way."""
+    t_reaction: Annotated[s, positive] = 0.08
+    """Time from a steering target to the turn of the car: actuator lag, tyres and yaw inertia."""
+    t_window: Annotated[s, positive] = 0.3
+    """Time over which the curvature ahead is averaged; about as long as the
+    steering takes from one circle to the other at its largest rate."""
+
+
+class Memory(NamedTuple):
+    """What the driver remembers."""
+
+    progress: m = 0.0
+    """Distance along the line, laps included."""
+    throttle: speed.Memory = speed.Memory()
+
+
+def driver_of(car: Car, a_lateral: m_s2, eight: Eight = SKIDPAD) -> Params:
+    """A driver for this car who holds the speed that takes `a_lateral` on the circles."""
+    return Params(
+        steering=path_following.Params(l_f=car.l_f, l_r=car.l_r, steer_max=car.steer_max),
+        # Four times 90 N·m launch the car at 0.7 g and leave the tyres grip to turn.
+        throttle=speed.Params(k_p=40.0, k_i=40.0, tau_min=-60.0, tau_max=90.0),
+        eight=eight,
+        v_target=sqrt(a_lateral * eight.radius),
+    )
+
+
+def duration(p: Params, laps: int) -> s:
+    """Time in which the driver completes so many laps from standstill, with a little to spare."""
+    return laps * lap_length(p.eight) / p.v_target + LAUNCH
+
+
+def drive(p: Params, memory: Memory, x: State, dt: s) -> tuple[Input, Memory]:
+    """Targets of the actuators for the coming `dt`, and what to remember."""
+    here = point(memory.progress, p.eight)
+    motion = Motion(x.x, x.y, x.yaw, x.v_x, x.v_y)
+    progress = memory.progress + advance(deviation(motion, here), here.curvature)
+    v = smooth_hypot(x.v_x, x.v_y, SPEED_WIDTH)
+    ahead = mean_curvature(
+        progress + v * (p.t_reaction - 0.5 * p.t_window), v * p.t_window, p.eight
+    )
+    seen = deviation(motion, point(progress, p.eight))
+    steer = path_following.steer(p.steering, seen, v, ahead)
+    tau, throttle = speed.torque(p.throttle, memory.throttle, x.v_x, p.v_target, dt)
+    return Input(steer, tau, tau, tau, tau), Memory(progress, throttle)
+
+
+def driven_by(params: Params) -> Policy:
+    """The driver with these parameters as a policy, which a fleet compiles with its cars.
+
+    `Simulator.run` takes its `controller`.
+    """
+
+    def act(x: State, m: Memory, p: Params, dt: s) -> tuple[Input, Memory]:
+        return drive(p, m, x, dt)
+
+    return Policy(act, Memory=Memory, Params=Params, params=params, name="driver")
+
+
+SWEEP_DT: s = 0.004
+"""Step of the fleet, by an explicit method."""
+WAYS = ("lateral", "longitudinal")
+SAMPLES_EVERY = 12
+"""Steps between the states that are looked at."""
+
+
+class Sweep(NamedTuple):
+    """How many cars with different grip fared over a lap."""
+
+    grip: Array
+    """Friction of each car as a share of the standard tyre's."""
+    kept: NDArray[np.bool_]
+    """Whether all wheels of each car stayed in the lane."""
+    duration: s
+    """Simulated time of each car."""
+    rate: per_s
+    """Steps of all cars together per second of wall time, decisions of the drivers included."""
+
+    def sentence(self) -> str:
+        """How many kept their lane, and how fast that was found out."""
+        low, high = 100.0 * self.grip.min(), 100.0 * self.grip.max()
+        count = int(self.kept.sum())
+        who = {0: "none", len(self.kept): "all"}.get(count, f"{count}")
+        if 0 < count < len(self.kept):
+            who += f", all of those above {100.0 * float(self.grip[~self.kept].max()):.0f} %,"
+        return (
+            f"of {len(self.grip)} cars with {low:.0f} to {high:.0f} % grip {who} kept their lane "
+            f"({self.rate / 1e6:.1f} million steps/s)"
+        )
+
+
+def gripping(car: Vehicle, grip: Array) -> dict[str, Array]:
+    """Parameters of cars whose tyres have these shares of their friction, along and across."""
+    laws = {f"tyres.tyre.{way}.D": getattr(car.params.tyres.tyre, way) for way in WAYS}
+    return {name: grip * law.D for name, law in laws.items()}
+
+
+def sweep(cars: int, least_grip: float, a_lateral: m_s2, car: Vehicle | None = None) -> Sweep:
+    """Let `cars` cars with friction from `least_grip` to 1 times the standard drive a lap each."""
+    car = vehicles.formula_student() if car is None else car
+    params = driver_of(car.params, a_lateral)
+    # A car that slid off and went on to diverge is one that did not keep its lane.
+    fleet = Fleet(car, SWEEP_DT, "rk4", on_diverge="mask")
+    policy = driven_by(params)
+    standing = np.zeros((cars, record.size(car.State)))
+    fleet.rollout(standing[:1], steps=1, policy=policy)  # compiles
+    grip = np.linspace(least_grip, 1.0, cars)
+    samples = round(duration(params, laps=1) / (SWEEP_DT * SAMPLES_EVERY))
+    steps = samples * SAMPLES_EVERY
+    begin = time.perf_counter()
+    states = fleet.rollout(
+        standing,
+        policy=policy,
+        steps=steps,
+        every=SAMPLES_EVERY,
+        params=gripping(car, grip),
+    )
+    wall_time = time.perf_counter() - begin
+    x, y = (states[..., record.names(car.State).index(name)] for name in ("x", "y"))
+    room = 0.5 * (LANE_WIDTH - car.params.track_f)
+    kept = (distance(x, y, params.eight) <= room).all(axis=0)
+    return Sweep(grip, kept, steps * SWEEP_DT, cars * steps / wall_time)
+
 
 DT: s = 0.01
 LAPS = 4
@@ -28,13 +263,13 @@ CARS, LEAST_GRIP = 256, 0.5
 def show(seed: int) -> TrajectoryShow:
     """From standstill; nothing is random here."""
     car = vehicles.formula_student()
-    params = driver.driver_of(car.params, A_LATERAL)
+    params = driver_of(car.params, A_LATERAL)
     swept = sweep(CARS, LEAST_GRIP, A_LATERAL, car)
     return driven(
-        {"car": Driver(car, driver.driven_by(params).controller(DT))},
+        {"car": Driver(car, driven_by(params).controller(DT))},
         dt=DT,
         title="Figure of eight at 1.1 g",
-        duration=driver.duration(params, LAPS),
+        duration=duration(params, LAPS),
         start_line=StartLine(0.0, 0.0, 0.0, LANE_WIDTH),
         discs=cones(),
         remarks=(swept.sentence(),),
@@ -49,7 +284,7 @@ def cones() -> tuple[Disc, ...]:
         for radius, count, colour in ((r - half, 16, BLUE), (r + half, 24, YELLOW)):
             for k in range(count):
                 angle = 2.0 * pi * (k + 0.5) / count
-                x, y = radius * cos(angle), side * r + radius * sin(angle)
+                x, y = radius * eight_cos(angle), side * r + radius * eight_sin(angle)
                 if hypot(x, y + side * r) > r + half - 0.1:
                     discs.append(Disc(x, y, 0.114, "cone", colour))
     return tuple(discs)

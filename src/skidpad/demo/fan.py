@@ -13,19 +13,22 @@ from typing import Any
 
 import numpy as np
 
-from .. import plots, record, vehicles
-from ..arrays import Array
-from ..controllers import Reference, pure_pursuit
-from ..model import Vehicle
-from ..policy import Policy
-from ..recording import Recording
+from .. import vehicles
+from ..control import pure_pursuit
+from ..control.reference import Reference
+from ..core import record
+from ..core.arrays import Array
+from ..core.model import Vehicle
+from ..core.policy import Policy
 from ..run.fleet import Fleet
 from ..run.monte_carlo import MonteCarlo
-from ..runs import TrajectoryShow, finished
-from ..stage import Disc, Line, Polygon
-from ..trajectory.trajectory import Trajectory
+from ..run.trajectory import Trajectory
 from ..units import m, m_s, one, rad, s
-from .sweep import gripping
+from ..view import plots
+from ..view.recording.reading import Recording
+from ..view.stage import Disc, Line, Polygon
+from .eight import gripping
+from .shows import TrajectoryShow, finished
 from .track import BLUE as LEFT
 from .track import YELLOW as RIGHT
 from .track import as_points

@@ -3,6 +3,8 @@
 The track is made up from the seed; the racing line is the one of least curvature within it, and
 the speeds are the fastest that the grip asked for allows. The driver follows both: steering by
 `controllers.path_follower`, torques by `controllers.speed` around what the plan needs.
+
+The line of least curvature within a track.
 """
 
 from __future__ import annotations
@@ -10,20 +12,30 @@ from __future__ import annotations
 from math import hypot
 from pathlib import Path
 
-from .. import plots, vehicles
-from ..controllers import path_follower, speed
-from ..controllers.course import Course
-from ..controllers.line import LinePoint, Motion, advance, deviation
-from ..controllers.speed_profile import Grip
-from ..recording import Recording
-from ..runs import Driver, StartLine, TrajectoryShow, driven
-from ..stage import Line
+from .. import vehicles
+from ..control import path_following, speed
+from ..control.car import Motion, advance, deviation
+from ..control.reference import Course
+from ..control.speed import Grip, least_curvature
+from ..core.arrays import Array
+from ..geometry.line import LinePoint, smooth_loop
 from ..units import Nm, m, m_s, m_s2, s
-from ..vehicles.two_track_body import standing_radii
-from ..vehicles.two_track_records import Input, State
-from ..vehicles.two_track_records import Params as Car
-from .racing_line import racing_line
-from .track import Track, as_points, cones, lane, random_track, start_mark
+from ..vehicles.twin_track.body import standing_radii
+from ..vehicles.twin_track.records import Input, State
+from ..vehicles.twin_track.records import Params as Car
+from ..view import plots
+from ..view.recording.reading import Recording
+from ..view.stage import Line
+from .laps import StartLine
+from .shows import Driver, TrajectoryShow, driven
+from .track import SPACING, Track, as_points, cones, lane, random_track, start_mark
+
+
+def racing_line(track: Track, margin: m) -> Array:
+    """Points (n, 2) at equal distances, all at least `margin` from the edges."""
+    room = max(track.half_width - margin, 1e-3)
+    return smooth_loop(track.line.beside(least_curvature(track.line, room)), SPACING)
+
 
 G: m_s2 = 9.81
 DT: s = 0.01
@@ -50,7 +62,7 @@ class RacingDriver:
 
     def __init__(self, plan: Course, car: Car, dt: s) -> None:
         self.plan, self.car, self.dt = plan, car, dt
-        self.steering = path_follower.Params(car.l_f, car.l_r, car.steer_max, settling=3.0)
+        self.steering = path_following.Params(car.l_f, car.l_r, car.steer_max, settling=3.0)
         self.throttle = speed.Params(k_p=60.0, k_i=20.0, tau_min=-100.0, tau_max=100.0)
         self.memory = speed.Memory()
         self.radius: m = standing_radii(car)[0]
@@ -64,7 +76,7 @@ class RacingDriver:
         here, v = self.plan.at(self.progress), hypot(x.v_x, x.v_y)
         ahead = self.plan.at(self.progress + PREVIEW * v)
         seen = deviation(motion, LinePoint(*here[:4]))
-        steer = path_follower.steer(self.steering, seen, v, ahead.curvature)
+        steer = path_following.steer(self.steering, seen, v, ahead.curvature)
         tau, self.memory = speed.torque(self.throttle, self.memory, x.v_x, here.v, self.dt)
         # After the start it is far slower than a flying lap, which may brake there.
         tau += self._needed(here.v, here.a if v > here.v - BEHIND else GRIP.a_drive)

@@ -12,17 +12,16 @@ from functools import cached_property
 
 import numpy as np
 
-from ..arrays import Array
-from ..brief import brief_repr
+from ..core.arrays import Array
+from ..core.files import brief_repr
 from ..errors import InvalidValue
-from ..plane.cell_border import POINTS, border_of_cells, from_the_straight, least_gap
-from ..plane.even_curve import blurred
-from ..plane.line import Line, directions, divided, lengths, smooth_loop
-from ..plane.pose import to_world
-from ..stage import Disc, Polygon
-from ..stage import Line as Mark
-from ..stage.looks import CONES
+from ..geometry.line import Line, blurred, directions, divided, lengths, smooth_loop
+from ..geometry.pose import to_world
+from ..random.race_track import POINTS, border_of_cells, from_the_straight, least_gap
 from ..units import m
+from ..view.colours import CONES
+from ..view.stage import Disc, Polygon
+from ..view.stage import Line as Mark
 
 PITCH: m = 22.0
 """Distance of the scattered points."""

@@ -7,22 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from .. import record
-from ..arrays import Array
-from ..body import Pose, Velocity, body_of
-from ..checks import positive
-from ..controllers.course import Course
-from ..controllers.speed_profile import Grip
+from ..control.reference import Course
+from ..control.speed import Grip
+from ..core import record
+from ..core.arrays import Array
+from ..core.body import Pose, Velocity, body_of
+from ..core.checks import positive
+from ..core.model import Vehicle
 from ..errors import InvalidValue
-from ..model import Vehicle
-from ..plane.line import smooth_loop
-from ..plane.maps import Map
-from ..plane.maps.cones import CONE_RADII
-from ..runs import Driver, StartLine, TrajectoryShow, driven
-from ..stage import Disc, Line
+from ..geometry.line import smooth_loop
+from ..geometry.maps.cones import CONE_RADII
+from ..geometry.maps.map import Map
 from ..units import m, m_s, m_s2, s
-from .follower import Follower
-from .lane_change import path
+from ..view.stage import Disc, Line
+from .lane_change import Follower, path
+from .laps import StartLine
+from .shows import Driver, TrajectoryShow, driven
 from .track import (
     BLUE,
     ORANGE,

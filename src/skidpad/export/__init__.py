@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .c_files import c_sources, write_c
+from .c import c_sources, write_c
 from .exported import Exported, exported
 from .fmu import write_fmu
 from .webassembly import WebAssembly, modules_of

@@ -2,6 +2,13 @@
 
 A step of an export is that of `Simulator`: the Programs are the same, in the order of the
 scheduler, so whoever writes them down operation by operation has its bits.
+
+Names that mean something else in C or C++: an exported vehicle and its fields take others.
+
+A member of a struct may not be a keyword, nor a macro of a standard header: wherever that header is
+included first, the macro is replaced and the struct does not compile. The name of a vehicle is that
+of a type, of a file and the beginning of functions, so it may not be a function or type of the
+standard library either.
 """
 
 from __future__ import annotations
@@ -10,23 +17,121 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..brief import brief_repr, shortened
-from ..checks import vehicle_of
 from ..compile import pipeline
-from ..compile.held_calls import with_held_parts
 from ..compile.lower import lower
+from ..compile.passes import scheduled, with_held_parts
 from ..compile.plant import Plant
 from ..compile.program import Program
-from ..compile.schedule import scheduled
+from ..core.checks import vehicle_of
+from ..core.files import brief_repr, shortened
+from ..core.model import Model, Vehicle
 from ..errors import InvalidValue
 from ..integrate.base import Integrator
-from ..model import Model, Vehicle
 from ..run.settings import Settings
 from ..run.stability import chosen
 from ..units import s
-from .c_words import LONGEST, is_reserved_name
 
-__all__ = ["Exported", "exported"]
+__all__ = [
+    "Exported",
+    "exported",
+]
+
+LONGEST = 63
+"""Letters of a name that a compiler of C99 has to tell apart (5.2.4.1)."""
+
+_KEYWORDS = """
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t
+    char8_t class co_await co_return co_yield compl concept const const_cast consteval constexpr
+    constinit continue decltype default delete do double dynamic_cast else enum explicit export
+    extern false float for friend goto if inline int long mutable namespace new noexcept not not_eq
+    nullptr operator or or_eq private protected public register reinterpret_cast requires restrict
+    return short signed sizeof static static_assert static_cast struct switch template this
+    thread_local throw true try typedef typeid typename typeof typeof_unqual union unsigned using
+    virtual void volatile wchar_t while xor xor_eq
+"""
+"""Of C up to C23 and of C++ up to C++23, whose compilers read the header, too."""
+
+_MACROS = """
+    BIG_ENDIAN BUFSIZ BYTE_ORDER CHAR_BIT DECIMAL_DIG EOF FD_SETSIZE HUGE_VAL HUGE_VALF HUGE_VALL I
+    INFINITY LITTLE_ENDIAN L_ctermid L_tmpnam MINSIGSTKSZ NAN NFDBITS NGREG NSIG NULL ONCE_FLAG_INIT
+    PDP_ENDIAN PIPE_BUF P_tmpdir TSS_DTOR_ITERATIONS WCONTINUED WEOF WEXITED WNOHANG WNOWAIT
+    WSTOPPED WUNTRACED complex errno far huge imaginary interface linux math_errhandling near
+    noreturn small stderr stdin stdout unix
+"""
+"""Macros of the standard headers that take no arguments, and those of compilers and of windows.h
+that are ordinary words."""
+
+_FAMILIES = re.compile(
+    r"""
+    E[A-Z0-9]+ | EXIT_[A-Z]+ | MATH_[A-Z]+ | ONCE_[A-Z_]*[A-Z]
+    | (PRI|SCN)[Xa-z][A-Za-z0-9]+ | SIG[A-Z0-9_]*[A-Z0-9] | LC_[A-Z_]*[A-Z] | M_[A-Z0-9_]*[A-Z0-9]
+    | [A-Z][A-Z0-9_]*_(MAX|MIN|WIDTH)
+    | (FLT|DBL|LDBL|DEC(32|64|128)?)_[A-Z0-9_]*[A-Z0-9]
+    | (ATOMIC|BUS|CLD|CLOCK|CLOCKS|FE|FP|FPE|ILL|MAX|POLL|PTHREAD|SA|SEEK|SEGV|SI|SS|TIME|TIMER
+       |TRAP)_[A-Z0-9_]*[A-Z0-9]
+    | (sa|si|sigev|atomic)_[a-z0-9_]*[a-z0-9]
+    """,
+    re.VERBOSE,
+)
+"""Macros of <errno.h>, <float.h>, <inttypes.h>, <limits.h>, <signal.h> and others that have a form
+in common; the headers of a system add to them. None ends with an underscore, which is what is
+added to a member to make it another."""
+
+_REAL = """
+    acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs
+    fdim floor fma fmax fmin fmod frexp hypot ilogb ldexp lgamma llrint llround log log10 log1p log2
+    logb lrint lround modf nan nearbyint nextafter nexttoward pow remainder remquo rint round
+    scalbln scalbn sin sinh sqrt tan tanh tgamma trunc
+    cabs cacos cacosh carg casin casinh catan catanh ccos ccosh cexp cimag clog conj cpow cproj
+    creal csin csinh csqrt ctan ctanh gamma j0 j1 jn y0 y1 yn significand drem
+"""
+"""Functions that there are of `double`, `float` and `long double`, the latter with f and l."""
+
+_LIBRARY = """
+    FILE abort abs aligned_alloc asctime at_quick_exit atexit atof atoi atol atoll bsearch btowc
+    c16rtomb c32rtomb call_once calloc clearerr clock close cnd ctime daylight difftime div environ
+    exit fclose feclearexcept fegetenv fegetexceptflag fegetround feholdexcept feof feraiseexcept
+    ferror fesetenv fesetexceptflag fesetround fetestexcept feupdateenv fflush fgetc fgetpos fgets
+    fgetwc fgetws fopen fprintf fputc fputs fputwc fputws fread free freopen fscanf fseek fsetpos
+    ftell fwide fwprintf fwrite fwscanf getc getchar getenv gets getwc getwchar gmtime imaxabs
+    imaxdiv index isalnum isalpha isblank iscntrl isdigit isfinite isgraph isgreater isinf isless
+    islower isnan isnormal isprint ispunct isspace isupper iswalnum iswalpha iswblank iswcntrl
+    iswctype iswdigit iswgraph iswlower iswprint iswpunct iswspace iswupper iswxdigit isxdigit jmp
+    kill labs lconv ldiv link llabs lldiv localeconv localtime longjmp main malloc mblen mbrlen
+    mbrtoc16 mbrtoc32 mbrtowc mbsinit mbsrtowcs mbstowcs mbtowc memchr memcmp memcpy memmove memset
+    mktime mtx offsetof open pause perror pipe printf putc putchar puts putwc putwchar qsort
+    quick_exit raise rand read realloc remove rename rewind rindex scanf sem setbuf setjmp setlocale
+    setvbuf signal signbit signgam sigset sleep snprintf sprintf srand sscanf std strcat strchr
+    strcmp strcoll strcpy strcspn strerror strftime strlen strncat strncmp strncpy strpbrk strrchr
+    strspn strstr strtod strtof strtoimax strtok strtol strtold strtoll strtoul strtoull strtoumax
+    strxfrm swprintf swscanf system thrd time timespec timespec_get timezone tm tmpfile tmpnam
+    tolower toupper towctrans towlower towupper tss tzname ungetc ungetwc va_list vfprintf vfscanf
+    vfwprintf vfwscanf vprintf vscanf vsnprintf vsprintf vsscanf vswprintf vswscanf vwprintf vwscanf
+    wcrtomb wcscat wcschr wcscmp wcscoll wcscpy wcscspn wcsftime wcslen wcsncat wcsncmp wcsncpy
+    wcspbrk wcsrchr wcsrtombs wcsspn wcsstr wcstod wcstof wcstoimax wcstok wcstol wcstold wcstoll
+    wcstombs wcstoul wcstoull wcstoumax wcsxfrm wctob wctomb wctrans wctype wmemchr wmemcmp wmemcpy
+    wmemmove wmemset wprintf write wscanf
+"""
+"""Functions, types and variables of the standard library, a few of POSIX that are ordinary words,
+the namespace of C++, and beginnings such as that of `mtx_init`."""
+
+_MEMBERS = frozenset((_KEYWORDS + _MACROS).split())
+_REALS = frozenset(stem + end for stem in _REAL.split() for end in ("", "f", "l"))
+_NAMES = _MEMBERS | _REALS | frozenset(_LIBRARY.split())
+_DEVICES = re.compile(r"con|prn|aux|nul|(com|lpt)\d", re.IGNORECASE)
+"""Files that Windows does not have, whatever the suffix."""
+
+
+def is_reserved_member(name: str) -> bool:
+    """Whether a member of a struct cannot have the name: a keyword or a macro."""
+    return name in _MEMBERS or _FAMILIES.fullmatch(name) is not None
+
+
+def is_reserved_name(name: str) -> bool:
+    """Whether a type and a file cannot have the name: what no member can, the standard library's
+    functions and types, and the devices of Windows."""
+    known = name in _NAMES or name.endswith("_t") or _DEVICES.fullmatch(name) is not None
+    return known or is_reserved_member(name)
 
 
 @dataclass(frozen=True)

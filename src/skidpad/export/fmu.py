@@ -3,32 +3,59 @@
 An FMU is a ZIP file with the description of its variables, a library for each platform and the
 source of these. A step of it is one of `Simulator`, to the last bit. What tools can ask of it is
 written in `docs/fmu.md`.
+
+Several libraries of macOS in one file, which each processor loads its own part of.
+
+The format is Apple's: a head and a row per part, in big-endian words (`mach-o/fat.h` of the system
+describes it). FMI 2.0 has one folder for macOS, whatever the processor.
 """
 
 from __future__ import annotations
 
 import hashlib
+import struct
 import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from ..checks import one_of
+from ..core.checks import one_of
+from ..core.files import path_of, replacing
+from ..core.progress import Working, working
+from ..core.threads import alone
 from ..errors import InvalidValue
-from ..files import path_of, replacing
-from ..progress import Working, working
-from ..workers import alone
-from .c_files import c_sources
+from .c import c_sources
 from .exported import Exported
-from .fmu_derivative_source import DerivativeSource
 from .fmu_description import build_description, model_description
-from .fmu_fat_binaries import fat_binary
 from .fmu_programs import Programs
-from .fmu_source import fixed_files, model_header
+from .fmu_source import DerivativeSource, fixed_files, model_header
 from .toolchain import COMPILERS, TARGETS, build_library, host
 
-__all__ = ["write_fmu"]
+__all__ = [
+    "write_fmu",
+]
+
+_MAGIC = 0xCAFEBABE
+_MACHO = 0xFEEDFACF
+_ALIGNMENT = 14
+"""Parts begin at multiples of the largest page, 16 KiB, as a power of two."""
+
+
+def fat_binary(parts: Sequence[bytes]) -> bytes:
+    """One file of 64-bit libraries, each for another processor."""
+    rows: list[bytes] = []
+    body, page = b"", 1 << _ALIGNMENT
+    for part in parts:
+        magic, processor, model = struct.unpack_from("<III", part)
+        if magic != _MACHO:
+            raise InvalidValue(f"a part begins with {magic:#x}, which is no library of macOS")
+        offset = page + len(body)
+        rows.append(struct.pack(">IIIII", processor, model, offset, len(part), _ALIGNMENT))
+        body += part + bytes(-len(part) % page)
+    head = struct.pack(">II", _MAGIC, len(rows)) + b"".join(rows)
+    return head + bytes(page - len(head)) + body
+
 
 VERSIONS = (2, 3)
 """Versions of FMI that can be written."""

@@ -15,9 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ..checks import one_of
-from ..errors import InvalidValue, MissingExtra, SkidpadError
-from ..extras import require
+from ..core.checks import one_of
+from ..errors import InvalidValue, MissingExtra, SkidpadError, require
 
 __all__ = [
     "COMPILERS",

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..arrays import Array
-from ..brief import brief_repr
 from ..compile.program import Program
 from ..compile.wasm.dialects import scalar_dialect, vector_dialect
 from ..compile.wasm.module import assembled, checked
+from ..core.arrays import Array
+from ..core.files import brief_repr
 from ..errors import InvalidValue
 
 __all__ = ["LOADER", "WebAssembly", "modules_of"]

@@ -11,10 +11,9 @@ from typing import Any
 
 from ..errors import InvalidValue
 from .base import Derivative, Integrator, Scalars, Update, discretise
-from .explicit import ExplicitRungeKutta, SemiImplicitEuler
+from .explicit import DOPRI5, EULER, HEUN, RK4, ExplicitRungeKutta, SemiImplicitEuler, Tableau
 from .radau import RESIDUAL_TOLERANCE, Radau
 from .scipy_ivp import METHODS, ScipyMethod
-from .tableau import DOPRI5, EULER, HEUN, RK4, Tableau
 
 __all__ = [
     "RESIDUAL_TOLERANCE",

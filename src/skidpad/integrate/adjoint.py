@@ -18,14 +18,14 @@ from typing import Any, NamedTuple
 
 import casadi as ca
 
-from .. import record
+from ..core import record
+from ..core.model import Model
 from ..errors import InvalidValue
-from ..model import Model
 from .base import Integrator, discretise
-from .implicit_derivative import ImplicitStep
+from .derivatives import pullback, pushforward
 from .radau import Radau
-from .sweep import pullback, pushforward
-from .symbolic import SX, column
+from .radau_derivative import ImplicitStep
+from .symbols import SX, column
 
 StageCost = Callable[[Any, Any, Any, Any], Any]
 """`l(x, u, p, r)` over records, a scalar."""

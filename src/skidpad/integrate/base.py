@@ -10,17 +10,55 @@ The contract of an integrator, all a new method has to meet:
    NaN or large where the iteration diverged, never small.
 4. `bind(model)` returns the integrator with what it has to know of a model's state, before `step`.
 5. It has no memory: equal arguments give equal results.
+
+User functions are traced as they were written (`as_written`): CasADi simplifies expressions while
+they are made (`x != x` becomes false, `x / x` one, `x - x` zero, as if no number were NaN, infinite
+or zero), and guards against those would vanish from compiled code. The integrators' own expressions
+need the simplification: their Jacobians are full of zeros.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Any, Protocol, runtime_checkable
 
-from .. import record
+from ..core import record
+from ..core.model import Model
+from ..core.threads import TRACING, guard
 from ..errors import InvalidValue, TraceError
-from ..model import Model
-from .as_written import as_written
+
+_LOCK = threading.RLock()
+"""The switch is the whole process's: one thread at a time."""
+guard(_LOCK, TRACING)
+
+
+@contextmanager
+def making_expressions() -> Generator[None]:
+    """No other thread turns CasADi's simplification off or on within: it is the whole process's,
+    and half of an expression made without it has other bits."""
+    with _LOCK:
+        yield
+
+
+@contextmanager
+def as_written(leaf: Any) -> Generator[None]:
+    """CasADi simplifies nothing within, if `leaf`, one of the arguments, is one of its symbols."""
+    casadi = sys.modules.get("casadi")
+    if casadi is None or not isinstance(leaf, casadi.SX):
+        yield
+        return
+    options = casadi.GlobalOptions
+    with _LOCK:
+        before = options.getSimplificationOnTheFly()
+        options.setSimplificationOnTheFly(False)
+        try:
+            yield
+        finally:
+            options.setSimplificationOnTheFly(before)
+
 
 Scalars = tuple[Any, ...]
 """A flat tuple of floats, NumPy arrays, CasADi or JAX values."""

@@ -1,18 +1,202 @@
-"""Explicit methods: Runge-Kutta from a tableau, and semi-implicit Euler."""
+"""Explicit methods: Runge-Kutta from a tableau, and semi-implicit Euler.
+
+Butcher tableaux as data, each checked against its order conditions when it is made.
+
+An explicit tableau is checked against the rooted-tree conditions (Hairer, Nørsett, Wanner, *Solving
+Ordinary Differential Equations I*, theorem II.2.13), exactly when its coefficients are fractions.
+An implicit one is checked against Butcher's simplifying assumptions B, C and D (*Solving Ordinary
+Differential Equations II*, section IV.5), which is how collocation methods are derived.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
+from itertools import combinations_with_replacement
 from typing import Any
 
-from .. import record
-from ..brief import brief_repr
+from ..core import record
+from ..core.files import brief_repr
+from ..core.model import Model
 from ..errors import InvalidValue
-from ..model import Model
 from .base import Derivative, Integrator, Scalars, same_length
-from .tableau import Coefficient, Tableau
+
+Coefficient = Fraction | float
+
+ROUNDING = 1e-13
+"""How far a condition may be off: zero for fractions, a few roundings for float coefficients."""
+HIGHEST_EXPLICIT_ORDER = 5
+"""Rooted trees are generated for any order; no explicit method beyond 5 is shipped."""
+
+
+@dataclass(frozen=True)
+class Tableau:
+    """A Runge-Kutta method: stage i is `x + dt Σ a[i][j] k[j]`, the result `x + dt Σ b[j] k[j]`."""
+
+    name: str
+    order: int
+    a: tuple[tuple[Coefficient, ...], ...]
+    """One row per stage; an explicit method may leave out the zeros from the diagonal on."""
+    b: tuple[Coefficient, ...]
+    c: tuple[Coefficient, ...]
+    """Time of each stage as a fraction of the step."""
+
+    __repr__ = brief_repr
+
+    def __post_init__(self) -> None:
+        if not len(self.a) == len(self.b) == len(self.c):
+            raise InvalidValue(
+                f"tableau {self.name!r} has {len(self.a)} rows a, {len(self.b)} weights b and "
+                f"{len(self.c)} times c; the numbers must be equal"
+            )
+        if self.order < 1 or (self.explicit and self.order > HIGHEST_EXPLICIT_ORDER):
+            raise InvalidValue(
+                f"tableau {self.name!r} claims order {self.order}; "
+                f"allowed is 1 or more, and at most {HIGHEST_EXPLICIT_ORDER} if it is explicit"
+            )
+        for condition, value, exact in _conditions(self):
+            if not abs(value - exact) <= _slack(value):
+                raise InvalidValue(
+                    f"tableau {self.name!r} does not have order {self.order}: "
+                    f"{condition} is {float(value):.17g}, must be {exact}"
+                )
+
+    @property
+    def stages(self) -> int:
+        """Number of stages."""
+        return len(self.b)
+
+    @property
+    def explicit(self) -> bool:
+        """Whether each stage needs only earlier ones."""
+        return all(not any(row[i:]) for i, row in enumerate(self.a))
+
+
+def _slack(value: Coefficient) -> float:
+    return 0.0 if isinstance(value, (Fraction, int)) else ROUNDING
+
+
+def _conditions(t: Tableau) -> Iterator[tuple[str, Coefficient, Fraction | Coefficient]]:
+    """Every condition as (name, value, wanted value)."""
+    for i, (row, time) in enumerate(zip(t.a, t.c, strict=True)):
+        yield f"sum of row {i + 1} of a", sum(row), time
+    if t.explicit:
+        yield from _tree_conditions(t)
+    else:
+        yield from _simplifying_assumptions(t)
+
+
+def _simplifying_assumptions(t: Tableau) -> Iterator[tuple[str, Coefficient, Coefficient]]:
+    """B(order), C(stages) and D(stages - 1), which give a Radau IIA method its order."""
+    stages = range(t.stages)
+    for k in range(1, t.order + 1):
+        value = sum(t.b[i] * t.c[i] ** (k - 1) for i in stages)
+        yield f"B({k})", value, Fraction(1, k)
+    for k in range(1, t.stages + 1):
+        for i in stages:
+            value = sum(t.a[i][j] * t.c[j] ** (k - 1) for j in stages)
+            yield f"C({k}) of stage {i + 1}", value, t.c[i] ** k / k
+    for k in range(1, t.stages):
+        for j in stages:
+            value = sum(t.b[i] * t.c[i] ** (k - 1) * t.a[i][j] for i in stages)
+            yield f"D({k}) of stage {j + 1}", value, t.b[j] * (1 - t.c[j] ** k) / k
+
+
+Tree = tuple["Tree", ...]
+"""A rooted tree: the subtrees that hang at its root."""
+
+
+def _tree_conditions(t: Tableau) -> Iterator[tuple[str, Coefficient, Fraction]]:
+    """Σ b Φ(tree) = 1/γ(tree) for every rooted tree with at most `order` vertices."""
+    for size in range(1, t.order + 1):
+        for tree in rooted_trees(size):
+            weights = _elementary_weights(t, tree)
+            value = sum((b * w for b, w in zip(t.b, weights, strict=True)), Fraction(0))
+            yield f"the condition of tree {_picture(tree)}", value, Fraction(1, density(tree))
+
+
+@cache
+def rooted_trees(size: int) -> tuple[Tree, ...]:
+    """Every rooted tree with `size` vertices: 1, 1, 2, 4, 9, 20, ... of them."""
+    return tuple(_forests(size - 1, size - 1))
+
+
+def _forests(vertices: int, largest: int) -> Iterator[tuple[Tree, ...]]:
+    """Every multiset of trees with `vertices` vertices in all, none larger than `largest`."""
+    if vertices == 0:
+        yield ()
+        return
+    for size in range(min(vertices, largest), 0, -1):
+        for count in range(1, vertices // size + 1):
+            for same in combinations_with_replacement(rooted_trees(size), count):
+                for rest in _forests(vertices - count * size, size - 1):
+                    yield (*same, *rest)
+
+
+def vertices(tree: Tree) -> int:
+    """Number of vertices of a tree."""
+    return 1 + sum(vertices(branch) for branch in tree)
+
+
+def density(tree: Tree) -> int:
+    """γ of a tree: the product of the vertex counts of all its subtrees."""
+    return vertices(tree) * math.prod(density(branch) for branch in tree)
+
+
+def _elementary_weights(t: Tableau, tree: Tree) -> list[Coefficient]:
+    """Φ of the tree at each stage."""
+    weights: list[Coefficient] = [Fraction(1)] * t.stages
+    for branch in tree:
+        below = _elementary_weights(t, branch)
+        for i, row in enumerate(t.a):
+            weights[i] *= _dot(row, below)
+    return weights
+
+
+def _dot(row: Iterable[Coefficient], values: Iterable[Coefficient]) -> Coefficient:
+    # Rows of explicit tableaux are short, so the longer list of values is cut.
+    return sum((x * y for x, y in zip(row, values, strict=False)), Fraction(0))
+
+
+def _picture(tree: Tree) -> str:
+    return "[" + "".join(_picture(branch) for branch in tree) + "]"
+
+
+def _fractions(text: str) -> tuple[Fraction, ...]:
+    return tuple(Fraction(word) for word in text.split())
+
+
+def explicit_tableau(name: str, order: int, rows: Iterable[str], weights: str) -> Tableau:
+    """A tableau from rows of fractions written as text, first stage left out; c is the row sums."""
+    a = ((), *(_fractions(row) for row in rows))
+    c = tuple(sum(row, Fraction(0)) for row in a)
+    return Tableau(name, order, a, _fractions(weights), c)
+
+
+EULER = explicit_tableau("euler", 1, (), "1")
+HEUN = explicit_tableau("heun", 2, ("1",), "1/2 1/2")
+"""The trapezoidal form of the second-order methods, after Heun (1900)."""
+RK4 = explicit_tableau("rk4", 4, ("1/2", "0 1/2", "0 0 1"), "1/6 1/3 1/3 1/6")
+"""The classical method, after Kutta (1901)."""
+DOPRI5 = explicit_tableau(
+    "dopri5",
+    5,
+    (
+        "1/5",
+        "3/40 9/40",
+        "44/45 -56/15 32/9",
+        "19372/6561 -25360/2187 64448/6561 -212/729",
+        "9017/3168 -355/33 46732/5247 49/176 -5103/18656",
+    ),
+    "35/384 0 500/1113 125/192 -2187/6784 11/84",
+)
+"""Dormand and Prince, *J. Comput. Appl. Math.* 6 (1980) 19, the fifth-order weights.
+
+The seventh stage serves only the error estimate, which a fixed step does not use.
+"""
 
 POSE_FIELDS = frozenset({"x", "y", "z", "yaw", "pitch", "roll"})
 """State fields that semi-implicit Euler moves last, with the new velocities."""

@@ -3,7 +3,7 @@
 The stages x + D_i solve (A⁻¹ D)_i / h = f(x + D_i), and the last one is the result. A is the matrix
 of the tableau, h the step. Writing the equations with A⁻¹ makes the blocks of Newton's matrix off
 the diagonal multiples of the identity (Hairer, Wanner, *Solving Ordinary Differential Equations
-II*, section IV.8). The states are solved block by block (see `blocks`):
+II*, section IV.8). The states are solved block by block (see `elimination`):
 
 * what does not depend on itself (position, yaw) is a weighted sum;
 * a linear block (an actuator lag) is one solution, exact;
@@ -12,9 +12,9 @@ II*, section IV.8). The states are solved block by block (see `blocks`):
   the right pieces;
 * a nonlinear block (the velocities of a car) starts from the solution of its linearisation around
   the start of the step, in which the earlier blocks move as they do in the stages, and then takes
-  full Newton iterations (see `newton`);
+  full Newton iterations (see `stages.newton`);
 * a block of many states (the 25 of a multi-body car) is not unrolled but calls functions, and every
-  vehicle iterates as often as it needs (see `large`).
+  vehicle iterates as often as it needs (see `stages.solve_large`).
 
 Residual. Corrections fall quadratically, so the error left after the last two, of sizes n₁ and n₂,
 is about n₂ (n₂ / n₁)². Sizes are sums of absolute values over the stages and states of a block,
@@ -30,8 +30,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..core.model import Model
 from ..errors import InvalidValue
-from ..model import Model
 from .base import Derivative, Integrator, Scalars
 
 RESIDUAL_TOLERANCE = 1e-6
@@ -84,7 +84,6 @@ class Radau:
 
     def step(self, f: Derivative, x: Scalars, dt: Any) -> tuple[Scalars, Any]:
         """The state after `dt` and the residual, both CasADi SX."""
-        # CasADi takes a while to import, which `import skidpad` should not pay.
-        from .unrolled import radau_step
+        from .stages import radau_step  # here, since it imports CasADi, which takes a while
 
         return radau_step(self.stages, self.iterations, f, x, dt)

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.model import Model
 from ..errors import InvalidValue, SimulationDiverged, SkidpadError, StepNotConverged
-from ..model import Model
 from .base import Derivative, Integrator, Scalars, same_length
 
 METHODS = {"RK23": 3, "RK45": 5, "DOP853": 8, "Radau": 5, "BDF": 5, "LSODA": 12}

@@ -10,30 +10,24 @@ for _ in range(1000):
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from .. import gymnasium_ids, record
-from ..extras import require
-from . import tasks
-from .actions import Drive, drive_of
-from .course import Course, Place, curvature_ahead, point_at, track_point
-from .environments import Environments, Stepped
-from .jax_form import functional
-from .lidar import Lidar
-from .pace import Pace, pace_of
-from .saved_task import load_task, save_task
-from .stable_baselines import stable_baselines_env
-from .task import Other, Start, Task
-from .task_check import check_task
-from .task_policy import task_policy
-from .tasks.rooms import Room
-from .vector_check import check_vector_env
+from ..core.lazy import lazy_attributes
+from . import registration
 
 if TYPE_CHECKING:
-    from .gymnasium_env import SkidpadEnv
-    from .gymnasium_vector import SkidpadVectorEnv
+    from . import tasks
+    from .course import Course, Place, curvature_ahead, point_at, track_point
+    from .environments import Environments, Stepped
+    from .gymnasium_envs import SkidpadEnv, SkidpadVectorEnv
+    from .jax_form import functional
     from .parallel_env import SkidpadParallelEnv
+    from .policies import task_policy
+    from .saved_task import load_task, save_task
+    from .stable_baselines import stable_baselines_env
+    from .task import Drive, Lidar, Other, Pace, Start, Task, drive_of, pace_of
+    from .task_check import check_task, check_vector_env
+    from .tasks.navigate import Room
 
 __all__ = [
     "Course",
@@ -65,25 +59,23 @@ __all__ = [
     "track_point",
 ]
 
-_ADAPTERS = {
-    "SkidpadEnv": ("gymnasium", "gymnasium_env"),
-    "SkidpadParallelEnv": ("pettingzoo", "parallel_env"),
-    "SkidpadVectorEnv": ("gymnasium", "gymnasium_vector"),
-}
-"""Classes that derive from those of another package, which they need to be there at all."""
+__getattr__ = lazy_attributes(
+    __name__,
+    {
+        ".course": ("Course", "Place", "curvature_ahead", "point_at", "track_point"),
+        ".environments": ("Environments", "Stepped"),
+        ".gymnasium_envs": ("SkidpadEnv", "SkidpadVectorEnv"),
+        ".jax_form": ("functional",),
+        ".parallel_env": ("SkidpadParallelEnv",),
+        ".policies": ("task_policy",),
+        ".saved_task": ("load_task", "save_task"),
+        ".stable_baselines": ("stable_baselines_env",),
+        ".task": ("Drive", "Lidar", "Other", "Pace", "Start", "Task", "drive_of", "pace_of"),
+        ".task_check": ("check_task", "check_vector_env"),
+        ".tasks.navigate": ("Room",),
+    },
+    modules={"tasks": ".tasks"},
+    needs={".gymnasium_envs": "gymnasium", ".parallel_env": "pettingzoo"},
+)
 
-
-gymnasium_ids.register()
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _ADAPTERS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    package, module = _ADAPTERS[name]
-    require(package, purpose=f"learn.{name}")
-    value = getattr(import_module(f"{__name__}.{module}"), name)
-    globals()[name] = value
-    return value
-
-
-record.document_all()
+registration.register()

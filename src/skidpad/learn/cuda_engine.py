@@ -3,27 +3,489 @@
 A period is some ten kernels. They are launched one by one at first and then recorded as a CUDA
 graph, so that Python pays for two launches in a call, however many kernels there are. The bits are
 those of `CpuEngine`.
+
+The lidars of all rows of a task on a CUDA device: one launch, each row on its own track.
+
+The arithmetic is that of `plane.raycast.cuda_text` in float64, with the bits of the processor. The
+tables of all tracks lie one behind the other.
+
+The bookkeeping of environments as CUDA C: one thread for each row, all kernels alike in their
+arguments.
+
+The twin of `environments`: who has ended, who begins anew, what they draw. Sizes and rules are
+constants of the text. What is wrong goes into one word, the least of all that was told; once it is
+set, nothing moves any more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from math import isfinite
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import record
-from ..arrays import AnyArray
 from ..compile import gpu
 from ..compile.cpu import RolloutArrays
 from ..compile.cuda import EXACT_FLAGS
-from ..compile.gpu_arrays import LOCK
+from ..compile.gpu import LOCK
+from ..core import record
+from ..core.arrays import AnyArray
 from ..errors import InvalidValue
-from ..random.shares import names_as_words
-from . import cuda_text
-from .cuda_scans import CudaScans
+from ..geometry.maps.track import Track
+from ..geometry.polygon import ring_edges
+from ..geometry.raycast.cuda import THREADS as cuda_scans_THREADS
+from ..geometry.raycast.cuda import Tables, grid_of
+from ..geometry.raycast.cuda_text import source as cuda_engine_source
+from ..geometry.raycast.scene import Scene
+from ..random.draw import ROOT_OF_THREE, channel_key, names_as_words
+from .cpu_engine import CHANNEL
 from .programs import TaskPrograms
+from .task import Lidar
+
+NONE = 2**64 - 1
+"""The word as long as nothing is wrong."""
+OVER, ACTION, DIVERGED, OBSERVATION, START = range(1, 6)
+"""What can be wrong; the word is this times 2⁴⁸, the row times 2¹⁶ and the field."""
+
+ARRAYS = {
+    "fault": "word", "a": "real", "health": "real", "x": "real", "after": "real", "m": "real",
+    "m_after": "real", "w": "real", "w_after": "real", "time": "real", "e": "real", "d": "real",
+    "seeds": "word", "episodes": "word", "periods": "word", "steps": "count", "over": "flag",
+    "again": "flag", "failed": "flag", "observation": "real", "last": "real", "reward": "real",
+    "ended": "real", "terminated": "flag", "truncated": "flag", "contact": "real",
+}  # fmt: skip
+"""Arguments of all kernels, in this order, and what they are made of. Those of several fields have
+the row last in memory, except for observations."""
+KERNELS = ("intake", "adopt", "conclude", "anew", "begun")
+
+
+class Sizes(NamedTuple):
+    """What is constant for some environments."""
+
+    rows: int
+    agents: int
+    states: int
+    memory: int
+    disturbed: int
+    """Numbers of the disturbance if the task sets it in every period, else 0."""
+    fields: int
+    """Of an observation, without rays."""
+    width: int
+    """With them."""
+    limit: int
+    """Control periods of the longest episode."""
+    mode: int
+    """0, 1, 2: begins anew in the next step, in the same, when told."""
+    raises: int
+    """1 if what is not finite is an error, 0 if it ends the episode."""
+
+
+class Draws(NamedTuple):
+    """Words of the names of what is drawn."""
+
+    start: Sequence[int]
+    noise: Sequence[int]
+
+
+PHILOX = """\
+typedef unsigned long long word;
+
+// The words of a counter by a key, as in `random.kernel`.
+static __device__ void philox(word* c, word k0, word k1) {
+  const word low = 0xffffffffULL;
+  for (int round = 0; round < 10; ++round) {
+    const word p0 = c[0] * 0xD2511F53ULL, p1 = c[2] * 0xCD9E8D57ULL;
+    c[0] = (p1 >> 32) ^ c[1] ^ k0;
+    c[2] = (p0 >> 32) ^ c[3] ^ k1;
+    c[1] = p1 & low;
+    c[3] = p0 & low;
+    k0 = (k0 + 0x9E3779B9ULL) & low;
+    k1 = (k1 + 0xBB67AE85ULL) & low;
+  }
+}
+"""
+
+_CUDA_TEXT_TEXT = """\
+{philox}
+typedef {real} real;
+typedef long long count;
+typedef unsigned char flag;
+{sizes}
+#define NONE 0xffffffffffffffffULL
+#define LARGEST {largest}
+static __device__ const word start_words[] = {{{start_words}}};
+static __device__ const word noise_words[] = {{{noise_words}}};
+
+static __device__ inline bool is_finite(real value) {{ return value - value == 0; }}
+
+static __device__ inline void tell(word* fault, word what, count row, word field) {{
+  atomicMin(fault, what << 48 | (word)row << 16 | field);
+}}
+
+static __device__ inline real limited(int field, real value) {{
+{limits}
+  return value;
+}}
+
+static __device__ double share(word seed, word counter, word element, word k0, word k1) {{
+  word c[4] = {{counter & 0xffffffffULL, seed >> 32, seed & 0xffffffffULL, element}};
+  philox(c, k0, k1);
+  return ((double)(count)((c[0] | c[1] << 32) >> 12) + 0.5) * 2.220446049250313e-16;
+}}
+
+static __device__ void restart({parameters}, count row) {{
+  episodes[row] += 1;
+  steps[row] = 0;
+  over[row] = 0;
+  for (int f = 0; f < ACTIONS; ++f) a[f * ROWS + row] = 0;
+  for (int k = 0; k < DRAWS; ++k)
+    d[k * ROWS + row] = (real)share(
+        seeds[row], episodes[row], start_words[k], {start_key[0]}ULL, {start_key[1]}ULL);
+}}
+
+static __device__ void shake({parameters}, count row) {{
+  // Agents of a world draw the same starts, and errors of their own.
+  const word seed = seeds[row] + ((word)(row % AGENTS) << 40);
+  for (int k = 0; k < NOISES; ++k)
+    e[k * ROWS + row] = (real)share(
+        seed, periods[row], noise_words[k], {noise_key[0]}ULL, {noise_key[1]}ULL);
+}}
+
+// Take the actions of a period.
+extern "C" __global__ void __launch_bounds__(128) intake(
+    const real* __restrict__ actions, {parameters}) {{
+  const count row = blockIdx.x * (count)blockDim.x + threadIdx.x;
+  if (row >= ROWS) return;
+  for (int k = 0; k < 3; ++k) health[k * ROWS + row] = 0;
+  failed[row] = 0;
+  if (*fault != NONE) return;
+  if (MODE == 2 && over[row]) tell(fault, 1, row, 0);
+  for (int f = 0; f < ACTIONS; ++f) {{
+    real value = actions[row * ACTIONS + f];
+    if (!is_finite(value)) tell(fault, 2, row, f);
+    a[f * ROWS + row] = limited(f, value);
+  }}
+}}
+
+// After the rollout: move on, except for states that are no longer finite.
+extern "C" __global__ void __launch_bounds__(128) adopt({parameters}) {{
+  const count row = blockIdx.x * (count)blockDim.x + threadIdx.x;
+  if (row >= ROWS) return;
+  again[row] = 0;
+  if (*fault != NONE) return;
+  // What only begins anew lets no period pass.
+  const bool renewed = MODE == 0 && over[row];
+  if (is_finite(health[row]) && is_finite(health[ROWS + row])) {{
+    for (int f = 0; f < STATES; ++f) x[f * ROWS + row] = after[f * ROWS + row];
+  }} else if (!renewed) {{
+    if (RAISES) {{
+      tell(fault, 3, row, 0);
+      return;
+    }}
+    failed[row] = 1;
+  }}
+  if (!renewed) periods[row] += 1;
+  steps[row] += 1;
+  time[row] = (real)((double)steps[row] * {dt});
+  shake({arguments}, row);
+  if (renewed) {{
+    again[row] = 1;
+    restart({arguments}, row);
+  }}
+}}
+
+static __device__ bool seen({parameters}, count row) {{
+  real* values = observation + row * WIDTH;
+  // If one ray is not finite, none of them is.
+  for (int f = 0; f < FIELDS + (WIDTH > FIELDS); ++f) {{
+    if (is_finite(values[f])) continue;
+    if (RAISES) tell(fault, 4, row, f);
+    return false;
+  }}
+  return true;
+}}
+
+static __device__ void cleared(real* values) {{
+  for (int f = 0; f < WIDTH; ++f) {{
+    const real value = values[f];
+    if (!is_finite(value)) values[f] = value != value ? (real)0 : value > 0 ? LARGEST : -LARGEST;
+  }}
+}}
+
+// After the verdict: one thread for each world, whose vehicles stop together.
+extern "C" __global__ void __launch_bounds__(128) conclude({parameters}) {{
+  const count world = blockIdx.x * (count)blockDim.x + threadIdx.x;
+  if (world >= ROWS / AGENTS) return;
+  if (*fault != NONE) return;
+  bool any = false;
+  for (count row = world * AGENTS; row < (world + 1) * AGENTS; ++row) {{
+    if (again[row]) {{
+      reward[row] = 0;
+      terminated[row] = truncated[row] = 0;
+      continue;
+    }}
+    bool stops = ended[row] > (real)0.5 || failed[row];
+    if (failed[row]) reward[row] = 0;
+    if (!seen({arguments}, row)) {{
+      stops = true;
+      if (!RAISES) cleared(observation + row * WIDTH);
+    }}
+    for (int f = 0; f < MEMORY; ++f) m[f * ROWS + row] = m_after[f * ROWS + row];
+    for (int f = 0; f < DISTURBED; ++f) w[f * ROWS + row] = w_after[f * ROWS + row];
+    terminated[row] = stops;
+    truncated[row] = steps[row] >= LIMIT;
+    any = any || terminated[row] || truncated[row];
+  }}
+  for (count row = world * AGENTS; row < (world + 1) * AGENTS; ++row) {{
+    if (again[row]) continue;
+    if (AGENTS > 1) truncated[row] = any && !terminated[row];
+    over[row] = terminated[row] || truncated[row];
+    if (MODE != 1 || !over[row]) continue;
+    again[row] = 1;
+    for (int f = 0; f < WIDTH; ++f) last[row * WIDTH + f] = observation[row * WIDTH + f];
+    restart({arguments}, row);
+  }}
+}}
+
+// Begin anew where that was asked for.
+extern "C" __global__ void __launch_bounds__(128) anew({parameters}) {{
+  const count row = blockIdx.x * (count)blockDim.x + threadIdx.x;
+  if (row >= ROWS || !again[row]) return;
+  restart({arguments}, row);
+  shake({arguments}, row);
+}}
+
+// After the first look.
+extern "C" __global__ void __launch_bounds__(128) begun({parameters}) {{
+  const count row = blockIdx.x * (count)blockDim.x + threadIdx.x;
+  if (row < ROWS && again[row] && contact[row] > (real)0.5) tell(fault, 5, row, 0);
+}}
+"""
+
+
+def source(
+    precision: str,
+    sizes: Sizes,
+    dt: float,
+    bounds: tuple[Sequence[float], Sequence[float]],
+    draws: Draws,
+) -> str:
+    """CUDA C with the kernels of `KERNELS`; `bounds` are those of the actions."""
+    whole: dict[str, Any] = {name.upper(): value for name, value in sizes._asdict().items()}
+    whole["ROWS"] = f"{sizes.rows}LL"
+    whole |= {"ACTIONS": len(bounds[0]), "DRAWS": len(draws.start), "NOISES": len(draws.noise)}
+    return _CUDA_TEXT_TEXT.format(
+        philox=PHILOX,
+        real={"float32": "float", "float64": "double"}[precision],
+        largest={"float32": "3.4028234663852886e+38f", "float64": "1.7976931348623157e+308"}[
+            precision
+        ],
+        sizes="\n".join(f"#define {name} {value}" for name, value in whole.items()),
+        limits="\n".join(_limits(*bounds)),
+        # An array of C has at least one element.
+        start_words=", ".join(f"{word}ULL" for word in draws.start) or "0",
+        noise_words=", ".join(f"{word}ULL" for word in draws.noise) or "0",
+        start_key=channel_key("learn.start"),
+        noise_key=channel_key("learn.noise"),
+        dt=repr(dt),
+        parameters=", ".join(f"{kind}* {name}" for name, kind in ARRAYS.items()),
+        arguments=", ".join(ARRAYS),
+    )
+
+
+def _limits(lowest: Sequence[float], highest: Sequence[float]) -> list[str]:
+    """Statements that cut a field off at its bounds; what is not a number stays."""
+    lines: list[str] = []
+    for field, ends in enumerate(zip(lowest, highest, strict=True)):
+        for sign, bound in zip("<>", ends, strict=True):
+            if isfinite(bound):
+                end = f"(real){bound!r}"
+                lines.append(f"  if (field == {field} && value {sign} {end}) value = {end};")
+    return lines
+
+
+_TEXT = """\
+#define ROWS {rows}
+#define RAYS {rays}
+#define MOVING {moving}
+#define EDGES {edges}
+#define FIELDS {fields}
+#define WIDTH {width}
+#define TRACKS {tracks}
+#define AGENTS {agents}
+#define NOISY {noisy}
+
+// Edges of the other vehicles of each row; motions and poses have the row last in memory.
+extern "C" __global__ void __launch_bounds__(128) movers(
+    const unsigned char* __restrict__ mask, const result* __restrict__ others,
+    const double* __restrict__ edges, Segment* __restrict__ moving) {{
+  const long long t = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+  if (t >= (long long)ROWS * (MOVING / EDGES)) return;
+  const long long row = t % ROWS, other = t / ROWS;
+  if (!mask[row]) return;
+  double c, s;
+  const result* motion = others + 6 * other * ROWS + row;
+  const double x = motion[0], y = motion[ROWS];
+  unit((double)motion[2 * ROWS], c, s);
+  for (int k = 0; k < EDGES; ++k) {{
+    const double* ends = edges + 4 * k;
+    Segment& made = moving[row * MOVING + other * EDGES + k];
+    made.a.x = x + c * ends[0] - s * ends[1];
+    made.a.y = y + s * ends[0] + c * ends[1];
+    made.b.x = x + c * ends[2] - s * ends[3];
+    made.b.y = y + s * ends[2] + c * ends[3];
+    made.middle.x = made.middle.y = made.square.y = 0;
+    made.square.x = INFINITY;
+  }}
+}}
+
+// Errors as in `random.kernel.shake_ranges`.
+static __device__ result shaken(result seen, word seed, word counter, word ray) {{
+  if (!(seen < (result){range})) return seen;
+  word c[4] = {{counter & 0xffffffffULL, seed >> 32, seed & 0xffffffffULL, ray}};
+  philox(c, {key[0]}ULL, {key[1]}ULL);
+  const double total = (double)(long long)(c[0] + c[1] + c[2] + c[3]) * 2.3283064365386963e-10;
+  const double error = {scale} * (total - {mean});
+  const double value = (double)seen + error, longest = (double)(result){range};
+  return (result)(value < 0 ? 0.0 : value > longest ? longest : value);
+}}
+
+extern "C" __global__ void __launch_bounds__(128) scan_rows(
+    const unsigned char* __restrict__ mask, const result* __restrict__ lidar,
+    const result* __restrict__ track, const double* __restrict__ cos_n,
+    const double* __restrict__ sin_n, const double* __restrict__ frames,
+    const int* __restrict__ starts, const Segment* __restrict__ walls,
+    const unsigned char* __restrict__ occupied, const double* __restrict__ grids,
+    const long long* __restrict__ firsts, const Segment* __restrict__ moving,
+    result* __restrict__ ranges, result* __restrict__ observation,
+    const word* __restrict__ seeds, const word* __restrict__ periods) {{
+  const unsigned int t = blockIdx.x * blockDim.x + threadIdx.x;
+  if (t >= (unsigned int)ROWS * RAYS) return;
+  const unsigned int row = t / RAYS, n = t - row * RAYS;
+  if (!mask[row]) return;
+  const int number = TRACKS > 1 ? (int)track[row] : 0;
+  const double x = lidar[row], y = lidar[ROWS + row], yaw = lidar[2 * ROWS + row];
+  const double* frame = frames + 8 * number;
+  const double* grid = grids + 7 * number;
+  const long long* first = firsts + 3 * number;
+  result seen;
+  if (!(fabs(x) <= 1e9 && fabs(y) <= 1e9 && fabs(yaw) <= 1e9)) {{
+    seen = NAN;
+  }} else if (grid[4] > 0 && solid(occupied + first[2], grid, x, y)) {{
+    seen = 0;
+  }} else {{
+    double cos, sin;
+    unit(yaw, cos, sin);
+    const double c = cos_n[n], s = sin_n[n];
+    const Two o = {{x - frame[6], y - frame[7]}}, d = {{cos * c - sin * s, sin * c + cos * s}};
+    double near = 0;
+    for (int k = 0; k < MOVING; ++k)
+      near = met(moving[row * (long long)MOVING + k], o, d, near, true);
+    near = walk(frame, starts + first[0], walls + first[1], o, d, {range}, near);
+    const double distance = 1 / near;
+    seen = distance <= {range} ? (result)distance : (result)INFINITY;
+    seen = seen < (result){range} ? seen : (result){range};
+  }}
+  if (NOISY) seen = shaken(seen, seeds[row] + ((word)(row % AGENTS) << 40), periods[row], n);
+  ranges[t] = seen;
+  observation[row * (long long)WIDTH + FIELDS + n] = seen * (result){share};
+}}
+"""
+
+
+class ScanTables(NamedTuple):
+    """The tracks of a task as the kernel reads them; the arrays are NumPy's."""
+
+    frames: AnyArray
+    starts: AnyArray
+    walls: AnyArray
+    occupied: AnyArray
+    grids: AnyArray
+    firsts: AnyArray
+    """Of each track the places of its first start, wall and cell of a grid."""
+
+
+def tables_of(tracks: Sequence[Track]) -> ScanTables:
+    """The tables of all tracks, one behind the other."""
+    scenes = [Scene.of(track.map) for track in tracks] or [Scene()]
+    tables = [Tables(scene, "float64") for scene in scenes]
+    grids, cells = zip(*(grid_of(scene) for scene in scenes), strict=True)
+    parts = ([t.starts for t in tables], [t.rows for t in tables], [c.ravel() for c in cells])
+    firsts = np.stack([np.cumsum([0, *map(len, part)])[:-1] for part in parts], axis=1)
+    frames = np.concatenate([t.frame for t in tables])
+    starts, walls, occupied = (np.concatenate(part) for part in parts)
+    grid = np.concatenate(grids)
+    return ScanTables(frames, starts, walls, occupied, grid, firsts.astype(np.int64))
+
+
+def text_of(lidar: Lidar, sizes: dict[str, int], precision: str) -> str:
+    """CUDA C with the kernels `movers` and `scan_rows`."""
+    text = _TEXT.format(
+        **sizes, rays=lidar.rays, range=repr(lidar.range),
+        share=repr(1.0 / lidar.range), noisy=int(lidar.noise > 0.0), key=channel_key(CHANNEL),
+        scale=repr(lidar.noise * ROOT_OF_THREE), mean=repr(2.0 - 2.0**-31),
+    )  # fmt: skip
+    return cuda_engine_source("float64", precision) + PHILOX + text
+
+
+class CudaScans:
+    """Scans of all rows. `xp` is the library of the arrays; `streams` are seeds and counts of
+    periods of the rows."""
+
+    def __init__(
+        self, xp: Any, lidar: Lidar, tracks: Sequence[Track], parts: Any, others: Any, out: Any,
+        streams: tuple[Any, Any],
+    ) -> None:  # fmt: skip
+        rows, width = out.shape
+        rings = np.concatenate([ring_edges(np.array(part)) for part in parts])
+        vehicles = others.shape[2] // 6
+        sizes = {
+            "rows": rows, "width": width, "fields": width - lidar.rays, "edges": len(rings),
+            "moving": len(rings) * vehicles, "tracks": max(1, len(tracks)), "agents": vehicles + 1,
+        }  # fmt: skip
+        module = xp.RawModule(code=text_of(lidar, sizes, out.dtype.name), options=EXACT_FLAGS)
+        self._scan, self._move = module.get_function("scan_rows"), None
+        if vehicles:
+            self._move = module.get_function("movers")
+        self.ranges = xp.zeros((rows, lidar.rays), out.dtype)
+        """In m, (B, rays); at most the range."""
+        self._others, self._out, self._streams = others, out, streams
+        self._moving = xp.zeros((rows, max(1, sizes["moving"]), 8))
+        self._edges = xp.asarray(rings)
+        tables = (xp.asarray(array) for array in tables_of(tracks))
+        self._tables = [*_units(xp, module, lidar), *tables]
+        self._blocks = [
+            -(-n // cuda_scans_THREADS) for n in (rows * lidar.rays, rows * max(1, vehicles))
+        ]
+
+    def prepared(self, poses: Any, tracks: Any, mask: Any) -> list[Callable[[], object]]:
+        """Launches that scan from poses (1, B, 3) on tracks (B,), where the mask (B,) is not 0."""
+        launches: list[Callable[[], object]] = []
+        if self._move is not None:
+            arguments = (mask, self._others, self._edges, self._moving)
+            launches.append(
+                partial(self._move, (self._blocks[1],), (cuda_scans_THREADS,), arguments)
+            )
+        room = (self._moving, self.ranges, self._out)
+        arguments = (mask, poses, tracks, *self._tables, *room, *self._streams)
+        return [
+            *launches,
+            partial(self._scan, (self._blocks[0],), (cuda_scans_THREADS,), arguments),
+        ]
+
+
+def _units(xp: Any, module: Any, lidar: Lidar) -> tuple[Any, Any]:
+    """Cosines and sines of the rays."""
+    angles = xp.asarray(lidar.angles)
+    cos, sin = xp.empty_like(angles), xp.empty_like(angles)
+    blocks = (-(-lidar.rays // cuda_scans_THREADS),)
+    module.get_function("units")(
+        blocks, (cuda_scans_THREADS,), (angles, cos, sin, xp.int64(lidar.rays))
+    )
+    return cos, sin
+
 
 NEXT_STEP, SAME_STEP, DISABLED = range(3)
 """When an environment that has ended begins anew."""
@@ -113,20 +575,20 @@ class CudaEngine:
         leaves = record.fields(task.Action)
         self.low = [f.allowed.low if f.allowed else -np.inf for f in leaves]
         self.high = [f.allowed.high if f.allowed else np.inf for f in leaves]
-        draws = cuda_text.Draws(
+        draws = Draws(
             names_as_words(programs.draws).tolist(), names_as_words(programs.noise).tolist()
         )
         disturbed = len(programs.judge.outputs[4].fields)
-        sizes = cuda_text.Sizes(
+        sizes = Sizes(
             rows, task.agents, self.size["x"], self.size["m"], disturbed, self.fields, self.width,
             task.limit, self.mode, int(raises),
         )  # fmt: skip
-        text = cuda_text.source(self.dtype.name, sizes, task.dt, (self.low, self.high), draws)
+        text = source(self.dtype.name, sizes, task.dt, (self.low, self.high), draws)
         module = xp.RawModule(code=text, options=EXACT_FLAGS)
-        self._books = {name: module.get_function(name) for name in cuda_text.KERNELS}
-        names = (name for name, kind in cuda_text.ARRAYS.items() if kind == "flag")
+        self._books = {name: module.get_function(name) for name in KERNELS}
+        names = (name for name, kind in ARRAYS.items() if kind == "flag")
         flags = {name: xp.zeros(rows, np.uint8) for name in names}
-        self._fine = xp.asarray(np.array([cuda_text.NONE], np.uint64))
+        self._fine = xp.asarray(np.array([NONE], np.uint64))
         self.fault = self._fine.copy()
         self.seeds, self.episodes, self.periods = (xp.zeros(rows, np.uint64) for _ in range(3))
         self.steps = xp.zeros(rows, np.int64)
@@ -145,7 +607,7 @@ class CudaEngine:
         }  # fmt: skip
         self.over, self.again = flags["over"], flags["again"]
         self.terminated, self.truncated = flags["terminated"], flags["truncated"]
-        self._arguments = tuple(self._told[name] for name in cuda_text.ARRAYS)
+        self._arguments = tuple(self._told[name] for name in ARRAYS)
 
     def _room(self, fields: int, steps: int = 1) -> Any:
         # The row last in memory: neighbouring threads then read neighbouring numbers.

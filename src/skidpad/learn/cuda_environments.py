@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import record
-from ..arrays import AnyArray
-from ..checks import check_room, one_of, whole
 from ..compile import gpu
+from ..core import record
+from ..core.arrays import AnyArray
+from ..core.checks import check_room, one_of, whole
 from ..errors import InvalidValue, SimulationDiverged, SkidpadError
-from ..random import seeds as seeding
+from ..random import streams as seeding
 from ..run.settings import PRECISIONS
-from . import cuda_text, faults
+from . import cuda_engine, environments
 from .cuda_engine import CudaEngine
 from .environments import AUTORESET, ON_DIVERGE, Environments, Stepped, held_by
 from .programs import compiled
@@ -119,7 +119,7 @@ class CudaEnvironments(Environments):
             raise InvalidValue("given is for device = 'cpu': on a GPU everything is drawn")
         chosen = self._chosen(mask)
         if not self._begun and mask is not None:
-            raise InvalidValue(faults.none_begun(self.masked_reset))
+            raise InvalidValue(environments.none_begun(self.masked_reset))
         if self._reported is None:
             self.check()
         self._reported = None
@@ -143,7 +143,7 @@ class CudaEnvironments(Environments):
         """
         self._must_be_open()
         if not self._begun:
-            raise InvalidValue(faults.NOT_BEGUN)
+            raise InvalidValue(environments.NOT_BEGUN)
         self._tell()
         array = actions.detach() if getattr(actions, "requires_grad", False) else actions
         there = isinstance(array, self.engine.xp.ndarray) or gpu.is_on_device(array)
@@ -213,7 +213,7 @@ class CudaEnvironments(Environments):
         """Raise what the device has told so far."""
         if self._reported is None:
             word = self._watch.word
-            if word == cuda_text.NONE:
+            if word == cuda_engine.NONE:
                 return
             self._watch.wait()
             self._reported = self._error(self._watch.word)
@@ -222,22 +222,26 @@ class CudaEnvironments(Environments):
     def _error(self, word: int) -> SkidpadError:
         engine, field = self.engine, word & 0xFFFF
         what, k = word >> 48, word >> 16 & 0xFFFFFFFF
-        if what == cuda_text.OVER:
-            return InvalidValue(faults.has_ended(self.task, k, self.worlds, self.masked_reset))
-        if what == cuda_text.ACTION:
+        if what == cuda_engine.OVER:
+            return InvalidValue(
+                environments.has_ended(self.task, k, self.worlds, self.masked_reset)
+            )
+        if what == cuda_engine.ACTION:
             name = record.names(self.task.Action)[field]
             return InvalidValue(
                 f"the action {name} of environment {k // self.task.agents} is "
                 f"{float(engine.a[0, k, field])}; it must be a number from "
                 f"{engine.low[field]:g} to {engine.high[field]:g}"
             )
-        if what == cuda_text.START:
-            return InvalidValue(faults.touching(self.task, k, self.engine.motion_of(k)))
+        if what == cuda_engine.START:
+            return InvalidValue(environments.touching(self.task, k, self.engine.motion_of(k)))
         steps, told = int(engine.steps[k]), self._last(k, np.array([k]))
-        if what == cuda_text.DIVERGED:
-            return SimulationDiverged(faults.diverged(self.task, k, steps + 1), **told)
+        if what == cuda_engine.DIVERGED:
+            return SimulationDiverged(environments.diverged(self.task, k, steps + 1), **told)
         value = float(engine.observation[k, field])
-        return SimulationDiverged(faults.not_finite(self.task, k, field, value, steps), **told)
+        return SimulationDiverged(
+            environments.not_finite(self.task, k, field, value, steps), **told
+        )
 
 
 class Watch:
@@ -247,7 +251,7 @@ class Watch:
         self._xp, self._fault = xp, fault
         self._memory = xp.cuda.alloc_pinned_memory(8)
         self._seen = np.frombuffer(self._memory, np.uint64, 1)
-        self._seen[0] = cuda_text.NONE
+        self._seen[0] = cuda_engine.NONE
 
     def look(self) -> None:
         """Copy the word, behind all that is launched on the present stream."""

@@ -4,6 +4,8 @@ A call moves all vehicles, scans, tests contacts, rewards and begins anew what h
 from end to end. Every environment has a seed of its own, and what it draws depends on that and on
 its own count of episodes and periods alone: any number of environments, split in any way, on one
 core or many, gives each of them the same bits.
+
+What is said of an environment in which something went wrong.
 """
 
 from __future__ import annotations
@@ -13,19 +15,83 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import record
-from ..arrays import AnyArray, Array
-from ..brief import brief_repr
-from ..checks import check_room, making_room, one_of, whole
+from ..core import record
+from ..core.arrays import AnyArray, Array
+from ..core.checks import check_room, making_room, one_of, whole
+from ..core.files import brief_repr
 from ..errors import InvalidValue, SimulationDiverged
-from ..random import seeds as seeding
-from ..random.shares import names_as_words, shares
+from ..random import streams as seeding
+from ..random.draw import names_as_words, shares
 from ..units import m
-from . import faults
-from .engine import TaskEngine, engine_of
+from .cpu_engine import TaskEngine, engine_of
 from .episode_info import NO_ENDS, Ends, EpisodeInfo
 from .programs import TaskPrograms, compiled
 from .task import Task
+
+
+def diverged(task: Any, row: int, periods: int) -> str:
+    """Of a state that is no longer finite."""
+    return (
+        f"{_row(task, row)}: the state of {task.vehicle.model.name!r} is no longer finite after "
+        f"{periods} periods; with on_diverge='end' its episode ends"
+    )
+
+
+def not_finite(task: Any, row: int, at: int, value: float, periods: int) -> str:
+    """Of an observation that is not finite; `at` is its place."""
+    names = record.names(task.Observation)
+    name = names[at] if at < len(names) else f"ray {at - len(names)}"
+    return (
+        f"{_row(task, row)}: the observation {name} is {value} after {periods} periods; it must "
+        "be finite"
+    )
+
+
+def no_reward(task: Any, row: int, periods: int) -> str:
+    """Of a reward that is not finite."""
+    return f"{_row(task, row)}: the reward after {periods} periods is not finite; it must be"
+
+
+def too_far(task: Any, track: int, far: float) -> str:
+    """Of a track so far from the origin that float32 cannot tell its places apart."""
+    return (
+        f"task {task.name!r}: tracks[{track}] reaches {far:.3g} m from the origin, where float32 "
+        f"tells {far * 2.0**-23:.2g} m apart: take precision='float64', or a track nearer to it"
+    )
+
+
+def touching(task: Any, row: int, motion: Sequence[float]) -> str:
+    """Of a start in contact, at a motion of x, y in m and yaw in rad."""
+    x, y, yaw = motion[:3]
+    return (
+        f"{_row(task, row)} starts in contact with a wall or another vehicle, at x = {x:.2f}, "
+        f"y = {y:.2f} m, yaw = {yaw:.2f} rad: the start of task {task.name!r} must leave room"
+    )
+
+
+NOT_BEGUN = "no episode has begun: call reset() before the first step"
+
+
+def has_ended(task: Any, row: int, worlds: int, masked_reset: str) -> str:
+    """Of a step of an episode that has ended; `masked_reset` is the call for some environments."""
+    if worlds == 1:
+        return "the episode has ended: call reset() to begin the next one"
+    world = row // task.agents
+    return (
+        f"the episode of environment {world} has ended: call {masked_reset} with mask[{world}] = "
+        "True to begin its next one, or reset() for those of all environments"
+    )
+
+
+def none_begun(masked_reset: str) -> str:
+    """Of a reset of some environments before one of all."""
+    return f"no episode has begun: call reset() for all environments before {masked_reset}"
+
+
+def _row(task: Any, row: int) -> str:
+    world, agent = divmod(row, task.agents)
+    return f"environment {world}" + (f", agent {agent}" if task.agents > 1 else "")
+
 
 AUTORESET = ("next_step", "same_step", "disabled")
 """When an environment that has ended begins anew: in the next call, whose action it ignores, in the
@@ -176,7 +242,7 @@ class Environments:
         self._must_be_open()
         overrides, chosen = self._merged_overrides(given), self._chosen(mask)
         if not self._begun and mask is not None:
-            raise InvalidValue(faults.none_begun(self.masked_reset))
+            raise InvalidValue(none_begun(self.masked_reset))
         if seed is not None or not self._begun:
             self._seed(seeding.fresh() >> 1 if seed is None else seed, chosen)
         self._overrides = overrides
@@ -196,10 +262,10 @@ class Environments:
         """
         self._must_be_open()
         if not self._begun:
-            raise InvalidValue(faults.NOT_BEGUN)
+            raise InvalidValue(NOT_BEGUN)
         if self.autoreset == "disabled" and self._over.any():
             k = int(np.flatnonzero(self._over)[0])
-            raise InvalidValue(faults.has_ended(self.task, k, self.worlds, self.masked_reset))
+            raise InvalidValue(has_ended(self.task, k, self.worlds, self.masked_reset))
         engine = self.engine
         engine.set_actions(actions)
         again = np.flatnonzero(self._over)
@@ -247,7 +313,7 @@ class Environments:
         for k, track in enumerate(self.task.tracks if precision == "float32" else ()):
             far = float(np.abs(track.centre).max())
             if far > FARTHEST:
-                raise InvalidValue(faults.too_far(self.task, k, far))
+                raise InvalidValue(too_far(self.task, k, far))
 
     def _together(self, terminated: Any, truncated: Any) -> tuple[Any, Any]:
         """All vehicles of a world stop when one of them does: the others are cut off."""
@@ -328,7 +394,7 @@ class Environments:
         if self.on_diverge == "raise":
             k = int(np.flatnonzero(bad)[0])
             raise SimulationDiverged(
-                faults.diverged(self.task, k, self.steps[k] + 1),
+                diverged(self.task, k, self.steps[k] + 1),
                 **self._last(k, np.flatnonzero(bad)),
             )
         return bad
@@ -349,7 +415,7 @@ class Environments:
         k = int(np.flatnonzero(bad)[0])
         at = int(np.flatnonzero(~np.isfinite(values[k]))[0])
         raise SimulationDiverged(
-            faults.not_finite(self.task, k, at, values[k, at], self.steps[k]),
+            not_finite(self.task, k, at, values[k, at], self.steps[k]),
             **self._last(k, np.flatnonzero(bad)),
         )
 
@@ -362,7 +428,7 @@ class Environments:
         elif bad.any():
             k = int(np.flatnonzero(bad)[0])
             raise SimulationDiverged(
-                faults.no_reward(self.task, k, self.steps[k]), **self._last(k, np.flatnonzero(bad))
+                no_reward(self.task, k, self.steps[k]), **self._last(k, np.flatnonzero(bad))
             )
 
     def _last(self, k: int, failed: AnyArray) -> dict[str, Any]:
@@ -379,7 +445,7 @@ class Environments:
         hit = np.flatnonzero(contact > 0.5)
         if hit.size:
             k = int(rows[hit[0]])
-            raise InvalidValue(faults.touching(self.task, k, self.engine.motion_of(k)))
+            raise InvalidValue(touching(self.task, k, self.engine.motion_of(k)))
 
 
 def held_by(engine: Any, task: Any) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import AnyArray, Array
-from ..brief import brief_repr
+from ..core.arrays import AnyArray, Array
+from ..core.files import brief_repr
 from ..units import m, s
 from .course import Course
 

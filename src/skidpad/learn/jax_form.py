@@ -19,10 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import one_of, whole
-from ..errors import InvalidValue, TraceError
-from ..extras import require
-from ..random import seeds as seeding
+from ..core.checks import one_of, whole
+from ..errors import InvalidValue, TraceError, require
+from ..random import streams as seeding
 from .environments import Environments
 
 _LOW = 0xFFFFFFFF

@@ -9,17 +9,16 @@ import numpy as np
 from gymnasium.spaces import Space
 from pettingzoo import ParallelEnv
 
-from .. import record
-from ..arrays import AnyArray
-from ..checks import one_of
+from ..core import record
+from ..core.arrays import AnyArray
+from ..core.checks import one_of
 from ..errors import InvalidValue
-from ..plane.pixels import Pixels
+from ..geometry.pixels import Pixels
 from .environments import Environments
 from .episode_info import info_of
-from .named_task import drawable, task_of
+from .gymnasium_envs import action_space, observation_space
 from .pictures import RENDER_MODES, Rendering
-from .saved_task import SavedTask
-from .spaces import action_space, observation_space
+from .saved_task import SavedTask, drawable, task_of
 from .task import Task
 
 _BESIDE = ("render_mode", "precision", "threads", "on_diverge")

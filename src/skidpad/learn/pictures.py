@@ -6,19 +6,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import record
-from ..arrays import AnyArray, Array
-from ..body import Pose, body_of
+from ..core import record
+from ..core.arrays import AnyArray, Array
+from ..core.body import Pose, body_of
+from ..core.model import Vehicle
 from ..errors import InvalidValue
-from ..model import Vehicle
-from ..plane.pixels import Pixels
-from ..plane.pose import to_world
-from ..stage.description import Polygon
-from ..stage.drawn_vehicle import drawn
-from ..stage.frames import FramePainter
+from ..geometry.pixels import Pixels
+from ..geometry.pose import to_world
 from ..units import s
+from ..view.frames import FramePainter
+from ..view.stage import Polygon, drawn
 from .environments import Environments
-from .marks import lane_of
+from .task import lane_of
 
 RENDER_MODES = ("human", "rgb_array")
 _MOST_PAINTERS = 64
@@ -77,7 +76,7 @@ class Rendering:
         if not self.human:
             return self._pictures.frame(0) if self._mode else None
         if self._page is None:
-            from ..viewer.live.episode import EpisodePage
+            from ..view.live.sources import EpisodePage
 
             self._page = EpisodePage(self._environments.task)
         self._page.show(self._pictures.moment(0))

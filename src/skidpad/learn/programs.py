@@ -7,6 +7,14 @@ Five Programs, each compiled by itself: what is observed never changes how the v
 * `judge`, observation, reward, end, memory and disturbance of the next period,
 * `look`, the observation alone, and
 * `start`, everything that an episode begins with.
+
+What an action does, as the policy of a vehicle; with delays it acts late.
+
+Ports that hold several records, one behind the other.
+
+What a driver sees of a moment: shares of bounds.
+
+Whether two vehicles of the same outline touch each other, as a pure function.
 """
 
 from __future__ import annotations
@@ -14,31 +22,131 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
-from .. import record
-from ..body import Pose, Velocity, body_of
-from ..calls import called
 from ..compile.closed_loop import closed_loop
 from ..compile.plant import Plant
 from ..compile.program import Port, Program
 from ..compile.trace import trace
+from ..core import record
+from ..core.backends import called
+from ..core.body import Pose, Velocity, body_of
+from ..core.policy import Policy
 from ..errors import InvalidValue
+from ..geometry.pose import relative, to_world
 from ..integrate.base import flat_result
-from ..ops import maximum, where
-from ..plane.pose import to_world
+from ..ops import clip, maximum, minimum, where
 from ..run.kept import Kept
 from ..run.stability import chosen
 from ..units import one
-from .action_policy import action_policy
-from .course import Course, Courses, PlaceMemory, place_of, placed_at
+from .course import Course, Courses, PlaceMemory, course_of, place_of, placed_at, touches
 from .episode_info import DIVERGED, DURATION, OTHERS
-from .joint_port import Joint
-from .observation import scaled_observation
-from .others import touch_each_other
-from .shape import Parts, Unit, unit_poses, units_of
-from .task import Other, Start, Task
-from .walls import touches
+from .task import Other, Parts, Start, Task, Unit, unit_poses, units_of
+
+
+def action_policy(task: Task) -> Policy:
+    """What an action does, as the policy of the vehicle: the reference is the action itself.
+
+    With delays the memory is a queue of the last actions. The car that it knows is the task's: what
+    is drawn for an episode is not told to who drives.
+    """
+    Params = record.define(
+        "Params", {"car": task.vehicle.model.Params, "q": task.Params, "delay": one},
+        {"car": task.vehicle.params, "q": task.params, "delay": 0.0},
+        doc="Parameters of an action.",
+    )  # fmt: skip
+    if not task.delays:
+        return Policy(partial(_acted, task), Reference=task.Action, Params=Params, name="action")
+    Memory = _queue(task)
+    act = partial(_acted_late, task, Memory)
+    return Policy(act, Memory, task.Action, Params, name="action")
+
+
+def _acted(task: Task, x: Any, r: Any, p: Any, dt: Any) -> Any:
+    return task.called("act", {"x": x, "a": r, "p": p.car, "q": p.q, "dt": dt})
+
+
+def _acted_late(task: Task, Memory: type, x: Any, m: Any, r: Any, p: Any, dt: Any) -> Any:
+    acting = record.flatten(r)
+    for k, action in enumerate(m, 1):
+        pairs = zip(acting, record.flatten(action), strict=True)
+        acting = [where(p.delay < k - 0.5, new, old) for new, old in pairs]
+    u = _acted(task, x, record.unflatten(task.Action, acting), p, dt)
+    return u, Memory(r, *m[:-1])
+
+
+def _queue(task: Task) -> type:
+    zero = record.unflatten(task.Action, [0.0] * record.size(task.Action))
+    names = [f"late_{k + 1}" for k in range(task.delays)]
+    hints: dict[str, Any] = dict.fromkeys(names, task.Action)
+    return record.define("Late", hints, dict.fromkeys(names, zero), doc="Actions that act late.")
+
+
+class Joint(NamedTuple):
+    """A port of several records."""
+
+    kinds: tuple[type, ...]
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Names of all leaves, with the number of their record before them."""
+        numbered = enumerate(self.kinds)
+        return tuple(f"{k}.{name}" for k, kind in numbered for name in record.names(kind))
+
+    def records(self, values: Sequence[Any]) -> list[Any]:
+        """The records of the values of all leaves."""
+        records: list[Any] = []
+        for kind in self.kinds:
+            size = record.size(kind)
+            own, values = values[:size], values[size:]
+            records.append(course_of(own) if kind is Course else record.unflatten(kind, own))
+        return records
+
+
+def scaled_observation(task: Task, told: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What is observed, as shares of its bounds from -1 to 1."""
+    seen = task.called("observe", told)
+    if not isinstance(seen, task.Observation):
+        raise InvalidValue(
+            f"task {task.name!r}: observe must return its {task.Observation.__name__} record, got "
+            f"a {type(seen).__name__}"
+        )
+    scaled: list[Any] = []
+    leaves = zip(record.names(task.Observation), record.flatten(seen), task.lowest, task.highest,
+                 strict=True)  # fmt: skip
+    for name, value, low, high in leaves:
+        noisy = value + getattr(told["e"], name) if name in task.noise else value
+        # The share is cut off, not the value: rounding must not lead out of the space.
+        scaled.append(clip((2.0 * noisy - (high + low)) / (high - low), -1.0, 1.0))
+    return tuple(scaled)
+
+
+Corners = Sequence[tuple[Any, Any]]
+
+
+def touch_each_other(pose: Pose, other: Pose, parts: Sequence[Corners]) -> Any:
+    """1.0 if two vehicles with these convex parts have a point in common, else 0.0."""
+    seen = relative(pose, other)
+    hit: Any = 0.0
+    for mine in parts:
+        for its in parts:
+            moved = [to_world(seen, x, y) for x, y in its]
+            gap = maximum(_gap(mine, moved), _gap(moved, mine))
+            hit = where(gap <= 0.0, 1.0, hit)
+    return hit
+
+
+def _gap(corners: Corners, others: Corners) -> Any:
+    """Above 0 if an edge of the first, counter-clockwise, has all of the second beyond it."""
+    widest: Any = -1.0
+    for (x0, y0), (x1, y1) in zip(corners, (*corners[1:], corners[0]), strict=True):
+        beyond: Any = None
+        for x, y in others:
+            height = (y1 - y0) * (x - x0) - (x1 - x0) * (y - y0)
+            beyond = height if beyond is None else minimum(beyond, height)
+        widest = maximum(widest, beyond)
+    return widest
+
 
 RESERVED = (DURATION, OTHERS, DIVERGED)
 """Reasons of ends that no task says itself."""

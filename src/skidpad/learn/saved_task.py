@@ -2,37 +2,99 @@
 
 A machine without CasADi loads it and runs it, on the processor or on a GPU, with the same bits:
 what follows from a track is kept, not computed anew.
+
+What a task from a file must be: Programs whose ports fit the records and each other.
+
+Kernels take the number of values in an array from the ports of a Program. Where two Programs
+differ, memory of others is read and written.
+
+A task by its name and options, as `gymnasium.make` is given them.
 """
 
 from __future__ import annotations
 
 import base64
+import inspect
 import json
 import zlib
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import AnyArray
-from ..brief import brief_repr
-from ..compile.described import described, record_type
 from ..compile.plant import Plant
-from ..compile.program import Program
+from ..compile.portable import described, record_type
+from ..compile.program import Port, Program
+from ..core import record
+from ..core.arrays import AnyArray, ArrayNumber, shared_array
+from ..core.files import LARGEST_BLOCK, brief_repr, json_of, reading, replacing
 from ..errors import InvalidValue
-from ..files import LARGEST_BLOCK, json_of, reading, replacing
-from ..plane.maps.grid import Grid
-from ..plane.maps.track import Track
-from ..shared_arrays import ArrayNumber, shared_array
+from ..geometry.maps.grid import Grid
+from ..geometry.maps.track import Track
 from ..units import s
-from .checked_task import check_programs
+from . import tasks
 from .course import Courses, course_of
-from .lidar import Lidar
 from .programs import TaskPrograms, compiled
+from .task import Lidar, Task
 
-if TYPE_CHECKING:
-    from .task import Task
+Sizes = dict[str, tuple[int, ...]]
+"""The ports of a Program in their order, each with the sizes that it may have."""
+_COURSE = 12
+"""Leaves of a course."""
+
+
+def check_programs(programs: TaskPrograms) -> None:
+    """Raise unless the parts of a task fit together."""
+    task, plant = programs.task, programs.plant
+    if record.names(task.Action) != record.names(plant.Input):
+        raise InvalidValue("the actions of the task are not those of its plant")
+    if (programs.courses is None) != (not task.tracks):
+        raise InvalidValue("there must be a course for each track")
+    x, p = record.size(plant.State), record.size(plant.Params)
+    w = record.size(plant.Disturbance)
+    rays = 0 if task.lidar is None or not task.reads_ranges else task.lidar.rays
+    inner = {port.name: len(port.fields) for port in programs.judge.inputs}
+    m, q = inner.get("m", 0), inner.get("q", 0)
+    felt: Sizes = {
+        "x": (x,), "a": (record.size(task.Action),), "p": (p,), "m": (m,), "q": (q,), "time": (1,),
+        "others": (6 * (task.agents - 1),), "ranges": (rays,), "e": (len(programs.noise),),
+    }  # fmt: skip
+    seen: Sizes = {"observation": (record.size(task.Observation),)}
+    disturbed = (w,) if task.disturb else (0,)
+    judged: Sizes = {**seen, "reward": (1,), "ended": (1,), "m": (m,), "w": disturbed}
+    begun: Sizes = {"x": (x,), "p": (p,), "m": (m,), "q": (q,), "w": (w,)}
+    drawn: Sizes = {
+        "d": (len(programs.draws),), "p": (p,), "agent": (1,), "courses": (bool(task.tracks),),
+    }  # fmt: skip
+    felt_alone: Sizes = {name: felt[name] for name in ("x", "a", "p")}
+    sensed: Sizes = {"lidar": (3 if task.lidar else 0,), "motion": (6,)}
+    _check("judge", programs.judge.inputs, felt)
+    _check("judge", programs.judge.outputs, judged)
+    _check("look", programs.look.inputs, felt)
+    _check("look", programs.look.outputs, {**seen, "contact": (1,)})
+    _check("start", programs.start.inputs, drawn)
+    _check("start", programs.start.outputs, begun)
+    _check("sense", programs.sense.inputs, felt_alone)
+    _check("sense", programs.sense.outputs, sensed)
+    if task.tracks and q < _COURSE:
+        raise InvalidValue(f"the course of a track has {_COURSE} numbers, not {q}")
+    if len(task.lowest) != len(task.highest) or len(task.lowest) != seen["observation"][0]:
+        raise InvalidValue("there must be two bounds for each number of the observation")
+    if not programs.reasons:
+        raise InvalidValue("there must be a reason for which an episode ends")
+    if programs.courses is not None and len(programs.courses.records) != len(task.tracks):
+        raise InvalidValue("there must be a course for each track")
+
+
+def _check(program: str, ports: Sequence[Port], sizes: Sizes) -> None:
+    widths = {port.name: len(port.fields) for port in ports}
+    fits = list(widths) == list(sizes) and all(widths[name] in sizes[name] for name in widths)
+    if not fits:
+        raise InvalidValue(f"{program} has the ports {widths}; expected {sizes}")
+
 
 FORMAT = "skidpad-task"
 VERSION = 1
@@ -295,3 +357,77 @@ def _unpacked(document: dict[str, Any]) -> AnyArray:
     if reader.unconsumed_tail:
         raise InvalidValue(f"an array has more than {LARGEST_BLOCK} bytes")
     return np.frombuffer(data, kind).astype(kind[1:]).reshape(document["shape"])
+
+
+def task_of(
+    task: Task | SavedTask | str, options: Mapping[str, Any], beside: tuple[str, ...] = ()
+) -> Any:
+    """The task, or that of a name with its options; raises for a name or an option not known.
+
+    Args:
+        task: a `Task`, one that was loaded, or the name of a function of `skidpad.learn.tasks`.
+        options: arguments of that function.
+        beside: what else the caller takes, for the error.
+    """
+    if isinstance(task, (Task, SavedTask)):
+        if options:
+            raise InvalidValue(
+                f"{', '.join(options)}: options go with the name of a task, not with a Task"
+            )
+        return task
+    if not isinstance(task, str):
+        raise InvalidValue(f"task must be a Task or a name, got a {type(task).__qualname__}")
+    if task not in tasks.__all__:
+        raise InvalidValue(record.unknown_name("learn.tasks", task, tasks.__all__, "task"))
+    make = getattr(tasks, task)
+    allowed = option_names(make)
+    for name in options:
+        if name not in allowed:
+            known = [*allowed, *beside]
+            raise InvalidValue(record.unknown_name(f"task {task!r}", name, known, "option"))
+    key = tuple((name, type(value), value) for name, value in options.items())
+    return _made(task, key) if _is_hashable(key) else make(**options)
+
+
+@lru_cache(maxsize=8)
+def _made(task: str, options: tuple[tuple[str, type, Any], ...]) -> Task:
+    """A task by name, made and traced once: nobody changes it, and many make it again."""
+    return getattr(tasks, task)(**{name: value for name, _, value in options})
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def option_names(make: Any) -> list[str]:
+    """What a function that makes a task takes: its arguments, and fields of the task if it takes
+    any further ones."""
+    arguments = inspect.signature(make).parameters.values()
+    names = [a.name for a in arguments if a.kind is not inspect.Parameter.VAR_KEYWORD]
+    if any(a.kind is inspect.Parameter.VAR_KEYWORD for a in arguments):
+        names += [one.name for one in fields(Task) if one.name not in names]
+    return names
+
+
+def drawable(task: Any, render_mode: str | None) -> Any:
+    """The task; raises if it is to be drawn and was loaded: its file says nothing of looks."""
+    if render_mode is not None and not isinstance(task, Task):
+        raise InvalidValue(
+            f"render_mode = {render_mode!r}: task {task.name!r} was loaded from a file, which does "
+            "not say what its vehicle looks like; allowed is None"
+        )
+    return task
+
+
+def alone(task: Any, interface: str) -> Any:
+    """The task; raises if vehicles share its worlds."""
+    if task.agents != 1:
+        raise InvalidValue(
+            f"task {task.name!r} has {task.agents} agents and {interface} is for one: "
+            "use SkidpadParallelEnv"
+        )
+    return task

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import AnyArray
+from ..core.arrays import AnyArray
 from ..errors import InvalidValue
-from .gymnasium_vector import SkidpadVectorEnv
+from .gymnasium_envs import SkidpadVectorEnv
 from .saved_task import SavedTask
 from .task import Task
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from ..extras import require
+from ..errors import require
 from .saved_task import SavedTask
 from .task import Task
 

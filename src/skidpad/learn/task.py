@@ -22,31 +22,175 @@ policy, and are called with it:
 | `dt` | the control period in s | all |
 
 They are built from `skidpad.ops` and arithmetic, remember nothing and have no `if` on a value.
+
+What a driver does: two shares, of steering and of accelerating, for any vehicle with a body.
+
+What is told instead of drawn.
+
+What a picture of a task shows on the ground: lanes, goals, patches.
+
+The lidar of a task: where it sits and what it sees.
+
+The shape of a vehicle: rigid units, itself and its trailers, each at a pose of its own.
+
+Driving slowly, as in a yard or a room: an action that says how fast, either way.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from math import isfinite
-from typing import Any, NamedTuple
+from functools import cached_property, partial
+from math import cos, hypot, inf, isfinite, pi, sin
+from typing import Annotated, Any, NamedTuple
 
-from .. import integrate, record
-from ..body import Pose, Velocity, body_of
-from ..brief import brief_repr
-from ..checks import must_be, positive, vehicle_of, whole
+import numpy as np
+
+from .. import integrate
+from ..core import record
+from ..core.arrays import Array
+from ..core.body import Body, Demand, Limits, Outline, Pose, Velocity, body_of
+from ..core.checks import finite, must_be, not_negative, positive, vehicle_of, whole
+from ..core.files import brief_repr
+from ..core.model import Constant, Vehicle, arguments
+from ..core.policy import Nothing
 from ..errors import InvalidValue
-from ..model import Vehicle
-from ..plane.maps.track import Track
-from ..policy import Nothing
+from ..geometry.maps.track import Track
+from ..geometry.polygon import cleaned, convex_parts
+from ..geometry.pose import towed
+from ..ops import maximum, minimum
 from ..random.factors import Factor, factor_of
 from ..run.stability import AUTO
-from ..signature import Constant, arguments
-from ..units import Allowed, m, s
-from .actions import Drive, drive_of
-from .given import Given
-from .lidar import Lidar
+from ..units import Allowed, m, m_s, m_s2, one, rad, rad_s, s
+from ..view.stage import Polygon
+
+GRIP: m_s2 = 10.0
+"""Acceleration of a full share for a vehicle that sets no limit."""
+
+
+class Drive(NamedTuple):
+    """What most drivers do."""
+
+    steer: Annotated[one, Allowed(-1.0, 1.0)]
+    """Share of the largest steering angle (of the yaw rate of a robot), positive to the left."""
+    drive: Annotated[one, Allowed(-1.0, 1.0)]
+    """Share of the largest acceleration, or, negative, of the brakes."""
+
+
+def drive_of(vehicle: Vehicle) -> Callable[[Any, Drive, Any], Any]:
+    """The input of a vehicle for a `Drive`, within the limits of its body."""
+    body = body_of(vehicle, "an action")
+    return partial(_driven, body.command, body.limits(vehicle.params))
+
+
+def _driven(command: Any, limits: Limits, x: Any, a: Drive, p: Any) -> Any:
+    steer_max: rad = limits.steer_max if isfinite(limits.steer_max) else 0.6
+    ahead = min(abs(limits.a_max), GRIP) or GRIP
+    back = min(abs(limits.a_min), GRIP) or GRIP
+    fast = limits.v_max if isfinite(limits.v_max) else 20.0
+    slow = limits.v_min if isfinite(limits.v_min) else 0.0
+    turning = limits.omega_max if isfinite(limits.omega_max) else 1.0
+    demand = Demand(
+        steer=steer_max * a.steer,
+        a=ahead * maximum(a.drive, 0.0) + back * minimum(a.drive, 0.0),
+        v=fast * maximum(a.drive, 0.0) + abs(slow) * minimum(a.drive, 0.0),
+        omega=turning * a.steer,
+    )
+    return command(x, demand, p)
+
+
+@dataclass(frozen=True)
+class Given:
+    """A distribution that nobody draws from: whoever begins an episode tells the number.
+
+    `Environments.reset(given={"params.m": 1400.0})` does; see `random.factors.Factor` for the rest.
+    """
+
+    low: float = -inf
+    high: float = inf
+
+    def value(self, shares: Array) -> Array:
+        """The numbers themselves, (n,)."""
+        return shares
+
+    def traced(self, share: Any) -> Any:
+        """The number itself."""
+        return share
+
+    def identity(self) -> dict[str, Any]:
+        """`{"given": True}`."""
+        return {"given": True}
+
+
+GIVEN = Given()
+
+_CORNERS = 24
+
+
+def lane_of(track: Track) -> Polygon:
+    """The ground between the borders of a track."""
+    centre: Array = track.centre
+    ahead = np.roll(centre, -1, axis=0) - np.roll(centre, 1, axis=0)
+    if not track.closed:
+        ahead[0], ahead[-1] = centre[1] - centre[0], centre[-1] - centre[-2]
+    aside = np.column_stack([-ahead[:, 1], ahead[:, 0]]) / np.hypot(*ahead.T)[:, None]
+    left, right = centre + track.left[:, None] * aside, centre - track.right[:, None] * aside
+    if track.closed:
+        left, right = np.vstack([left, left[:1]]), np.vstack([right, right[:1]])
+    ring: list[tuple[m, m]] = [(x, y) for x, y in np.concatenate([left, right[::-1]]).tolist()]
+    return Polygon(tuple(ring), "lane")
+
+
+def box(name: str, x: m, y: m, length: m, width: m) -> Polygon:
+    """A rectangle along the axes of the world, by its middle, with a name."""
+    a, b = 0.5 * length, 0.5 * width
+    return Polygon(((x - a, y - b), (x + a, y - b), (x + a, y + b), (x - a, y + b)), "region", name)
+
+
+def disc(name: str, x: m, y: m, radius: m) -> Polygon:
+    """A circle with a name."""
+    turns = [2.0 * pi * k / _CORNERS for k in range(_CORNERS)]
+    ring = tuple((x + radius * cos(angle), y + radius * sin(angle)) for angle in turns)
+    return Polygon(ring, "region", name)
+
+
+@dataclass(frozen=True)
+class Lidar:
+    """Rays from a point of the vehicle, equally far apart; what is beyond the range reads as it."""
+
+    rays: int = 108
+    """How many."""
+    view: rad = 1.5 * math.pi
+    """From the first ray, on the right, to the last, on the left."""
+    range: m = 30.0
+    """Longest distance that is seen."""
+    x: m = 0.0
+    """Where it sits, forward of the reference point of the vehicle."""
+    y: m = 0.0
+    """To the left of it."""
+    noise: m = 0.0
+    """Standard deviation of each range that meets something, nearly normal and never beyond 3.5 of
+    it; drawn anew in every control period."""
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "rays", whole("rays", self.rays, "at least 2", least=2))
+        put(self, "view", positive("view", self.view, "rad"))
+        put(self, "range", positive("range", self.range, "m"))
+        put(self, "noise", not_negative("noise", self.noise, "m"))
+        put(self, "x", finite("x", self.x, "m"))
+        put(self, "y", finite("y", self.y, "m"))
+        if self.view > 2.0 * math.pi:
+            raise InvalidValue(f"view = {self.view:g} rad must be at most 2π")
+
+    @cached_property
+    def angles(self) -> Array:
+        """Of the rays on the vehicle in rad, (rays,), positive to the left."""
+        whole_turn = abs(self.view - 2.0 * math.pi) < 1e-9
+        ends = np.linspace(-0.5, 0.5, self.rays, endpoint=not whole_turn)
+        return self.view * ends
+
 
 SEEN = ("x", "u", "p", "a", "m", "q", "pose", "velocity", "place", "contact", "ranges", "others",
         "time", "e", "dt")  # fmt: skip
@@ -127,8 +271,8 @@ class Task(Constant):
     """The disturbance of the coming period, the vehicle's `Disturbance`. One that asks for contact,
     ranges, others or noise acts from the second period on."""
     marks: Callable[..., Any] | None = None
-    """What pictures show on the ground beside walls: polygons of `skidpad.stage`, of plain numbers;
-    the lane of the track if None."""
+    """Polygons of `skidpad.view.stage`, of plain numbers, that pictures show on the ground next to
+    walls; the lane of the track if None."""
     bounds: Mapping[str, tuple[float, float]] = field(
         default_factory=dict[str, tuple[float, float]]
     )
@@ -308,7 +452,83 @@ def listed_tracks(tracks: Any) -> tuple[Track, ...]:
     listed = (tracks,) if isinstance(tracks, Track) else tracks
     if not isinstance(listed, Sequence) or not all(isinstance(one, Track) for one in listed):
         raise InvalidValue(
-            "tracks must be a Track or several, as of skidpad.plane.maps.read_track, "
+            "tracks must be a Track or several, as of skidpad.geometry.maps.read_track, "
             f"got {tracks!r:.60}"
         )
     return tuple(listed)
+
+
+Parts = tuple[Outline, ...]
+"""Convex polygons, counter-clockwise."""
+
+
+class Unit(NamedTuple):
+    """What moves as one: a vehicle, or a trailer behind the unit before."""
+
+    parts: Parts
+    """Of its outline, in m from its reference point; that of a trailer is the middle of its
+    axle."""
+    hitch_x: m = 0.0
+    """Where a trailer hangs, forward of the reference point of the unit before."""
+    drawbar: m = 0.0
+    """From there back to its axle."""
+    angle: int = -1
+    """Which leaf of the state is its heading less that of the unit before."""
+
+    @property
+    def radius(self) -> m:
+        """Largest distance of its outline from its reference point."""
+        return max(hypot(x, y) for part in self.parts for x, y in part)
+
+
+def units_of(vehicle: Vehicle) -> tuple[Unit, ...]:
+    """A vehicle and all that it tows, in order."""
+    geometry, names = vehicle.geometry, record.names(vehicle.model.State)
+    trailers = (
+        Unit(_parts(t.outlines), t.hitch_x, t.drawbar, names.index(t.angle))
+        for t in geometry.trailers
+    )
+    return (Unit(_parts(geometry.outlines)), *trailers)
+
+
+def unit_poses(units: Sequence[Unit], pose: Pose, x: Any) -> list[Pose]:
+    """Where the units are, from the pose and the state of the vehicle, which may be symbols."""
+    leaves, poses = record.flatten(x), [pose]
+    for unit in units[1:]:
+        poses.append(towed(poses[-1], unit.hitch_x, unit.drawbar, leaves[unit.angle]))
+    return poses
+
+
+def _parts(outlines: Sequence[Outline]) -> Parts:
+    return tuple(part for outline in outlines for part in convex_parts(cleaned(outline)))
+
+
+APPROACH: s = 0.3
+"""Time constant with which a vehicle that is told accelerations comes to its pace."""
+STEER: rad = 0.6
+"""Full steering of a vehicle that sets no limit."""
+
+
+class Pace(NamedTuple):
+    """What a driver does who manoeuvres."""
+
+    steer: Annotated[one, Allowed(-1.0, 1.0)]
+    """Share of the largest steering angle (of the yaw rate of a robot), positive to the left."""
+    pace: Annotated[one, Allowed(-1.0, 1.0)]
+    """Share of the speed of the task, negative in reverse."""
+
+
+def pace_of(vehicle: Vehicle, v: m_s, omega: rad_s = 1.0) -> Callable[[Any, Pace, Any], Any]:
+    """The input of a vehicle for a `Pace`: at most the speed `v` and, for one that is told it, the
+    yaw rate `omega`."""
+    body = body_of(vehicle, "an action")
+    return partial(_paced, body, body.limits(vehicle.params), v, omega)
+
+
+def _paced(body: Body, limits: Limits, v: m_s, omega: rad_s, x: Any, a: Pace, p: Any) -> Any:
+    steer_max = limits.steer_max if isfinite(limits.steer_max) else STEER
+    told = Demand(steer=steer_max * a.steer, v=v * a.pace, omega=omega * a.steer)
+    # Who steers by an input needs one to know its velocity; who is told one does not.
+    now = body.speed_of(x, body.command(x, told, p), p)
+    gain = (told.v - now) * (1.0 / APPROACH)
+    return body.command(x, told._replace(a=gain), p)

@@ -2,6 +2,11 @@
 
 report = skidpad.learn.check_task(my_task())
 report.raise_if_failed()
+
+Whether a vector of environments does what Gymnasium says, step by step.
+
+The oracle is Gymnasium's own `SyncVectorEnv` of single environments with the same seeds and
+actions: a native vector has to answer as that does, to the last bit.
 """
 
 from __future__ import annotations
@@ -12,14 +17,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .. import record
-from ..arrays import AnyArray
-from ..errors import SkidpadError
+from ..core import record
+from ..core.arrays import AnyArray
+from ..errors import SkidpadError, require
 from .environments import Environments
 from .task import Task
 
 if TYPE_CHECKING:
-    from ..conformance.report import Report, Result
+    from ..testing.subject import Report, Result
 
 _WORLDS, _PERIODS = 24, 200
 _ALONE = 2
@@ -47,7 +52,7 @@ def check_task(task: Task, seed: int = 0) -> Report:
     * `bits`: a world has the same bits alone and among many, and when it is driven again.
     """
     # The checks of vehicles bring worlds along, which no learner waits for.
-    from ..conformance.report import Report
+    from ..testing.subject import Report
 
     checks: dict[str, Callable[[], list[str]]] = {
         "starts": partial(_starts, task, seed),
@@ -69,7 +74,7 @@ def check_task(task: Task, seed: int = 0) -> Report:
 
 
 def _result(name: str, check: Callable[[], list[str]]) -> Result:
-    from ..conformance.report import Result
+    from ..testing.subject import Result
 
     try:
         faults = check()
@@ -181,3 +186,155 @@ def _bits(task: Task, seed: int, played: _Played) -> list[str]:
 def _same(one: Any, other: Any) -> bool:
     # What is not finite is told by another check.
     return all(np.array_equal(a, b, equal_nan=True) for a, b in zip(one, other, strict=True))
+
+
+MODES = ("NEXT_STEP", "SAME_STEP", "DISABLED")
+_SEED = 7
+
+
+class NotConforming(SkidpadError, AssertionError):
+    """A vector does not do what Gymnasium says; the message says where."""
+
+
+def check_vector_env(
+    make: Callable[..., Any], make_single: Callable[[], Any], *, num_envs: int = 3, steps: int = 60
+) -> None:
+    """Raise `NotConforming` unless a vector of environments conforms.
+
+    Spaces contain what comes; every autoreset mode, seeds and masks give what `SyncVectorEnv` of
+    the single environments gives, bit for bit; environment i is the single one with seed + i; what
+    was returned stays as it was; a closed vector answers no call. Episodes have to end within
+    `steps` for the modes to differ, which is checked.
+
+    Args:
+        make: the vector, called with `num_envs` and `autoreset_mode`.
+        make_single: one environment, a `gymnasium.Env` with the same arguments otherwise.
+        num_envs: how many environments to check with.
+        steps: in each mode.
+    """
+    require("gymnasium", purpose="learn.check_vector_env")
+    for mode in MODES:
+        _Check(make, make_single, num_envs, mode).run(steps)
+
+
+class _Check:
+    """One mode of one vector beside its oracle."""
+
+    def __init__(self, make: Any, make_single: Any, num_envs: int, mode: str) -> None:
+        from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+        self._mode, self._count = mode, num_envs
+        theirs = AutoresetMode[mode]
+        self._env = make(num_envs=num_envs, autoreset_mode=theirs)
+        self._oracle: Any = SyncVectorEnv([make_single] * num_envs, autoreset_mode=theirs)
+        self._single = make_single()
+        self._seen_ends = 0
+        self._kept: list[tuple[Any, Any]] = []
+
+    def run(self, steps: int) -> None:
+        """All that is to be checked."""
+        self._spaces()
+        self._seeds()
+        self._same(self._env.reset(seed=_SEED), self._oracle.reset(seed=_SEED), "reset(seed)")
+        rng = np.random.default_rng(_SEED)
+        over = np.zeros(self._count, np.bool_)
+        for k in range(steps):
+            if self._mode == "DISABLED" and over.any():
+                self._masked(over, f"reset of those that ended, step {k}")
+            over = self._step(rng, f"step {k}")
+        self._must(self._seen_ends > 0, f"no episode ended within {steps} steps: take more")
+        if over.all():
+            over[-1] = False
+        self._masked(~over, "reset of the others")
+        for was, copied in self._kept:
+            self._must(_equal(was, copied), "what a call returned was changed by a later one")
+        self._closed()
+
+    def _step(self, rng: Any, where: str) -> Any:
+        # Beyond the bounds too: what a Box does not contain is cut off.
+        space = self._env.action_space
+        actions = (1.2 * rng.uniform(-1.0, 1.0, space.shape)).astype(space.dtype)
+        ours, theirs = self._env.step(actions.copy()), self._oracle.step(actions.copy())
+        self._same(ours, theirs, where)
+        over = ours[2] | ours[3]
+        self._seen_ends += int(over.sum())
+        return over
+
+    def _masked(self, mask: Any, where: str) -> None:
+        ours = self._env.reset(options={"reset_mask": mask.copy()})
+        self._same(ours, self._oracle.reset(options={"reset_mask": mask.copy()}), where)
+
+    def _same(self, ours: tuple[Any, ...], theirs: tuple[Any, ...], where: str) -> None:
+        names = ("observations", "infos")
+        if len(theirs) == 5:
+            names = ("observations", "rewards", "terminations", "truncations", "infos")
+        self._must(len(ours) == len(theirs), f"{where} returns {len(ours)} values")
+        for name, mine, right in zip(names, ours, theirs, strict=True):
+            equal = _equal(mine, right)
+            self._must(equal, f"{where}: {name} are {mine!r:.300}, expected {right!r:.300}")
+        space = self._env.observation_space
+        self._must(space.contains(ours[0]), f"{where}: observations are not in their space")
+        self._kept.append((ours[0], ours[0].copy()))
+
+    def _spaces(self) -> None:
+        env, oracle = self._env, self._oracle
+        for name in ("observation_space", "action_space"):
+            for one in (name, f"single_{name}"):
+                mine, right = getattr(env, one, None), getattr(oracle, one)
+                self._must(mine == right, f"{one} is {mine!r:.200}, expected {right!r:.200}")
+        self._must(env.num_envs == self._count, f"num_envs is {env.num_envs}")
+        told = env.metadata.get("autoreset_mode")
+        right = oracle.metadata["autoreset_mode"]
+        self._must(told is right, f"metadata['autoreset_mode'] is {told!r}, expected {right!r}")
+
+    def _seeds(self) -> None:
+        """The same seed gives the same; environment i is the single one with seed + i."""
+        env = self._env
+        first, again = env.reset(seed=_SEED)[0].copy(), env.reset(seed=_SEED)[0].copy()
+        self._must(_equal(first, again), "the same seed gives other observations")
+        self._must(not _equal(first, env.reset(seed=_SEED + 1)[0]), "seeds change nothing")
+        listed = env.reset(seed=[_SEED + k for k in range(self._count)])[0]
+        self._must(_equal(first, listed), "a list of seeds differs from counting on from the first")
+        for k in range(self._count):
+            alone, _ = self._single.reset(seed=_SEED + k)
+            self._must(
+                _equal(first[k], alone), f"environment {k} is not the single one with seed + {k}"
+            )
+
+    def _closed(self) -> None:
+        env = self._env
+        env.close()
+        env.close()
+        self._must(env.closed is True, "a closed vector does not say so")
+        for name, call in {
+            "step": lambda: env.step(env.action_space.sample()),
+            "reset": lambda: env.reset(seed=_SEED),
+        }.items():
+            try:
+                call()
+            except Exception:  # whatever it raises, it does not go on
+                continue
+            raise NotConforming(f"{self._mode}: {name} of a closed vector is answered")
+        self._oracle.close()
+        self._single.close()
+
+    def _must(self, holds: bool, message: str) -> None:
+        if not holds:
+            raise NotConforming(f"{self._mode}: {message}")
+
+
+def _equal(mine: Any, right: Any) -> bool:
+    """Whether two answers are the same to the last bit, kinds included."""
+    if isinstance(right, dict):
+        if not isinstance(mine, dict) or mine.keys() != right.keys():
+            return False
+        return all(_equal(mine[key], right[key]) for key in right)
+    if isinstance(right, np.ndarray):
+        if not isinstance(mine, np.ndarray) or mine.dtype != right.dtype:
+            return False
+        if mine.shape != right.shape:
+            return False
+        if right.dtype == np.object_:
+            return all(map(_equal, mine.ravel(), right.ravel()))
+        return bool(np.array_equal(mine, right))
+    return type(mine) is type(right) and bool(mine == right)

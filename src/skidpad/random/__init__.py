@@ -1,18 +1,20 @@
 """Random numbers that depend on seed, channel, run and step alone, and distributions of them."""
 
+from .distributions import (
+    Gaussian,
+    GaussianDistribution,
+    Joined,
+    OrnsteinUhlenbeck,
+    Recorded,
+    Truncated,
+    Uniform,
+    UniformDistribution,
+    by_name,
+)
 from .draw import Draw
-from .friction_patches import FrictionPatches
-from .gaussian import Gaussian
-from .joined import Joined, by_name
-from .model import UncertaintyModel, sampled
-from .none import NoUncertainty
-from .patches import Patch, Scatter, strip
-from .recorded import Recorded
-from .seeds import of_run, split
-from .truncated import Truncated
-from .uniform import Uniform
-from .upstream_names import GaussianDistribution, UniformDistribution
-from .wind import OrnsteinUhlenbeck
+from .model import NoUncertainty, UncertaintyModel, sampled
+from .patches import FrictionPatches, Patch, Scatter, strip
+from .streams import of_run, split
 
 __all__ = [
     "Draw",

@@ -2,29 +2,44 @@
 
 A number depends on the seed of the study, the channel, the run, the step and its place in the row,
 and on nothing else: the number of runs, how they are split into batches and what else is drawn do
-not show in it. `skidpad.sensing.streams` says what the numbers are; here a compiled loop gives the
+not show in it. `skidpad.sensors.streams` says what the numbers are; here a compiled loop gives the
 same bits faster.
 
 Channels have names. The n-th call of `normal` within a step reads the channel `NAME.normal.n`, n
 from 0, and the n-th call of `uniform` reads `NAME.uniform.n`; `part("p")` gives a draw of its own
 whose channels begin with `NAME.p`. So drawing more at the end of a step, or in another part, leaves
 the other numbers alone.
+
+Numbers between 0 and 1 for many environments, each with a seed and a counter of its own.
+
+A number depends on the seed, the counter, the channel and its name, and on nothing else: how many
+environments there are, which of them draw and what else they draw do not show in it. It is Philox
+as in `streams`, with the channel as the key and counter, seed and name as its four words.
+
+The random numbers of `sensors.streams` in compiled loops: the same bits, many at a time.
+
+`sensors.streams` and `sensors.inverse_normal` are the definition and give the constants; the loops
+repeat their operations one for one, none fused or reordered. They go over a block in stages that
+the compiler turns into vector instructions; only the tails of the normal distribution, one number
+in seven, are done one at a time.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache, lru_cache
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Array
-from ..brief import shown
-from ..checks import not_negative, whole
+from ..core.arrays import AnyArray, Array
+from ..core.checks import not_negative, whole
+from ..core.files import shown
+from ..core.threads import alone, checked_threads, spread
 from ..errors import InvalidValue
-from ..workers import alone, checked_threads, spread
-from . import seeds
+from . import streams
 from .streams import checked_vehicles, key_of
 
 _WORTH_A_THREAD = 20_000
@@ -131,7 +146,7 @@ class Draw:
         if not channel or not isinstance(channel, str):
             raise InvalidValue(f"channel = {channel!r} must be a text")
         self._fill(
-            seeds.checked(seed),
+            streams.checked(seed),
             channel,
             _checked_runs(runs),
             whole("step", step, least=None),
@@ -145,7 +160,7 @@ class Draw:
         cls, seed: int, channel: str, step: int = 0, dt: float = 0.0, time: float | None = None
     ) -> Draw:
         """The draw of the one run that a seed names."""
-        study, run = seeds.split(seed)
+        study, run = streams.split(seed)
         return cls(study, channel, [run], step, dt, time)
 
     def at(self, step: int, dt: float | None = None, time: float | None = None) -> Draw:
@@ -212,3 +227,72 @@ def _checked_runs(runs: Any) -> Runs:
         return np.ascontiguousarray(checked_vehicles(runs))
     except InvalidValue as error:
         raise InvalidValue(str(error).replace("vehicle", "runs", 1)) from None
+
+
+Words = NDArray[np.uint64]
+ROOT_OF_THREE = 3.0**0.5
+"""The sum of four numbers between 0 and 1 has this over 3 as its deviation."""
+
+
+def names_as_words(names: Sequence[str]) -> Words:
+    """A word of 32 bits for each name, (n,): what is drawn besides does not change it."""
+    return np.array([_word(name) for name in names], dtype=np.uint64)
+
+
+def shares(channel: str, seeds: Words, counters: Words, words: Words) -> Array:
+    """Numbers (n, k) between 0 and 1, neither of them ever drawn.
+
+    Args:
+        channel: what they are for; another channel has other numbers.
+        seeds: of the environments, (n,), any 64 bits.
+        counters: of the environments, (n,), below 2³²: episodes or steps.
+        words: what tells the numbers of one draw apart, (k,), below 2³²; see `names_as_words`.
+    """
+    out = np.empty((len(seeds), len(words)))
+    k0, k1 = channel_key(channel)
+    _shares_fill()(out, seeds, counters, words, np.uint64(k0), np.uint64(k1))
+    return out
+
+
+def shaken(channel: str, ranges: AnyArray, seeds: Words, counters: Words, std: float,
+           longest: float) -> None:  # fmt: skip
+    """Add errors of a standard deviation to ranges (n, rays) that are below the longest.
+
+    They are sums of four uniform numbers, nearly normal and never beyond 3.5 deviations, and depend
+    on channel, seed, counter and ray alone.
+    """
+    k0, k1 = channel_key(channel)
+    _shake()(
+        ranges, seeds, counters, np.uint64(k0), np.uint64(k1), std * ROOT_OF_THREE, longest
+    )  # fmt: skip
+
+
+@cache
+def channel_key(channel: str) -> tuple[int, int]:
+    """The two words of the key of a channel."""
+    return key_of(0, channel)
+
+
+def _word(name: str) -> int:
+    return int.from_bytes(blake2b(name.encode(), digest_size=4).digest(), "little")
+
+
+@cache
+def _shares_fill() -> Any:
+    # numba comes in with the first number that is drawn.
+    def kernel() -> Any:
+        from .kernel import fill_shares
+
+        return fill_shares
+
+    return alone(kernel)
+
+
+@cache
+def _shake() -> Any:
+    def kernel() -> Any:
+        from .kernel import shake_ranges
+
+        return shake_ranges
+
+    return alone(kernel)

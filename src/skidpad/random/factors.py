@@ -13,13 +13,12 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
-from ..arrays import Array
-from ..brief import brief_repr, shortened
-from ..checks import finite, number, positive, whole
+from ..core.arrays import Array
+from ..core.checks import finite, number, positive, whole
+from ..core.files import brief_repr, shortened
 from ..errors import InvalidValue
 from ..ops import clip, exp, floor, minimum, where
-from .inverse_normal import log_of, normal_of, traced_normal
-from .normal_share import LEAST, exponential, share_below
+from .streams import LEAST, exponential, log_of, normal_of, share_below, traced_normal
 
 _FARTHEST = 8.2
 """Standard deviations that a share can tell from all."""

@@ -1,9 +1,9 @@
-"""The random numbers of `sensors.streams` in compiled loops: the same bits, many at a time.
+"""The random numbers of `streams` in compiled loops: the same bits, many at a time.
 
-`sensors.streams` and `sensors.inverse_normal` are the definition and give the constants; the loops
-repeat their operations one for one, none fused or reordered. They go over a block in stages that
-the compiler turns into vector instructions; only the tails of the normal distribution, one number
-in seven, are done one at a time.
+`streams` is the definition and gives the constants; the loops repeat its operations one for one,
+none fused or reordered. They go over a block in stages that the compiler turns into vector
+instructions; only the tails of the normal distribution, one number in seven, are done one at a
+time. A module of its own, since it loads the compiler of loops.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..compile.loops import loop
-from . import inverse_normal, streams
+from . import streams
 
 BLOCK = 256
 """Counters at a time: what is computed of them stays in the nearest cache."""
@@ -24,13 +24,13 @@ BLOCK = 256
 _M0, _M1, _LOW, _HALF = streams._M0, streams._M1, streams._LOW, streams._HALF
 _W0, _W1, _ROUNDS = np.uint64(streams._W0), np.uint64(streams._W1), streams._ROUNDS
 _CENTRE, _TAIL, _FAR_TAIL = (
-    inverse_normal._CENTRE,
-    inverse_normal._TAIL,
-    inverse_normal._FAR_TAIL,
+    streams._CENTRE,
+    streams._TAIL,
+    streams._FAR_TAIL,
 )
-_SPLIT_Q, _SPLIT_R = inverse_normal._SPLIT_Q, inverse_normal._SPLIT_R
+_SPLIT_Q, _SPLIT_R = streams._SPLIT_Q, streams._SPLIT_R
 _SPLIT_Q2 = _SPLIT_Q * _SPLIT_Q
-_LN2, _ATANH = inverse_normal._LN2, inverse_normal._ATANH
+_LN2, _ATANH = streams._LN2, streams._ATANH
 _ROOT_HALF = 0.70710678118654752440
 _FRACTION = np.uint64(12)
 _MEAN_OF_FOUR = 2.0 - 2.0**-31

@@ -6,10 +6,31 @@ do not show in them, and neither does the machine.
 Philox4x32-10 is a bijection of 128-bit counters for every 64-bit key (J. K. Salmon et al.,
 "Parallel random numbers: as easy as 1, 2, 3", SC 2011). Here seed and channel make the key; step,
 vehicle and the element of the channel make the counter, so that no number is drawn twice.
+
+Seeds: one whole number names all the random numbers of one run.
+
+The low 32 bits of a seed are the number of the run, the bits above are the seed of the study the
+run belongs to. So run k of a study with seed s has the seed `of_run(s, k)`, and a single simulation
+with that seed draws what the run drew. A seed below 2³² is that run of study 0.
+
+Standard normal numbers from uniform ones, the same bits on every machine.
+
+Only additions, products, quotients and square roots are used, one array operation at a time; each
+of them is exactly rounded everywhere, while the logarithm of a library is not.
+
+Formula: M. J. Wichura, "Algorithm AS 241: The percentage points of the normal distribution",
+Applied Statistics 37 (1988), its routine PPND16: about 16 digits.
+
+The exponential and the normal distribution, with the same bits on every machine.
+
+Like `random.inverse_normal`, of which `share_below` is the inverse: additions, products and
+quotients only, one array operation at a time.
 """
 
 from __future__ import annotations
 
+import math
+import secrets
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any
@@ -17,10 +38,201 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Array
-from ..checks import whole
+from ..core.arrays import Array
+from ..core.checks import whole
 from ..errors import InvalidValue
-from .inverse_normal import normal_of
+from ..ops import abs, log, maximum, minimum, sqrt, where
+
+_SPLIT_Q, _SPLIT_R = 0.425, 5.0
+_CENTRE = (
+    (
+        2.5090809287301226727e3,
+        3.3430575583588128105e4,
+        6.7265770927008700853e4,
+        4.5921953931549871457e4,
+        1.3731693765509461125e4,
+        1.9715909503065514427e3,
+        1.3314166789178437745e2,
+        3.3871328727963666080e0,
+    ),
+    (
+        5.2264952788528545610e3,
+        2.8729085735721942674e4,
+        3.9307895800092710610e4,
+        2.1213794301586595867e4,
+        5.3941960214247511077e3,
+        6.8718700749205790830e2,
+        4.2313330701600911252e1,
+        1.0,
+    ),
+)
+_TAIL = (
+    (
+        7.74545014278341407640e-4,
+        2.27238449892691845833e-2,
+        2.41780725177450611770e-1,
+        1.27045825245236838258e0,
+        3.64784832476320460504e0,
+        5.76949722146069140550e0,
+        4.63033784615654529590e0,
+        1.42343711074968357734e0,
+    ),
+    (
+        1.05075007164441684324e-9,
+        5.47593808499534494600e-4,
+        1.51986665636164571966e-2,
+        1.48103976427480074590e-1,
+        6.89767334985100004550e-1,
+        1.67638483018380384940e0,
+        2.05319162663775882187e0,
+        1.0,
+    ),
+)
+_FAR_TAIL = (
+    (
+        2.01033439929228813265e-7,
+        2.71155556874348757815e-5,
+        1.24266094738807843860e-3,
+        2.65321895265761230930e-2,
+        2.96560571828504891230e-1,
+        1.78482653991729133580e0,
+        5.46378491116411436990e0,
+        6.65790464350110377720e0,
+    ),
+    (
+        2.04426310338993978564e-15,
+        1.42151175831644588870e-7,
+        1.84631831751005468180e-5,
+        7.86869131145613259100e-4,
+        1.48753612908506148525e-2,
+        1.36929880922735805310e-1,
+        5.99832206555887937690e-1,
+        1.0,
+    ),
+)
+"""Numerators and denominators, highest power first."""
+
+_LEAST = 1e-30
+"""A share below which nothing lies; a float32 can be as small."""
+
+_LN2 = 0.69314718055994530942
+_ATANH = tuple(1.0 / n for n in range(23, 0, -2))
+"""Coefficients of atanh(s)/s in s², highest power first: 1e-18 is left over for |s| < 0.172."""
+
+
+def normal_of(u: Array) -> Array:
+    """The number below which a standard normal variable lies with probability u, 0 < u < 1."""
+    q = u - 0.5
+    r = q * q
+    np.subtract(_SPLIT_Q * _SPLIT_Q, r, out=r)
+    tails = np.flatnonzero(r < 0.0)
+    out = _ratio(r, _CENTRE)
+    out *= q
+    if tails.size:
+        # 1 - u loses nothing: u is a multiple of 2⁻⁵³.
+        below = u[tails]
+        depth = np.sqrt(-log_of(np.minimum(below, 1.0 - below)))
+        far = depth > _SPLIT_R
+        size = np.where(far, _ratio(depth - _SPLIT_R, _FAR_TAIL), _ratio(depth - 1.6, _TAIL))
+        out[tails] = np.copysign(size, q[tails])
+    return out
+
+
+def traced_normal(u: Any) -> Any:
+    """`normal_of` in `skidpad.ops`, for Programs: the same formula with their logarithm."""
+    q = u - 0.5
+    tail = maximum(minimum(u, 1.0 - u), _LEAST)
+    depth = sqrt(-log(tail))
+    size = where(
+        depth > _SPLIT_R, _traced_ratio(depth - _SPLIT_R, _FAR_TAIL),
+        _traced_ratio(depth - 1.6, _TAIL),
+    )  # fmt: skip
+    centre = _traced_ratio(_SPLIT_Q * _SPLIT_Q - q * q, _CENTRE) * q
+    return where(abs(q) <= _SPLIT_Q, centre, where(q < 0.0, -size, size))
+
+
+def _traced_ratio(r: Any, coefficients: tuple[tuple[float, ...], tuple[float, ...]]) -> Any:
+    above, below = (_horner(r, c) for c in coefficients)
+    return above / below
+
+
+def _horner(x: Any, coefficients: tuple[float, ...]) -> Any:
+    total = coefficients[0]
+    for c in coefficients[1:]:
+        total = total * x + c
+    return total
+
+
+def _ratio(r: Array, coefficients: tuple[tuple[float, ...], tuple[float, ...]]) -> Array:
+    above, below = (_polynomial(r, c) for c in coefficients)
+    above /= below
+    return above
+
+
+def _polynomial(x: Array, coefficients: tuple[float, ...]) -> Array:
+    total = x * coefficients[0]
+    for c in coefficients[1:-1]:
+        total += c
+        total *= x
+    total += coefficients[-1]
+    return total
+
+
+def log_of(x: Array) -> Array:
+    """Natural logarithm of positive numbers, to 1 or 2 units in the last place."""
+    mantissa, exponent = np.frexp(x)
+    low = mantissa < 0.70710678118654752440
+    mantissa = np.where(low, 2.0 * mantissa, mantissa)
+    exponent = np.where(low, exponent - 1, exponent)
+    s = (mantissa - 1.0) / (mantissa + 1.0)
+    return exponent * _LN2 + 2.0 * s * _polynomial(s * s, _ATANH)
+
+
+LEAST = 2.0**-53
+"""The smallest share that 1 can be told from 1 less it."""
+
+_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+"""ln 2 in two parts: a whole number up to 2²⁰ times the first is exact."""
+_TAYLOR = tuple(1.0 / math.factorial(n) for n in range(14, -1, -1))
+"""Of the exponential, highest power first: 1e-19 is left over at ln 2 / 2."""
+_STEP = 0.5
+"""Of the trapezoidal rule: exp(-π²/step²) = 7e-18 is left over."""
+_NODES = 13
+_CORRECTED = math.pi / _STEP
+"""The pole of the integrand counts below that."""
+
+
+def exponential(x: Array) -> Array:
+    """e to the power of x, to 1 or 2 units in the last place."""
+    power = np.clip(np.rint(x / (_LN2_HIGH + _LN2_LOW)), -1100.0, 1100.0)
+    rest = (x - power * _LN2_HIGH) - power * _LN2_LOW
+    total = np.full_like(rest, _TAYLOR[0])
+    for coefficient in _TAYLOR[1:]:
+        total *= rest
+        total += coefficient
+    return np.ldexp(total, power.astype(np.int64))
+
+
+def share_below(z: Any) -> Array:
+    """The probability that a standard normal variable lies below z.
+
+    By the trapezoidal rule with its pole: D. B. Hunter and T. Regan, "A note on the evaluation of
+    the complementary error function", Mathematics of Computation 26 (1972).
+    """
+    numbers = np.asarray(z, dtype=np.float64)
+    x = np.abs(numbers) * math.sqrt(0.5)
+    square = x * x
+    total = np.zeros_like(x)
+    for weight, node in zip(_WEIGHTS, _SQUARES, strict=True):
+        total += weight / (node + square)
+    tail = exponential(-square) * x * total * (_STEP / math.pi)
+    pole = 1.0 / (exponential(np.minimum(x, _CORRECTED) * (2.0 * math.pi / _STEP)) + 1.0)
+    tail += np.where(x < _CORRECTED, pole, 0.0)
+    return np.where(numbers < 0.0, tail, 1.0 - tail)
+
+
+_SQUARES = tuple(((n + 0.5) * _STEP) ** 2 for n in range(_NODES))
+_WEIGHTS = tuple(exponential(-np.array(_SQUARES)).tolist())
 
 Words = NDArray[np.uint64]
 
@@ -162,3 +374,32 @@ def _open_unit(words: Words) -> Array:
     out += 0.5
     out *= 2.0**-52
     return out
+
+
+RUN_BITS = 32
+RUNS = 1 << RUN_BITS
+"""Runs that a study can have."""
+
+
+def checked(seed: Any, name: str = "seed") -> int:
+    """The seed as an int; any whole number is one."""
+    return whole(name, seed, least=None)
+
+
+def of_run(seed: int, run: int) -> int:
+    """The seed of one run of a study; runs count from 0 to 2³² - 1."""
+    number = checked(run, "run")
+    if not 0 <= number < RUNS:
+        raise InvalidValue(f"run = {number} must be from 0 to {RUNS - 1}")
+    return (checked(seed) << RUN_BITS) + number
+
+
+def split(seed: int) -> tuple[int, int]:
+    """The seed of the study and the number of the run: the inverse of `of_run`."""
+    whole = checked(seed)
+    return whole >> RUN_BITS, whole & (RUNS - 1)
+
+
+def fresh() -> int:
+    """A seed that nobody has used, from the entropy of the operating system."""
+    return secrets.randbits(2 * RUN_BITS)

@@ -1,33 +1,43 @@
 """Roads: height and grip by position, random roads by ISO 8608, OpenCRG files, wheels on them."""
 
-from .. import record
+from ..core import record
 from ..random.patches import Patch, strip
 from .contact import (
     RoadPlane,
     StandingPull,
     WheelContact,
+    fitted_plane,
     plane_motion,
     plane_under,
     standing_pull,
     wheel_contact,
 )
-from .curved import CurvedRoad, ListedCurvedRoad, ListedStripRoad, StripRoad
-from .fitted_plane import fitted_plane
-from .grip import FullGrip, GripGrid, PolygonPatch, UniformGrip
+from .curved import (
+    CurvedLine,
+    CurvedRoad,
+    ListedCurvedRoad,
+    ListedStripRoad,
+    StraightLine,
+    StripRoad,
+)
 from .iso8608 import class_limits, class_of, psd
-from .records import road_record, road_type
-from .reference_line import CurvedLine, StraightLine
-from .road import Road
-from .surfaces import (
+from .records import (
     FlatRoad,
+    FullGrip,
     GridRoad,
+    GripGrid,
     PlaneRoad,
+    PolygonPatch,
     ProfileRoad,
     SmoothGridRoad,
     SmoothProfileRoad,
     SurfacePoint,
+    UniformGrip,
     WaveRoad,
+    road_record,
+    road_type,
 )
+from .road import Road
 
 __all__ = [
     "CurvedLine",

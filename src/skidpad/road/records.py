@@ -1,16 +1,379 @@
-"""The record of a road: its surface and its grip."""
+"""The record of a road: its surface and its grip.
+
+Grids of heights and of grip: those of `skidpad.ops`, with units.
+
+How high a road is, by the class of a record: flat, a plane, waves, a profile or a grid.
+
+A surface is any record with a method `at(x, y)` that gives a `SurfacePoint`. Its numbers are
+leaves, so they are parameters of a vehicle that stands on it; its class is the kind of the road.
+
+Grip of a road by position, by the class of a record, and grids of it from patches.
+
+Grip is a factor: that under a wheel over that on which its tyre was measured. 1 is the road of the
+tyre, 0.3 a road with three tenths of its friction.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol
 
-from .. import record
+import numpy as np
+
+from ..core import record
+from ..core.arrays import Array
+from ..core.checks import must_be
+from ..core.checks import positive as positive_number
+from ..core.files import brief_repr, shown
+from ..core.record import made_once
 from ..errors import InvalidValue
-from ..recipes import made_once
-from .grip import FullGrip
-from .surfaces import FlatRoad
+from ..geometry.polygon import enclosed, ring_of
+from ..geometry.pose import turned, turned_back
+from ..ops import Grid1, Grid2, cos, grid, grid_type, interpolate, sin, sloped_value
+from ..random.patches import Patch, on_top, same_for_all
+from ..units import m, non_negative, one, positive, rad
 
-__all__ = ["FLAT", "record_of", "road_record", "road_type"]
+__all__ = [
+    "FLAT",
+    "Area",
+    "ColumnGrid",
+    "FlatRoad",
+    "FullGrip",
+    "GridRoad",
+    "Grip",
+    "GripGrid",
+    "GripValues",
+    "HeightGrid",
+    "HeightProfile",
+    "PlaneRoad",
+    "PolygonPatch",
+    "ProfileRoad",
+    "SmoothGrid",
+    "SmoothGridRoad",
+    "SmoothProfile",
+    "SmoothProfileRoad",
+    "Surface",
+    "SurfacePoint",
+    "UniformGrip",
+    "WaveRoad",
+    "grip_of_patches",
+    "record_of",
+    "road_record",
+    "road_type",
+]
+
+if TYPE_CHECKING:
+    HeightProfile = Grid1
+    SmoothProfile = Grid1
+    HeightGrid = Grid2
+    SmoothGrid = Grid2
+    ColumnGrid = Grid2
+    GripValues = Grid2
+else:
+    HeightProfile = grid_type(1, "linear", (m, m))
+    """Heights along a line, with straight lines between them."""
+    SmoothProfile = grid_type(1, "cubic", (m, m))
+    """Heights along a line, with a smooth curve through them."""
+    HeightGrid = grid_type(2, "linear", (m, m, m))
+    """Heights over two coordinates, bilinear between them."""
+    SmoothGrid = grid_type(2, "cubic", (m, m, m))
+    """Heights over two coordinates, with a smooth surface through them."""
+    ColumnGrid = grid_type(2, "linear", (m, m, one))
+    """Heights over a coordinate and the number of a column, bilinear between them."""
+    GripValues = grid_type(2, "linear", (one, m, m))
+    """Grip over two coordinates, bilinear between them."""
+
+
+def grid_of(kind: Any, values: Any, start: Any, step: Any) -> Any:
+    """The grid of a class with these values; see `skidpad.ops.grid`."""
+    return kind(*grid(values, start=start, step=step))
+
+
+_TURN = 6.283185307179586
+
+
+class SurfacePoint(NamedTuple):
+    """A place on a road."""
+
+    z: m
+    """Height, positive up."""
+    z_x: one
+    """How much it rises along the x axis of the world, over the horizontal way."""
+    z_y: one
+    """The same along the y axis."""
+
+
+class Surface(Protocol):
+    """What every surface has."""
+
+    def at(self, x: m, y: m) -> SurfacePoint:
+        """Height and slopes at a place of the world."""
+        ...
+
+
+class FlatRoad(NamedTuple):
+    """Level ground at height 0."""
+
+    def at(self, x: m, y: m) -> SurfacePoint:
+        """See `Surface`."""
+        return SurfacePoint(0.0, 0.0, 0.0)
+
+
+class PlaneRoad(NamedTuple):
+    """A plane with a slope along a direction and a bank across it."""
+
+    slope: one = 0.0
+    """Rise over the horizontal way along the direction, positive uphill."""
+    bank: one = 0.0
+    """Rise over the horizontal way to the left of the direction, positive when the left is high."""
+    yaw: rad = 0.0
+    """The direction, from the x axis of the world, positive to the left."""
+    z: m = 0.0
+    """Height at the origin of the world."""
+
+    def at(self, x: m, y: m) -> SurfacePoint:
+        """See `Surface`."""
+        z_x, z_y = turned(cos(self.yaw), sin(self.yaw), self.slope, self.bank)
+        return SurfacePoint(self.z + z_x * x + z_y * y, z_x, z_y)
+
+
+class WaveRoad(NamedTuple):
+    """Sine waves along a direction, the same everywhere across it."""
+
+    amplitude: m = 0.0
+    """Height of the crests over the mean."""
+    wavelength: Annotated[m, positive] = 10.0
+    """From crest to crest."""
+    phase: rad = 0.0
+    """Phase of the sine at the origin of the world; it rises there if this is 0."""
+    yaw: rad = 0.0
+    """The direction, from the x axis of the world, positive to the left."""
+
+    def at(self, x: m, y: m) -> SurfacePoint:
+        """See `Surface`."""
+        c, s = cos(self.yaw), sin(self.yaw)
+        along, _ = turned_back(c, s, x, y)
+        density = _TURN * (1.0 / self.wavelength)
+        angle = density * along + self.phase
+        rise = (self.amplitude * density) * cos(angle)
+        return SurfacePoint(self.amplitude * sin(angle), c * rise, s * rise)
+
+
+def _along_line(road: Any, x: m, y: m) -> SurfacePoint:
+    c, s = cos(road.yaw), sin(road.yaw)
+    along, _ = turned_back(c, s, x - road.x, y - road.y)
+    z, rise = sloped_value(road.profile, along)
+    return SurfacePoint(z, c * rise, s * rise)
+
+
+class ProfileRoad(NamedTuple):
+    """Heights along a straight line, the same everywhere across it, with kinks at the points.
+
+    Before the first and behind the last point it is level.
+    """
+
+    profile: HeightProfile
+    """Heights over the way along the line."""
+    x: m = 0.0
+    """Where the line begins, in the world."""
+    y: m = 0.0
+    """Where the line begins, in the world."""
+    yaw: rad = 0.0
+    """Direction of the line, from the x axis of the world, positive to the left."""
+
+    def at(self, x: m, y: m) -> SurfacePoint:
+        """See `Surface`."""
+        return _along_line(self, x, y)
+
+
+class SmoothProfileRoad(NamedTuple):
+    """Heights along a straight line with a smooth curve through them."""
+
+    profile: SmoothProfile
+    """Heights over the way along the line."""
+    x: m = 0.0
+    """Where the line begins, in the world."""
+    y: m = 0.0
+    """Where the line begins, in the world."""
+    yaw: rad = 0.0
+    """Direction of the line, from the x axis of the world, positive to the left."""
+
+    def at(self, x: m, y: m) -> SurfacePoint:
+        """See `Surface`."""
+        return _along_line(self, x, y)
+
+
+class GridRoad(NamedTuple):
+    """Heights at the points of a lattice over x and y, bilinear between them.
+
+    Outside it is as high as at the nearest point of the border.
+    """
+
+    heights: HeightGrid
+    """Heights over x and y of the world."""
+
+    def at(self, x: m, y: m) -> SurfacePoint:
+        """See `Surface`."""
+        return SurfacePoint(*sloped_value(self.heights, x, y))
+
+
+class SmoothGridRoad(NamedTuple):
+    """Heights at the points of a lattice over x and y with a smooth surface through them."""
+
+    heights: SmoothGrid
+    """Heights over x and y of the world."""
+
+    def at(self, x: m, y: m) -> SurfacePoint:
+        """See `Surface`."""
+        return SurfacePoint(*sloped_value(self.heights, x, y))
+
+
+Area = tuple[float, float, float, float]
+"""Least x, least y, largest x, largest y of a rectangle in the world, in m."""
+_MOST_POINTS = 100_000_000
+"""Of a grid of grip."""
+
+
+class Grip(Protocol):
+    """What every grip has."""
+
+    def at(self, x: m, y: m) -> one:
+        """Grip at a place of the world."""
+        ...
+
+
+class FullGrip(NamedTuple):
+    """Everywhere that of the road on which the tyres were measured."""
+
+    def at(self, x: m, y: m) -> one:
+        """See `Grip`."""
+        return 1.0
+
+
+class UniformGrip(NamedTuple):
+    """The same everywhere."""
+
+    mu: Annotated[one, non_negative] = 1.0
+    """Grip over that on which the tyres were measured."""
+
+    def at(self, x: m, y: m) -> one:
+        """See `Grip`."""
+        return self.mu
+
+
+class GripGrid(NamedTuple):
+    """At the points of a lattice over x and y, bilinear between them; outside as at the border."""
+
+    mu: GripValues
+    """Grip over x and y of the world."""
+
+    def at(self, x: m, y: m) -> one:
+        """See `Grip`."""
+        return interpolate(self.mu, x, y)
+
+
+@dataclass(frozen=True, repr=False)
+class PolygonPatch:
+    """A patch of ground inside a ring of points, its border included."""
+
+    value: float
+    """Its grip."""
+    ring: Any
+    """Corners (n, 2) in the world, in m, in order; the last is joined to the first."""
+
+    def __post_init__(self) -> None:
+        must_be("PolygonPatch.value", self.value, non_negative)
+        object.__setattr__(self, "ring", ring_of("PolygonPatch.ring", self.ring))
+
+    __repr__ = brief_repr
+
+
+def grip_grid(values: Any, start: Any, step: Any) -> GripGrid:
+    """The grip of values at the points of a lattice."""
+    mu = grid_of(GripValues, values, start, step)
+    if not (np.isfinite(mu.values.values).all() and (mu.values.values >= 0.0).all()):
+        raise InvalidValue("grip must be finite and at least 0 everywhere")
+    return GripGrid(mu)
+
+
+def grip_of_patches(
+    patches: Sequence[Patch | PolygonPatch], base: float, step: float, area: Area | None
+) -> GripGrid:
+    """The grid of patches on top of each other, later ones above earlier ones, and `base` around.
+
+    An edge of a patch is as sharp as the distance of the points. Without `area` the grid goes
+    around all patches.
+    """
+    must_be("base", base, non_negative)
+    positive_number("step", step, "m")
+    for k, patch in enumerate(patches):
+        if not isinstance(patch, (Patch, PolygonPatch)):
+            raise InvalidValue(
+                f"patches[{k}] = {patch!r} must be a Patch, a strip or a PolygonPatch"
+            )
+    low, high = np.reshape(_area_of(patches) if area is None else _checked_area(area), (2, 2))
+    # One point more on every side has the base, which holds outside.
+    first = np.floor(low / step) - 1.0
+    counts = np.ceil(high / step) + 1.0 - first + 1.0
+    if not counts[0] * counts[1] <= _MOST_POINTS:
+        raise InvalidValue(
+            f"step = {step:g} m gives {counts[0] * counts[1]:.3g} points of grip; allowed are "
+            f"{_MOST_POINTS}"
+        )
+    xs, ys = (step * (first[k] + np.arange(int(counts[k]))) for k in range(2))
+    x, y = (places.ravel() for places in np.meshgrid(xs, ys, indexing="ij"))
+    values = np.full(x.size, float(base))
+    for patch in patches:
+        values = _covered(patch, x, y, values)
+    values = values.reshape(xs.size, ys.size)
+    if area is None:
+        for edge in (np.s_[0], np.s_[-1], np.s_[:, 0], np.s_[:, -1]):
+            values[edge] = base
+    return grip_grid(values, (xs[0], ys[0]), step)
+
+
+def _covered(patch: Patch | PolygonPatch, x: Array, y: Array, below: Array) -> Array:
+    if isinstance(patch, Patch):
+        return on_top(same_for_all((patch,)), x, y, below)
+    inside = enclosed(np.stack([x, y], axis=-1), patch.ring)
+    return np.where(inside, patch.value, below)
+
+
+def _corners(patch: Patch | PolygonPatch) -> Array:
+    if isinstance(patch, PolygonPatch):
+        return patch.ring
+    if not (math.isfinite(patch.length) and math.isfinite(patch.width)):
+        raise InvalidValue(
+            f"area = None: {patch!r} has no end; say with area=(x, y, x, y) where the grid of grip "
+            "begins and ends"
+        )
+    along = 0.5 * patch.length * np.array([math.cos(patch.yaw), math.sin(patch.yaw)])
+    across = 0.5 * patch.width * np.array([-math.sin(patch.yaw), math.cos(patch.yaw)])
+    middle = np.array([patch.x, patch.y])
+    return np.array([middle + i * along + j * across for i in (-1, 1) for j in (-1, 1)])
+
+
+def _area_of(patches: Sequence[Patch | PolygonPatch]) -> Array:
+    if not patches:
+        raise InvalidValue("patches is empty: give at least one")
+    corners = np.concatenate([_corners(patch) for patch in patches])
+    return np.array([corners.min(axis=0), corners.max(axis=0)])
+
+
+def _checked_area(area: Any) -> Array:
+    try:
+        corners = np.array(area, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        corners = np.array([])
+    if corners.shape != (4,) or not np.isfinite(corners).all():
+        raise InvalidValue(
+            f"area = {shown(area)} must be four numbers: x and y of two corners, in m"
+        )
+    if not (corners[0] < corners[2] and corners[1] < corners[3]):
+        raise InvalidValue(f"area = {shown(area)} must have its lower left corner first")
+    return corners
 
 
 @made_once

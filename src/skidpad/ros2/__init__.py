@@ -1,11 +1,9 @@
 """skidpad beside ROS 2, whether or not ROS is installed; see docs/ros2.md."""
 
-from .. import record
-from .clock import Clock
-from .in_process import Exchange, InProcess
+from ..core import record
 from .loop import Loop
-from .node import Node
-from .transport import Identity
+from .node import Clock, Node
+from .transport import Exchange, Identity, InProcess
 
 __all__ = ["Clock", "Exchange", "Identity", "InProcess", "Loop", "Node"]
 

@@ -1,22 +1,226 @@
-"""From what a user typed to a node that runs until Ctrl-C."""
+"""From what a user typed to a node that runs until Ctrl-C.
+
+Which middleware a node speaks.
+
+The six services of parameters and `/parameter_events`: what `ros2 param` talks to.
+"""
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from ..recording.rosbag2 import BagWriter
-from .arguments import parsed
-from .choose import transport
-from .clock import Clock
+from ..errors import InvalidValue, MissingExtra
+from ..view.recording.bags import BagWriter
+from .arguments import Kind, Parameters, parsed
 from .loop import Loop, Program
-from .node import Node
-from .parameter_services import ParameterServices
+from .messages.types import message_type
+from .node import Clock, Node
+from .transport import PARAMETERS, Identity, Transport
+
+_CLASSES = {
+    "cyclonedds": ("cyclone", "CycloneTransport"),
+    "zenoh": ("zenoh", "ZenohTransport"),
+    "rclpy": ("rclpy", "RclpyTransport"),
+}
+"""Module and class of each, by the names of the packages that they need."""
+_VARIABLE = "RMW_IMPLEMENTATION"
+_OF_IMPLEMENTATION = {
+    "rmw_zenoh_cpp": "zenoh",
+    "rmw_cyclonedds_cpp": "cyclonedds",
+    "rmw_fastrtps_cpp": "cyclonedds",
+    "rmw_fastrtps_dynamic_cpp": "cyclonedds",
+}
+"""What speaks with each without ROS. Topics go between Cyclone DDS and Fast DDS, services do not:
+in a sourced ROS 2 its own rclpy is the better one for the latter."""
+_DEFAULT = "rmw_fastrtps_cpp"
+"""What a sourced ROS 2 speaks if the variable is not set."""
+
+
+def transport(kind: str, identity: Identity) -> Transport:
+    """The connection of a node to others: "auto", "cyclonedds", "zenoh" or "rclpy".
+
+    "auto" is what speaks with the peers that `RMW_IMPLEMENTATION` names. For those on Fast DDS, the
+    default of ROS 2, that is the rclpy of a sourced ROS 2, else Cyclone DDS; without the variable
+    and without ROS what is installed: Cyclone DDS, else zenoh.
+    """
+    if kind not in ("auto", *_CLASSES):
+        raise InvalidValue(f"middleware {kind!r}: must be one of auto, {', '.join(_CLASSES)}")
+    # Imported here: each brings its library.
+    module, name = _CLASSES[_chosen() if kind == "auto" else kind]
+    return getattr(import_module(f".{module}", __package__), name)(identity)
+
+
+def _chosen() -> str:
+    wanted = os.environ.get(_VARIABLE, "").strip()
+    if (wanted or _DEFAULT).startswith("rmw_fastrtps") and _is_installed("rclpy"):
+        return "rclpy"
+    if wanted:
+        # Others, as rmw_connextdds, are spoken by a sourced ROS 2 alone.
+        kind = _OF_IMPLEMENTATION.get(wanted, "rclpy")
+        if kind == "rclpy" and not _is_installed(kind):
+            raise InvalidValue(
+                f"{_VARIABLE}={wanted}: without rclpy skidpad speaks "
+                f"{', '.join(_OF_IMPLEMENTATION)} only"
+            )
+        return kind
+    for kind in ("cyclonedds", "zenoh"):
+        if _is_installed(kind):
+            return kind
+    raise MissingExtra(
+        "A node of ROS 2 needs cyclonedds, zenoh or a sourced ROS 2, and none is installed: "
+        'pip install "skidpad[ros2]" or "skidpad[zenoh]"'
+    )
+
+
+def _is_installed(package: str) -> bool:
+    if package == "rclpy":
+        # A sourced ROS 2 is on the path of every Python, and works in one version of it only.
+        try:
+            import_module(package)
+        except ImportError:
+            return False
+        return True
+    return find_spec(package) is not None
+
+
+_FIELDS = {kind: f"{kind.name.lower()}_value" for kind in Kind if kind is not Kind.NOT_SET}
+_SEPARATOR = "."
+
+
+def message_of(kind: Kind, value: Any) -> Any:
+    """A `rcl_interfaces/ParameterValue`."""
+    Value = message_type("rcl_interfaces/msg/ParameterValue").Record
+    return Value(type=int(kind), **({_FIELDS[kind]: value} if kind in _FIELDS else {}))
+
+
+def value_of(message: Any) -> Any:
+    """The value of a `rcl_interfaces/ParameterValue`."""
+    try:
+        kind = Kind(message.type)
+    except ValueError as error:
+        raise InvalidValue(f"parameter type {message.type} must be from 0 to 9") from error
+    if kind is Kind.NOT_SET:
+        raise InvalidValue("a parameter of this node cannot be deleted")
+    value = getattr(message, _FIELDS[kind])
+    if kind is Kind.BYTE_ARRAY:
+        raise InvalidValue("this node has no parameter of type byte_array")
+    return value if kind < Kind.BYTE_ARRAY else [_plain(entry) for entry in value]
+
+
+def _plain(entry: Any) -> Any:
+    return entry.item() if hasattr(entry, "item") else entry
+
+
+class ParameterServices:
+    """Lets others see and change the parameters of a node."""
+
+    def __init__(self, node: Node) -> None:
+        self._node, self._parameters = node, node.parameters
+        self._events = node.publisher(
+            "/parameter_events", "rcl_interfaces/msg/ParameterEvent", PARAMETERS
+        )
+        for name, answer in (
+            ("GetParameters", self._get),
+            ("GetParameterTypes", self._types),
+            ("SetParameters", self._set),
+            ("SetParametersAtomically", self._set_atomically),
+            ("DescribeParameters", self._describe),
+            ("ListParameters", self._list),
+        ):
+            snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in name).strip("_")
+            node.serve(f"~/{snake}", f"rcl_interfaces/srv/{name}", _responding(name, answer))
+
+    def announce(self) -> None:
+        """Tell others which parameters there are, as every node does at its start."""
+        self._tell("new_parameters", self._parameters)
+
+    def _message(self, name: str) -> Any:
+        declared = self._parameters.declared.get(name)
+        if declared is None:
+            return message_of(Kind.NOT_SET, None)
+        return message_of(declared.kind, self._parameters[name])
+
+    def _get(self, request: Any) -> dict[str, Any]:
+        return {"values": [self._message(name) for name in request.names]}
+
+    def _types(self, request: Any) -> dict[str, Any]:
+        return {"types": [self._message(name).type for name in request.names]}
+
+    def _set(self, request: Any) -> dict[str, Any]:
+        return {"results": [self._changed([one]) for one in request.parameters]}
+
+    def _set_atomically(self, request: Any) -> dict[str, Any]:
+        return {"result": self._changed(request.parameters)}
+
+    def _changed(self, wanted: Iterable[Any]) -> Any:
+        Result = message_type("rcl_interfaces/msg/SetParametersResult").Record
+        try:
+            values = {one.name: value_of(one.value) for one in wanted}
+            self._parameters.set(values)
+        except InvalidValue as error:
+            return Result(successful=False, reason=str(error))
+        self._tell("changed_parameters", values)
+        return Result(successful=True)
+
+    def _tell(self, field: str, names: Iterable[str]) -> None:
+        One = message_type("rcl_interfaces/msg/Parameter").Record
+        parameters = [One(name=name, value=self._message(name)) for name in names]
+        Event, node = self._events.type.Record, self._node
+        event = Event(stamp=node.stamp(), node=node.identity.full, **{field: parameters})
+        self._events.send(event)
+
+    def _describe(self, request: Any) -> dict[str, Any]:
+        return {"descriptors": [_descriptor(self._parameters, name) for name in request.names]}
+
+    def _list(self, request: Any) -> dict[str, Any]:
+        Result = message_type("rcl_interfaces/msg/ListParametersResult").Record
+        names = [name for name in self._parameters if _wanted(name, request)]
+        prefixes = {name.rpartition(_SEPARATOR)[0] for name in names} - {""}
+        return {"result": Result(names=names, prefixes=sorted(prefixes))}
+
+
+def _responding(name: str, answer: Any) -> Any:
+    from .messages.types import service_type
+
+    Response = service_type(f"rcl_interfaces/srv/{name}").response.Record
+    return lambda request: Response(**answer(request))
+
+
+def _descriptor(parameters: Parameters, name: str) -> Any:
+    Descriptor = message_type("rcl_interfaces/msg/ParameterDescriptor").Record
+    declared = parameters.declared.get(name)
+    if declared is None:
+        return Descriptor(name=name)
+    return Descriptor(
+        name=name,
+        type=int(declared.kind),
+        description=declared.description,
+        read_only=not declared.dynamic,
+    )
+
+
+def _wanted(name: str, request: Any) -> bool:
+    """By prefixes, and by levels below them; a depth of 0 is any."""
+    if not request.prefixes:
+        return not request.depth or name.count(_SEPARATOR) < request.depth
+    return any(
+        name == prefix
+        or (
+            name.startswith(prefix + _SEPARATOR)
+            and (not request.depth or name.count(_SEPARATOR, len(prefix) + 1) < request.depth)
+        )
+        for prefix in request.prefixes
+    )
+
 
 P = TypeVar("P", bound=Program)
 

@@ -10,14 +10,14 @@ import time
 from math import inf
 from typing import Any, Protocol, runtime_checkable
 
-from ..brief import brief_repr, listed
+from ..core.files import brief_repr, listed
+from ..core.threads import Deferred
 from ..errors import InvalidValue, SkidpadError
-from ..ros_messages import Prepared, service_type
-from ..signals import Deferred
 from ..units import one, s
-from ..viewer.live.pace import Pace
-from .clock import SECOND
-from .node import Node
+from ..view.live.session import Pace
+from .messages.prepared import Prepared
+from .messages.types import service_type
+from .node import SECOND, Node
 from .transport import CLOCK
 
 _LONGEST_WAIT: s = 0.1

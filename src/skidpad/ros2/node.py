@@ -1,25 +1,27 @@
 """A node: topics, services, parameters and time, whatever carries the bytes.
 
 Everything here runs in the thread that simulates. What arrives waits in an inbox until `handle`.
+
+What has arrived and was not looked at yet, in the order of arrival.
+
+The time of a node: that of the machine, that of `/clock`, or that which it simulates itself.
 """
 
 from __future__ import annotations
 
+import itertools
 import sys
+import threading
 import time
-from collections import Counter, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from ..brief import brief_repr
+from ..core.files import brief_repr
 from ..errors import SkidpadError
-from ..ros_messages import MessageType, ServiceType, message_type, service_type
-from ..units import s
-from .arguments import RosArguments
-from .clock import SECOND, Clock, stamp
-from .inbox import Channel, Inbox
-from .names import remapped
-from .parameters import Parameters
+from ..units import one, s
+from .arguments import Parameters, RosArguments, remapped
+from .messages.types import MessageType, ServiceType, message_type, service_type
 from .transport import (
     DEFAULT,
     LATCHED,
@@ -31,6 +33,111 @@ from .transport import (
     Transport,
     TypeNotInstalled,
 )
+
+
+class Channel:
+    """One source of what arrives: a subscription or a service.
+
+    Args:
+        handle: is given what arrived, in the thread that simulates.
+        depth: how many may wait; the oldest go first.
+        name: of the topic or service.
+    """
+
+    def __init__(self, handle: Callable[[Any], None], depth: int, name: str = "") -> None:
+        self.handle, self.depth, self.name = handle, depth, name
+        self.waiting: deque[int] = deque()
+        """Numbers of its entries in the inbox."""
+
+
+class Inbox:
+    """Filled by threads of a transport, emptied by the thread that simulates.
+
+    A channel that is flooded pushes out its own oldest, never what came by others.
+    """
+
+    def __init__(self) -> None:
+        self._entries: OrderedDict[int, tuple[Channel, Any]] = OrderedDict()
+        self._numbers = itertools.count()
+        self._change = threading.Condition()
+        self.dropped = 0
+        """How many were pushed out by newer ones."""
+
+    @property
+    def size(self) -> int:
+        """How many wait."""
+        return len(self._entries)
+
+    def put(self, channel: Channel, data: Any) -> None:
+        """Add what arrived."""
+        with self._change:
+            if len(channel.waiting) >= channel.depth:
+                del self._entries[channel.waiting.popleft()]
+                self.dropped += 1
+            number = next(self._numbers)
+            channel.waiting.append(number)
+            self._entries[number] = (channel, data)
+            self._change.notify()
+
+    def take(self) -> tuple[Channel, Any] | None:
+        """The oldest, or None."""
+        with self._change:
+            if not self._entries:
+                return None
+            _, (channel, data) = self._entries.popitem(last=False)
+            channel.waiting.popleft()
+            return channel, data
+
+    def wait(self, timeout: s) -> bool:
+        """Wait until something is there or the time is over; says whether something is."""
+        with self._change:
+            return bool(self._entries) or (self._change.wait(timeout) and bool(self._entries))
+
+
+SECOND = 1_000_000_000
+
+
+def stamp(nanoseconds: int) -> Any:
+    """A moment as messages have it: a `builtin_interfaces/Time`."""
+    return message_type("builtin_interfaces/msg/Time").Record(*divmod(nanoseconds, SECOND))
+
+
+class Clock:
+    """What time it is, in ns.
+
+    Args:
+        wall: whether the machine's clock counts; else the time is whatever was set last.
+    """
+
+    __repr__ = brief_repr
+
+    def __init__(self, *, wall: bool) -> None:
+        self.wall = wall
+        self._set, self._since, self._factor = 0, 0, 1.0
+
+    def now(self) -> int:
+        """The time in ns."""
+        if not self.wall:
+            return self._set
+        now = time.time_ns()
+        if not self._since:
+            return now
+        return self._set + int((now - self._since) * self._factor)
+
+    def scale(self, factor: one) -> None:
+        """Go so many times as fast as the machine's clock from now on: what moves so fast must be
+        stamped so."""
+        if self.wall and (factor != 1.0 or self._since):
+            self._set, self._since, self._factor = self.now(), time.time_ns(), factor
+
+    def set(self, nanoseconds: int) -> None:
+        """Another time, of a clock that is not the machine's."""
+        self._set = nanoseconds
+
+    def advance(self, period: s) -> None:
+        """Later by so much."""
+        self._set += round(period * SECOND)
+
 
 _LEVELS = {"debug": 10, "info": 20, "warn": 30, "error": 40}
 _SAID = 32

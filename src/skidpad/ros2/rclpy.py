@@ -14,9 +14,8 @@ from contextlib import suppress
 from typing import Any
 
 from ..errors import MissingExtra
-from ..ros_messages import MessageType, ServiceType
-from .notices import Notices, Types
-from .transport import Data, Identity, Qos, Reply, TypeNotInstalled
+from .messages.types import MessageType, ServiceType
+from .transport import Data, Identity, Notices, Qos, Reply, TypeNotInstalled, Types
 
 _PATIENCE = 0.5
 """How long the thread waits before it looks whether it should end, in s."""

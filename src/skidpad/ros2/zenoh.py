@@ -2,46 +2,305 @@
 
 Each subscription and service has a channel that keeps its last messages, as its quality of service
 says, and a thread that hands them on. So a flood is forgotten in the library and never grows.
+
+Keys, tokens and attachments by which nodes on rmw_zenoh know each other.
+
+As in the design document of rmw_zenoh (github.com/ros2/rmw_zenoh, docs/design.md, 2025): data go to
+a key of domain, name, type and type hash; whatever a node has is told by liveliness tokens, whose
+text is all there is of them; every message carries 33 bytes that say whose it is.
+
+Who else there is on zenoh: nodes and endpoints, from their liveliness tokens.
+
+How a session of zenoh is opened: settings of rmw_zenoh, and variables that change them.
 """
 
 from __future__ import annotations
 
 import atexit
+import json
+import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from hashlib import blake2b
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from struct import Struct
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..brief import shortened
-from ..errors import InvalidValue
-from ..extras import require
-from ..ros_messages import MessageType, ServiceType
-from .dds_names import ros_type_name
-from .domain import domain_id
-from .notices import Notices, Types
-from .transport import DEFAULT, Data, Identity, Qos, Reply
-from .zenoh_graph import Graph
-from .zenoh_names import (
-    NO_HASH,
-    NODE,
-    PUBLISHER,
-    SERVICE,
-    SUBSCRIPTION,
-    Endpoint,
-    Tokens,
-    attachment,
-    endpoint,
-    gid,
-    read_attachment,
-    shown,
-    tokens_of,
-)
-from .zenoh_session import open_session, places, session_settings
+from ..core.files import shortened
+from ..errors import InvalidValue, MissingFile, require
+from .dds import domain_id, ros_type_name
+from .messages.types import MessageType, ServiceType
+from .transport import DEFAULT, Data, Identity, Notices, Qos, Reply, Types
 
 if TYPE_CHECKING:
     import zenoh
+
+NODE, PUBLISHER, SUBSCRIPTION, SERVICE = "NN", "MP", "MS", "SS"
+"""Kinds of tokens."""
+_PREFIX = "@ros2_lv"
+_ENCLAVE = "%"
+"""Of nodes without security."""
+NO_HASH = "TypeHashNotSupported"
+"""What Humble has in the place of a type hash."""
+_ATTACHMENT = Struct("<qqB16s")
+_GID_SIZE = 16
+
+
+class Endpoint(NamedTuple):
+    """What a topic or a service is on zenoh."""
+
+    name: str
+    """Full: "/a/b"."""
+    type_name: str
+    """As DDS has it: "std_msgs::msg::dds_::String_"."""
+    type_hash: str
+
+    def key(self, domain: int) -> str:
+        """Where its messages or requests go."""
+        return f"{domain}/{self.name.strip('/')}/{self.type_name}/{self.type_hash}"
+
+
+def endpoint(name: str, type_: MessageType | ServiceType) -> Endpoint:
+    """The topic or service of a name and a type; without type hash if `ROS_DISTRO` is Humble."""
+    humble = os.environ.get("ROS_DISTRO", "").strip().lower() == "humble"
+    return Endpoint(name, type_.dds_name, NO_HASH if humble else type_.hash)
+
+
+def tokens_of(domain: int) -> str:
+    """Key expression of all tokens of a domain."""
+    return f"{_PREFIX}/{domain}/**"
+
+
+class Tokens(NamedTuple):
+    """Writes the tokens of one node."""
+
+    domain: int
+    session: str
+    """The id of the session, in hexadecimal digits."""
+    identity: Identity
+
+    @property
+    def node(self) -> str:
+        """The token of the node."""
+        return self._text(0, NODE)
+
+    def endpoint(self, number: int, kind: str, end: Endpoint, qos: Qos = DEFAULT) -> str:
+        """The token of what the node has; `number` is its own within the node."""
+        parts = (_mangled(end.name), end.type_name, end.type_hash, qos_text(qos))
+        return "/".join((self._text(number, kind), *parts))
+
+    def _text(self, number: int, kind: str) -> str:
+        namespace, name = _mangled(self.identity.namespace or "/"), self.identity.name
+        place = f"{_PREFIX}/{self.domain}/{self.session}/0/{number}"
+        return f"{place}/{kind}/{_ENCLAVE}/{namespace}/{name}"
+
+
+class Token(NamedTuple):
+    """What a token says."""
+
+    session: str
+    node: str
+    """Number of the node within the session."""
+    kind: str
+    identity: Identity
+    end: Endpoint | None
+    """Of all but nodes."""
+
+
+def read_token(text: str) -> Token | None:
+    """What a token says; None if it is not one of rmw_zenoh."""
+    parts = text.split("/")
+    if len(parts) not in (9, 13) or parts[0] != _PREFIX:
+        return None
+    _, _, session, node, _, kind, _, namespace, name = parts[:9]
+    end = Endpoint(_plain(parts[9]), parts[10], parts[11]) if len(parts) == 13 else None
+    return Token(session, node, kind, Identity(_plain(name), _plain(namespace)), end)
+
+
+def qos_text(qos: Qos) -> str:
+    """Quality of service in a token: what is usual is left out, the depth never is."""
+    reliability, durability = "" if qos.reliable else "2", "1" if qos.latched else ""
+    return f"{reliability}:{durability}:,{qos.depth}:,:,:,,"
+
+
+def gid(token: str) -> bytes:
+    """The 16 bytes that name an endpoint in its messages, from its token."""
+    return blake2b(token.encode(), digest_size=_GID_SIZE).digest()
+
+
+def attachment(sequence: int, time_ns: int, gid: bytes) -> bytes:
+    """What goes with a message: its number, when it was sent, and who sent it."""
+    return _ATTACHMENT.pack(sequence, time_ns, _GID_SIZE, gid)
+
+
+class Sender(NamedTuple):
+    """Who sent a message or request, and which of theirs it is."""
+
+    sequence: int
+    gid: bytes
+
+
+def read_attachment(data: bytes | None) -> Sender:
+    """Who sent a message; `InvalidValue` if its attachment is not of rmw_zenoh."""
+    if data is None:
+        raise InvalidValue("no attachment; rmw_zenoh has one of 33 bytes")
+    if len(data) != _ATTACHMENT.size or data[16] != _GID_SIZE:
+        raise InvalidValue(
+            f"attachment {shown(data)} is not one of rmw_zenoh: 8 bytes number, 8 bytes time, "
+            "a byte 16, 16 bytes sender"
+        )
+    sequence, _, _, sender = _ATTACHMENT.unpack(data)
+    return Sender(sequence, sender)
+
+
+def shown(data: bytes) -> str:
+    """The beginning of bytes and how many there are."""
+    dots = "" if len(data) <= 8 else "..."
+    return f"{data[:8].hex(' ')}{dots} ({len(data)} bytes)"
+
+
+def _mangled(name: str) -> str:
+    return name.replace("/", "%")
+
+
+def _plain(name: str) -> str:
+    return name.replace("%", "/")
+
+
+class Graph:
+    """The tokens of a domain that are alive."""
+
+    def __init__(self) -> None:
+        self._alive: dict[str, Token] = {}
+        self._subscriptions: Counter[Endpoint] = Counter()
+        self._by_name: dict[tuple[str, str], dict[str, Token]] = {}
+        """Endpoints by kind and name."""
+        self._lock = Lock()
+
+    def change(self, text: str, *, alive: bool) -> Token | None:
+        """A token that came or went; returns what it says if that is news."""
+        token = read_token(text)
+        with self._lock:
+            if token is None or (text in self._alive) == alive:
+                return None
+            if alive:
+                self._alive[text] = token
+            else:
+                del self._alive[text]
+            if token.kind == SUBSCRIPTION and token.end is not None:
+                self._subscriptions[token.end] += 1 if alive else -1
+            if token.end is not None:
+                key = token.kind, token.end.name
+                named = self._by_name.setdefault(key, {})
+                if alive:
+                    named[text] = token
+                else:
+                    del named[text]
+                if not named:
+                    del self._by_name[key]
+        return token
+
+    def subscriptions(self, end: Endpoint) -> int:
+        """How many there are of a topic with its type."""
+        with self._lock:
+            return self._subscriptions[end]
+
+    def strangers(self, kind: str, end: Endpoint) -> list[Token]:
+        """Endpoints of a kind and the same name whose type or definition is another."""
+        with self._lock:
+            named = self._by_name.get((kind, end.name), {})
+            return [token for token in named.values() if token.end != end]
+
+    def nodes(self) -> list[Identity]:
+        """All nodes of the domain, as often as there are of one name."""
+        with self._lock:
+            return [token.identity for token in self._alive.values() if token.kind == NODE]
+
+
+SETTINGS: dict[str, Any] = {
+    "mode": "peer",
+    "connect/endpoints": ["tcp/localhost:7447"],
+    # Without a router the session opens all the same, and tries again and again.
+    "connect/timeout_ms": {"router": -1, "peer": -1, "client": 0},
+    "connect/exit_on_failure": {"router": False, "peer": False, "client": True},
+    "connect/retry": {"period_init_ms": 1000, "period_max_ms": 1000, "period_increase_factor": 1},
+    "listen/endpoints": ["tcp/localhost:0"],
+    "scouting/multicast/enabled": False,
+    "scouting/gossip/enabled": True,
+    # Samples that are kept for late joiners need times.
+    "timestamping/enabled": {"router": True, "peer": True, "client": True},
+    "queries_default_timeout": 600_000,
+}
+"""Settings of rmw_zenoh (DEFAULT_RMW_ZENOH_SESSION_CONFIG.json5) that differ from zenoh's own."""
+_FILE, _OVERRIDE = "ZENOH_SESSION_CONFIG_URI", "ZENOH_CONFIG_OVERRIDE"
+
+
+def session_settings() -> zenoh.Config:
+    """Settings of a session: `SETTINGS` or a whole file, and single ones on top of either."""
+    config = _file_settings() or _own_settings()
+    for path, value in _overrides():
+        try:
+            config.insert_json5(path, value)
+        except Exception as error:
+            raise InvalidValue(
+                f"{_OVERRIDE}: {path}={value} is no setting of zenoh: {error}"
+            ) from error
+    return config
+
+
+def open_session(config: zenoh.Config) -> zenoh.Session:
+    """A session; where no router answers, one that keeps trying."""
+    zenoh = require("zenoh", purpose="The transport zenoh")
+    try:
+        return zenoh.open(config)
+    except zenoh.ZError as error:
+        raise InvalidValue(
+            f"zenoh cannot open a session that connects to {places(config)}: {error}"
+        ) from error
+
+
+def places(config: zenoh.Config) -> str:
+    """Where a session looks for a router."""
+    endpoints: Any = json.loads(config.get_json("connect/endpoints"))
+    # One list for all modes, or one for each.
+    if isinstance(endpoints, dict):
+        endpoints = [place for some in endpoints.values() for place in some]
+    return ", ".join(map(str, endpoints)) or "nowhere"
+
+
+def _own_settings() -> zenoh.Config:
+    config = require("zenoh", purpose="The transport zenoh").Config()
+    for path, value in SETTINGS.items():
+        config.insert_json5(path, json.dumps(value))
+    return config
+
+
+def _file_settings() -> zenoh.Config | None:
+    path = os.environ.get(_FILE, "").strip()
+    if not path:
+        return None
+    if not os.path.isfile(path):
+        raise MissingFile(f"{_FILE}={path!r}: there is no such file")
+    zenoh = require("zenoh", purpose="The transport zenoh")
+    try:
+        return zenoh.Config.from_file(path)
+    except Exception as error:
+        raise InvalidValue(f"{_FILE}={path!r} is no settings file of zenoh: {error}") from error
+
+
+def _overrides() -> list[tuple[str, str]]:
+    pairs: list[tuple[str, str]] = []
+    for part in filter(str.strip, os.environ.get(_OVERRIDE, "").split(";")):
+        path, equals, value = part.partition("=")
+        if not (equals and path.strip() and value.strip()):
+            raise InvalidValue(f"{_OVERRIDE}: {part!r} must be path=value, joined by semicolons")
+        pairs.append((path.strip(), value.strip()))
+    return pairs
+
 
 ROUTER_PATIENCE = 3.0
 """How long a session may be alone before the user is told, in s."""

@@ -5,21 +5,26 @@ A model names its delayed inputs and, for each, the parameter that holds the del
 model that reproduces an upstream program may count updates instead, to the nearest. Before there is
 such a command, the input's default acts. Commands that have not acted yet are the queue of pending
 ones: rows of inputs, oldest first.
+
+Commands of one vehicle that act late, a step at a time; `delay` says what acts when.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import math
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from .. import record
-from ..arrays import AnyArray
 from ..compile.cpu import Late
 from ..compile.plant import Plant
+from ..core import record
+from ..core.arrays import AnyArray
+from ..core.model import Model
 from ..errors import InvalidValue
-from ..model import Model
-from . import batch
+from . import arguments
 
 _MOST_STEPS = 1_000_000
 """Longest queue: more is a mistake in the unit of a delay."""
@@ -65,7 +70,7 @@ class Channels(NamedTuple):
 def ages(channels: Channels, p: AnyArray, dt: float) -> AnyArray:
     """Ages in steps of dt from which on commands act, (1, B or 1, delayed input), for parameters
     (1, B or 1, np); on the host."""
-    delays = batch.on_host(p[:, :, list(channels.delays)]).astype(float)
+    delays = arguments.on_host(p[:, :, list(channels.delays)]).astype(float)
     steps = age(delays, dt, channels.rule)
     if steps.max(initial=0.0) > _MOST_STEPS:
         _, vehicle, channel = np.unravel_index(int(steps.argmax()), steps.shape)
@@ -82,28 +87,28 @@ def whole_steps(age: Any) -> Any:
 
 
 def queue_of(
-    channels: Channels, steps: AnyArray, pending: Any, space: batch.Space, layout: str = "aos"
+    channels: Channels, steps: AnyArray, pending: Any, space: arguments.Space, layout: str = "aos"
 ) -> Late:
     """The queue that a rollout starts with, checked: `pending` is what the caller gave, (rows, B,
     nu) or (rows, nu, B), or None for the inputs' defaults."""
     kind = channels.Input
     rows = int(steps.max(initial=0.0))
     if pending is None:
-        default = batch.numbers("pending", record.flatten(record.build(kind)), space)
+        default = arguments.numbers("pending", record.flatten(record.build(kind)), space)
         queue = np.broadcast_to(default, (max(rows, 1), 1, len(default)))
     else:
-        queue = batch.series(kind, "pending", pending, space, layout)
+        queue = arguments.series(kind, "pending", pending, space, layout)
         if len(queue) < rows:
             raise InvalidValue(
                 f"pending has {len(queue)} rows; the longest delay needs the last {rows} commands"
             )
         if not np.isfinite(queue).all():
-            raise InvalidValue(batch.not_finite(kind, "pending", queue))
+            raise InvalidValue(arguments.not_finite(kind, "pending", queue))
     return Late(queue, space.xp.asarray(steps, space.dtype))
 
 
 def acting(
-    u: AnyArray, queue: Late, fields: tuple[int, ...], steps: int, space: batch.Space
+    u: AnyArray, queue: Late, fields: tuple[int, ...], steps: int, space: arguments.Space
 ) -> AnyArray:
     """What acts at each of `steps` steps, (steps, B or 1, nu), for commands (steps or 1, B, nu)."""
     xp = space.xp
@@ -119,7 +124,7 @@ def acting(
 
 
 def acting_over(
-    channels: Channels, u: AnyArray, ages: AnyArray, lengths: AnyArray, space: batch.Space
+    channels: Channels, u: AnyArray, ages: AnyArray, lengths: AnyArray, space: arguments.Space
 ) -> AnyArray:
     """What acts at each step (T, B or 1, nu) for commands (T or 1, B or 1, nu) if steps differ in
     length: (T,), in parts of dt. Commands have acted before at no time, so defaults come first.
@@ -147,7 +152,7 @@ def command_gradient(g: AnyArray, queue: Late, fields: tuple[int, ...], held: bo
     """
     steps, count, _ = g.shape
     out = g.copy()
-    delays = np.broadcast_to(batch.on_host(queue.steps[0]).astype(int), (count, len(fields)))
+    delays = np.broadcast_to(arguments.on_host(queue.steps[0]).astype(int), (count, len(fields)))
     for channel, field in enumerate(fields):
         out[:, :, field] = 0.0
         for delay in np.unique(delays[:, channel]).tolist():
@@ -157,7 +162,7 @@ def command_gradient(g: AnyArray, queue: Late, fields: tuple[int, ...], held: bo
     return out.sum(axis=0, keepdims=True) if held else out
 
 
-def pending_after(u: AnyArray, queue: Late, steps: int, space: batch.Space) -> AnyArray:
+def pending_after(u: AnyArray, queue: Late, steps: int, space: arguments.Space) -> AnyArray:
     """The pending rows (rows, B, nu) after `steps` steps with commands (steps or 1, B or 1, nu)."""
     rows = len(queue.pending)
     count = max(u.shape[1], queue.pending.shape[1])
@@ -171,3 +176,90 @@ def pending_after(u: AnyArray, queue: Late, steps: int, space: batch.Space) -> A
 def of_vehicle(queue: Late, vehicle: int) -> Late:
     """The queue and the delays of one vehicle."""
     return Late(*(a if a.shape[1] == 1 else a[:, vehicle : vehicle + 1] for a in queue))
+
+
+class Waiting(NamedTuple):
+    """The commands that may still act, channel by channel: their stamps and values, oldest
+    first."""
+
+    commands: tuple[tuple[tuple[float, float], ...], ...]
+
+
+class DelayLine:
+    """The queue of a vehicle whose commands age by the steps it makes.
+
+    Its clock counts steps; one that is longer than the others may count for more. A command has
+    the stamp of the clock after the step it would act in if it were not delayed. So the clock alone
+    says which commands count: a step that is not made leaves nothing to take back.
+
+    Args:
+        Input: the input record.
+        fields: places of the delayed inputs.
+        ages: after how many steps each of them acts.
+    """
+
+    def __init__(self, Input: type, fields: tuple[int, ...], ages: Sequence[float]) -> None:
+        self.fields, self._ages = fields, tuple(ages)
+        default = record.flatten(record.build(Input))
+        self._start = Waiting(tuple(((-math.inf, default[field]),) for field in fields))
+        self.restore(None)
+
+    @classmethod
+    def of(cls, model: Model, params: Any, dt: float) -> Self | None:
+        """The queue of a vehicle in steps of dt in s; None if nothing is delayed."""
+        channels = Channels.of(model)
+        if not channels:
+            return None
+        p = np.array(record.flatten(params), dtype=float).reshape(1, 1, -1)
+        return cls(model.Input, channels.fields, ages(channels, p, dt)[0, 0].tolist())
+
+    @property
+    def channels(self) -> tuple[tuple[int, float], ...]:
+        """Places of the delayed inputs, and after how many steps each of them acts."""
+        return tuple(zip(self.fields, self._ages, strict=True))
+
+    def acting(self, row: Sequence[float], clock: float, after: float) -> list[float]:
+        """The row of inputs that acts if this one is commanded in a step that takes the clock from
+        `clock` to `after`."""
+        out = list(row)
+        for field, age, queue in zip(self.fields, self._ages, self._queues, strict=True):
+            while queue[-1][0] > clock:  # of a step that was not made
+                queue.pop()
+            while len(queue) > 1 and clock - queue[1][0] >= age:
+                queue.popleft()
+            queue.append((after, row[field]))
+            for stamp, command in queue:
+                if after - stamp < age:
+                    break
+                out[field] = command
+        return out
+
+    def acting_rows(self, rows: AnyArray, waiting: Waiting, clock: float) -> AnyArray:
+        """What acts at each step (T, nu), for a row of commands per step behind those waiting."""
+        out, after = np.array(rows, dtype=float), clock + np.arange(1.0, len(rows) + 1.0)
+        for field, age, commands in zip(self.fields, self._ages, waiting.commands, strict=True):
+            older = np.array(commands)
+            stamps = np.concatenate([older[:, 0], after])
+            values = np.concatenate([older[:, 1], out[:, field]])
+            out[:, field] = values[np.searchsorted(stamps, after - age, side="right") - 1]
+        return out
+
+    def push_rows(self, rows: AnyArray, clock: float) -> None:
+        """The rows (T, nu) have been commanded in steps from this clock on."""
+        recent = max(len(rows) - int(max(self._ages)) - 2, 0)
+        for k, row in enumerate(rows[recent:].tolist(), recent):
+            self.acting(row, clock + k, clock + k + 1)
+
+    def finite(self, row: Sequence[float]) -> bool:
+        """Whether delayed commands are finite numbers, which must not wait to be seen."""
+        return all(math.isfinite(row[field]) for field in self.fields)
+
+    def waiting(self, clock: float) -> Waiting:
+        """A copy of the queue when the clock shows this."""
+        queues = (tuple(c for c in queue if c[0] <= clock) for queue in self._queues)
+        return Waiting(tuple(queues))
+
+    def restore(self, waiting: Waiting | None) -> None:
+        """Put back what `waiting` gave, or forget all commands."""
+        queues: Iterable[Any] = (waiting or self._start).commands
+        self._queues: list[deque[tuple[float, float]]] = [deque(queue) for queue in queues]

@@ -15,20 +15,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import record
-from ..arrays import Array
-from ..body import Wish
-from ..calls import inlined
-from ..checks import positive, vehicle_of
+from ..core import record
+from ..core.arrays import Array
+from ..core.backends import inlined
+from ..core.body import Demand
+from ..core.checks import positive, vehicle_of
+from ..core.model import Vehicle
 from ..errors import InvalidValue
-from ..integrate.as_written import making_expressions
-from ..model import Vehicle
+from ..integrate.base import making_expressions
 from ..ops import atan2, sqrt
 from ..units import m, m_s, m_s2, rad
-from .differentiated import Differentiated, Function
 from .kept import Kept
-from .linearisation import linearise_continuous
-from .trim import drifting, roles_of, solved, steady
+from .linearisation import (
+    Differentiated,
+    Function,
+    drifting,
+    linearise_continuous,
+    roles_of,
+    solved,
+    steady,
+)
 
 __all__ = ["FastestTurn", "fastest_turn"]
 
@@ -291,7 +297,7 @@ def _wished(vehicle: Vehicle) -> Function:
     body = vehicle.body
     with inlined():
         v = body.speed_of(state, record.build(vehicle.Input), params)
-        u = body.command(state, Wish(steer=steer, a=a, v=v), params)
+        u = body.command(state, Demand(steer=steer, a=a, v=v), params)
         now = body.velocity(state, u, params)
     ahead, aside = now.v_x - now.omega * c_y, now.v_y + now.omega * c_x
     speed = sqrt(ahead * ahead + aside * aside)

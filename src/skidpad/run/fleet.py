@@ -8,30 +8,26 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Self
 
-from ..arrays import AnyArray
-from ..checks import vehicle_of
 from ..compile.closed_loop import policy_of
 from ..compile.cpu import CpuRollout
 from ..compile.plant import Plant
-from ..cost import Cost
+from ..core.arrays import AnyArray
+from ..core.checks import vehicle_of
+from ..core.model import P, U, Vehicle, W, X, Y
+from ..core.policy import Cost, Policy
+from ..core.progress import Choice
+from ..core.threads import alone
 from ..errors import InvalidValue
 from ..integrate import compiled_integrator
 from ..integrate.base import Integrator
-from ..model import P, U, Vehicle, W, X, Y
-from ..policy import Policy
-from ..progress import Choice
-from ..workers import alone
-from .adjoint import saved_cost
-from .gradient import WRT, Derivatives, Gradient, Jacobian
-from .modes import stable_steps
-from .rollout import Rollout
-from .runner import Runner
+from .gradient import WRT, Derivatives, Gradient, Jacobian, saved_cost
+from .runner import Rollout, Runner
 from .settings import Settings
-from .stability import check_plant, chosen
+from .stability import check_plant, chosen, stable_steps
 
 if TYPE_CHECKING:
-    from ..random import UncertaintyModel
-    from .monte_carlo.result import MonteCarlo
+    from ..random.model import UncertaintyModel
+    from .monte_carlo import MonteCarlo
 
 _MADE_FROM_RUNNER = frozenset(["_runner", "_derivatives", "__orig_class__"])
 """What a fleet has from its runner; and what `typing` notes of its records, which may be classes
@@ -245,7 +241,7 @@ class Fleet(Generic[X, U, P, Y, W]):
                 what a model with dead time has been commanded and has not felt yet. Its inputs'
                 defaults if None.
             return_pending: return the queue after the last step too, for the next rollout.
-            progress: how far it is: None, True, False or a function, see `skidpad.progress`.
+            progress: how far it is: None, True, False or a function, see `skidpad.core.progress`.
 
         Returns:
             (steps / every + 1, B, nx) in the precision of the fleet, or (..., nx, B) for "soa";
@@ -395,9 +391,9 @@ class Fleet(Generic[X, U, P, Y, W]):
     def as_torch(self) -> Any:
         """The rollout as a function of PyTorch tensors that gradients flow through.
 
-        See `skidpad.interop.torch.as_torch` for its arguments.
+        See `skidpad.run.interop.torch.as_torch` for its arguments.
         """
-        from ..interop.torch import as_torch
+        from .interop.torch import as_torch
 
         return as_torch(self)
 
@@ -422,6 +418,6 @@ class Fleet(Generic[X, U, P, Y, W]):
 def _sampling() -> Callable[..., MonteCarlo]:
     """What draws and runs. It brings numba along, which rollouts do not need; an interrupt within
     that import would leave half of it behind."""
-    from .monte_carlo.sampled import sampled
+    from .monte_carlo import sampled
 
     return sampled

@@ -1,31 +1,149 @@
 """Runner: a plant under settings, from what a caller gives to samples: checked, run, judged.
 
 Everything that runs many vehicles composes it: `Fleet`, Monte Carlo, the groups of a world.
+
+What to make of a rollout: raise for what went wrong, with vehicle and time, or mask it.
+
+A rollout as a fleet is asked for it: from what the caller gave to the samples that he gets.
+
+The outputs of one vehicle at the moments of a run, by compiled code.
 """
 
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import record
-from ..arrays import AnyArray
-from ..checks import must_be_policy
-from ..compile.bound import BoundRollout
+from ..compile import pipeline
 from ..compile.closed_loop import closed_loop, policy_of
-from ..compile.cpu import CpuRollout, Late, RolloutArrays
+from ..compile.cpu import BoundRollout, CpuMap, CpuRollout, Late, RolloutArrays
 from ..compile.plant import Plant
+from ..core import record
+from ..core.arrays import AnyArray
+from ..core.checks import must_be_policy, one_of, steps_of, whole
+from ..core.model import Vehicle
+from ..core.policy import Policy
+from ..core.progress import Choice, Progress, watching
 from ..errors import InvalidValue, SimulationDiverged, StepNotConverged
-from ..policy import Policy
-from ..progress import Progress
-from . import batch, delay, verdict
-from .engines import Engines
-from .plausible import Plausible
-from .settings import Settings
-from .start import settled
+from . import arguments, delay
+from . import arguments as batch
+from .arguments import LoopArguments, Plausible, loop_arrays, settled
+from .kept import ended
+from .settings import Engines, Settings
+from .stability import check_plant
+
+
+def judge(
+    engines: Engines,
+    arguments: RolloutArrays,
+    out: AnyArray,
+    every: int,
+    health: AnyArray,
+    queue: Late | None = None,
+    lengths: AnyArray | None = None,
+) -> None:
+    """Raise for what went wrong in a rollout, or mask the vehicles that diverged.
+
+    `out` are its samples (sample, vehicle, field), `health` what the engine said of each vehicle
+    (3, vehicle), `queue` the delayed inputs it started with, `lengths` (step,) those of its steps
+    in s if they differ.
+    """
+    diverged, bad_input, _ = batch.on_host(~np.isfinite(health))
+    if bad_input.any():
+        what, kind, array = engines.inputs, engines.plant.Input, arguments.u
+        if np.isfinite(array).all():
+            what, kind, array = "disturbances", engines.plant.Disturbance, arguments.w
+        raise InvalidValue(batch.not_finite(kind, what, array))
+    failed = np.flatnonzero(diverged)
+    if len(failed) and engines.settings.on_diverge != "mask":
+        raise _failure(engines, failed, arguments, out, every, queue, lengths)
+    for vehicle in failed.tolist():
+        out[_first_bad(out[:, vehicle]) :, vehicle] = np.nan
+
+
+def good_samples(out: AnyArray) -> int:
+    """How many samples (sample, vehicle, field) come before any vehicle's fails."""
+    fine = batch.on_host(np.isfinite(out).all(axis=(1, 2)))
+    return len(out) if fine.all() else int(np.argmin(fine))
+
+
+def _failure(
+    engines: Engines,
+    failed: AnyArray,
+    arguments: RolloutArrays,
+    out: AnyArray,
+    every: int,
+    queue: Late | None,
+    lengths: AnyArray | None,
+) -> StepNotConverged | SimulationDiverged:
+    """The error for the vehicles that failed; the first is run again alone to find when."""
+    v = int(failed[0])
+    bad = _first_bad(out[:, v])
+    begin = (bad - 1) * every
+    states = batch.empty(every + 1, 1, out.shape[2], engines.space, "aos")
+    states[0, 0] = out[bad - 1, v]
+    if queue is not None:
+        arguments = arguments._replace(u=_acting(engines, arguments, queue, v, begin + every))
+    alone = RolloutArrays(states[:1], *(_only(a, v, begin, every) for a in arguments[1:]))
+    own = None if lengths is None else lengths[begin : begin + every]
+    engines.undelayed.run(alone, states, 1, lengths=own)
+    last = _first_bad(states[:, 0]) - 1
+    own = None if own is None else own[last : last + 1]
+    residual = _residual(engines, RolloutArrays(states[last : last + 1], *alone[1:]), last, own)
+    time = (begin + last) * engines.settings.dt
+    if lengths is not None:
+        time = float(lengths[: begin + last].sum())
+    state = record.unflatten(engines.plant.State, states[last, 0].tolist())
+    listed = ", ".join(map(str, failed[:8])) + (", ..." if len(failed) > 8 else "")
+    who = f"{len(failed)} of {out.shape[1]} vehicles ({listed})"
+    tolerance = engines.settings.tolerance
+    why = ended(engines.plant.vehicle, state)
+    if engines.plant.implicit and not residual <= tolerance and not why:
+        return StepNotConverged(
+            f"{who} failed: the step of vehicle {v} from t = {time:g} s left a Newton residual "
+            f"of {residual:.3g}; allowed is {tolerance:g}. Take a smaller dt",
+            time=time,
+            residual=residual,
+        )
+    return SimulationDiverged(
+        f"{who} diverged; vehicle {v} last had a finite state at t = {time:g} s: {state}"
+        + (f". {why}" if why else ""),
+        time=time,
+        last_state=state,
+        vehicles=tuple(int(k) for k in failed),
+    )
+
+
+def _acting(
+    engines: Engines, arguments: RolloutArrays, queue: Late, vehicle: int, steps: int
+) -> AnyArray:
+    """What acts on one vehicle at each of so many steps, (step, 1, field)."""
+    own = _only(arguments.u, vehicle, 0, steps)
+    only = delay.of_vehicle(queue, vehicle)
+    return delay.acting(own, only, engines.channels.fields, steps, engines.space)
+
+
+def _residual(engines: Engines, alone: RolloutArrays, step: int, length: AnyArray | None) -> float:
+    """The Newton residual of one step of one vehicle, of this length (1,) if it is not dt."""
+    arguments = RolloutArrays(alone.x, *(_only(a, 0, step, 1) for a in alone[1:]))
+    after = batch.empty(2, 1, alone.x.shape[2], engines.space, "aos")
+    return float(engines.undelayed.run(arguments, after, 1, lengths=length)[2, 0])
+
+
+def _first_bad(states: AnyArray) -> int:
+    """The first sample (n, nx) that is not finite."""
+    return int(np.argmax(~np.isfinite(states).all(axis=1)))
+
+
+def _only(array: AnyArray, vehicle: int, begin: int, steps: int) -> AnyArray:
+    """One vehicle's rows of an array (step, vehicle, field), from step `begin` on."""
+    column = array if array.shape[1] == 1 else array[:, vehicle : vehicle + 1]
+    return column if column.shape[0] == 1 else column[begin : begin + steps]
+
 
 _MANY = 32
 """Vehicles with parameters of their own from which on outputs are computed sample by sample where
@@ -144,11 +262,11 @@ class Runner:
         engine = self.engines.undelayed if queue is None else self.engines.rollout
         health = engine.run(arguments, out, every, queue, lengths=lengths, progress=progress)
         try:
-            verdict.judge(self.engines, arguments, out, every, health, queue, lengths)
+            judge(self.engines, arguments, out, every, health, queue, lengths)
         except (SimulationDiverged, StepNotConverged) as error:
             if not may_end_early or self.settings.on_diverge != "return":
                 raise
-            out = out[: verdict.good_samples(out)]
+            out = out[: good_samples(out)]
             warnings.warn(f"rollout ended after {len(out)} samples: {error}", stacklevel=3)
         return out
 
@@ -176,7 +294,7 @@ class Runner:
         self, arguments: RolloutArrays, out: AnyArray, health: AnyArray, queue: Late | None = None
     ) -> None:
         """Raise for what went wrong in steps of bound arrays, or mask it."""
-        verdict.judge(self.engines, arguments, out, 1, health, queue)
+        judge(self.engines, arguments, out, 1, health, queue)
 
     def outputs(self, x: Any, controls: Any, start: Any, params: Any, w: Any) -> AnyArray:
         """Outputs (..., ny) at states (..., nx), on the processor; see `Fleet.outputs`."""
@@ -275,3 +393,133 @@ class Runner:
 def vehicles(arguments: RolloutArrays, queue: Late | None) -> int:
     """How many a rollout has."""
     return max(array.shape[1] for array in (*arguments, *(queue or ())))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rollout:
+    """The arguments of `Fleet.rollout`."""
+
+    x0: Any
+    controls: Any
+    every: int
+    steps: int | None
+    dt: Any
+    params: Any
+    disturbances: Any
+    layout: str
+    policy: Policy | None
+    memory: Any
+    policy_params: Any
+    return_memory: bool
+    pending: Any
+    return_pending: bool
+
+    def states(self, fleet: Runner, progress: Choice) -> Any:
+        """What `Fleet.rollout` returns."""
+        one_of("layout", self.layout, arguments.LAYOUTS)
+        runner, arrays = self._arrays(fleet)
+        runner.plausible.check(arrays, own_params=self.params is None)
+        times = self._times(fleet)
+        queue = fleet.queue(arrays, self.pending, self.layout)
+        if queue is None and self.return_pending:
+            raise fleet.no_dead_time()
+        # Some models count updates, whatever their length.
+        counted = fleet.plant.dead_time_rule == "nearest"
+        if queue is not None and times.lengths is not None and not counted:
+            if self.pending is not None or self.return_pending:
+                raise InvalidValue(
+                    "pending and return_pending are for steps of one length, not dt="
+                )
+            arrays, queue = runner.acting_over(arrays, times.lengths), None
+        work = times.steps * vehicles(arrays, queue)
+        with watching(work, "steps", "rollout", progress) as watch:
+            out = runner.samples(
+                arrays,
+                times.steps,
+                times.every,
+                self.layout,
+                queue,
+                lengths=times.lengths,
+                progress=watch,
+                may_end_early=True,
+            )
+        nx = record.size(fleet.plant.State)
+        states = self._laid_out(out[..., :nx], fleet)
+        if queue is not None and self.return_pending:
+            done = (len(out) - 1) * times.every
+            after = delay.pending_after(arrays.u, queue, done, runner.space)
+            return states, self._laid_out(after, fleet)
+        return (states, self._laid_out(out[..., nx:], fleet)) if self.return_memory else states
+
+    def _arrays(self, fleet: Runner) -> tuple[Runner, RolloutArrays]:
+        """What runs, the vehicle or its closed loop, and its arrays."""
+        own = (self.x0, self.controls, self.params, self.disturbances)
+        if self.policy is not None:
+            runner = fleet.loop(self.policy)
+            loop = LoopArguments(*own, self.memory, self.policy_params)
+            return runner, loop_arrays(fleet.plant, self.policy, loop, runner.space, self.layout)
+        if self.memory is not None or self.policy_params is not None or self.return_memory:
+            raise InvalidValue("memory, policy_params and return_memory go with a policy=")
+        return fleet, fleet.arguments(*own, self.layout)
+
+    def _times(self, fleet: Runner) -> _Times:
+        dt, steps = self.dt, self.steps
+        if dt is not None and np.ndim(dt) != 1:
+            raise InvalidValue(
+                f"dt has shape {np.shape(dt)}; expected (T,), the length of each step in s: one "
+                "length for all steps is given to Fleet(dt=...)"
+            )
+        steps = np.size(dt) if steps is None and dt is not None else steps
+        total = steps_of(steps, self.controls, self.disturbances)
+        every = whole("every", self.every, f"at least 1 and divide the {total} steps")
+        if total % every:
+            raise InvalidValue(f"every = {every} must be at least 1 and divide the {total} steps")
+        lengths = None if dt is None else arguments.lengths(dt, total, fleet.settings.precision)
+        if lengths is not None:
+            check_plant(fleet.plant, float(lengths.max()), fleet.engines.substeps)
+        return _Times(total, every, lengths)
+
+    def _laid_out(self, samples: AnyArray, fleet: Runner) -> Any:
+        """Samples (sample, vehicle, field) in the layout and the place that the caller wants."""
+        space = fleet.space
+        samples = samples if self.layout == "aos" else np.swapaxes(samples, -1, -2)
+        if fleet.settings.device == "cuda":  # not every library takes an array with gaps
+            samples = space.xp.ascontiguousarray(samples)
+        callers = (self.x0, self.controls, self.params, self.disturbances)
+        return arguments.where_wanted(samples, space, *callers)
+
+
+class _Times(NamedTuple):
+    """How long a rollout is."""
+
+    steps: int
+    every: int
+    lengths: AnyArray | None
+    """Of the steps in s, where they differ."""
+
+
+class OutputRows:
+    """Outputs of a vehicle; compiled when they are first asked for."""
+
+    def __init__(self, vehicle: Vehicle, precision: str) -> None:
+        self._vehicle, self._precision = vehicle, precision
+        self._params = np.array([record.flatten(vehicle.params)], dtype=precision)
+
+    def along(self, states: AnyArray, inputs: AnyArray, disturbance: Any) -> AnyArray:
+        """Outputs (T, ny) at states (T, nx) with inputs (T, nu). At the first, the coming input
+        applies; then the one that led there."""
+        led_there = np.vstack([inputs[:1], inputs[:-1]])
+        before = np.vstack([states[:1], states[:-1]])
+        return self.at(states, before, led_there, disturbance)
+
+    def at(
+        self, states: AnyArray, before: AnyArray, inputs: AnyArray, disturbance: Any
+    ) -> AnyArray:
+        """Outputs (T, ny) at states (T, nx), each reached from the one `before` with its input."""
+        shared = (np.array([record.flatten(disturbance)]), self._params)
+        ports = [np.asarray(a, self._precision)[None] for a in (states, before, inputs, *shared)]
+        return self._map.run(ports, len(states))[0][0].astype(float)
+
+    @cached_property
+    def _map(self) -> CpuMap:
+        return CpuMap(pipeline.outputs_program(self._vehicle), self._precision, 1)

@@ -6,24 +6,267 @@ grow at every speed of driving would end in infinity, so it is refused; where it
 speeds, a warning says at which. `integrator="auto"` is RK4 where that is stable at all of them,
 else Radau IIA, which is stable with every step. The choice depends on the model, its parameters and
 dt alone.
+
+The longest step at which a method keeps the modes of a model from growing.
+
+Near a point a model moves in modes, each with an eigenvalue λ of the Jacobian in 1/s. One step of
+an explicit Runge-Kutta method multiplies a mode by R(λ dt), a polynomial; what dies out in the
+model (Re λ < 0) must not grow, |R(λ dt)| <= 1 (Hairer, Wanner, *Solving Ordinary Differential
+Equations II*, section IV.2). Semi-implicit Euler moves states in two groups, so it has no such
+polynomial: there the modes are those of its own step.
+
+The modes of a vehicle as it drives, and the longest stable step of a method with them.
 """
 
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Callable, Iterator
+from math import isfinite
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import integrate, record
-from ..arrays import AnyArray
+from .. import integrate
+from ..compile.pipeline import stored
 from ..compile.plant import Plant, StableStep
+from ..compile.trace import explained
+from ..core import record
+from ..core.arrays import AnyArray, Array
+from ..core.body import Body, Demand, Velocity, own_fields
+from ..core.model import Model, Vehicle
+from ..core.plausibility import accept
 from ..errors import InvalidValue
-from ..integrate.base import Integrator
-from ..model import Vehicle
-from ..plausibility import accept
-from ..units import s
-from .modes import DRIVING, stable_steps
+from ..integrate.base import Integrator, flat_result, making_expressions
+from ..integrate.explicit import ExplicitRungeKutta, SemiImplicitEuler, Tableau
+from ..units import m_s, s
+from .kept import Kept
+
+GROWTH = 1e-3
+"""Growth of a mode in one step that is taken for rounding, or for the drift of a method of low
+order, and not for a step that is too long."""
+SHORTEST, LONGEST = 1e-7, 1e2
+"""Steps in s among which the longest is looked for."""
+_GRID = 181
+"""Steps that are tried, 20 in a factor of ten; then as many between the two that matter."""
+
+
+class LongestStep(NamedTuple):
+    """How long a step may be, and what keeps it from being longer."""
+
+    dt: float
+    """In s; infinite where every step is stable."""
+    eigenvalue: complex
+    """Of the mode that grows in longer steps, in 1/s; the fastest where none does."""
+
+
+def longest_step(method: Integrator, jacobian: Array) -> LongestStep:
+    """The longest stable step of a method bound to a model, whose Jacobian (nx, nx) is in 1/s.
+
+    Implicit methods of Radau type take every step, and adaptive ones choose their own.
+    """
+    eigenvalues = np.linalg.eigvals(jacobian)
+    fastest = complex(eigenvalues[np.argmax(np.abs(eigenvalues))]) if len(eigenvalues) else 0j
+    if isinstance(method, ExplicitRungeKutta):
+        return _of_modes(method.tableau, eigenvalues, fastest)
+    if isinstance(method, SemiImplicitEuler):
+        return LongestStep(_of_two_groups(method, jacobian, eigenvalues), fastest)
+    return LongestStep(np.inf, fastest)
+
+
+def stability_polynomial(tableau: Tableau) -> Array:
+    """Coefficients of R(z), the constant first: 1, then b' Aᵏ 1 for k = 0, 1, ..."""
+    stages = tableau.stages
+    a, powers = np.zeros((stages, stages)), np.ones(stages)
+    for i, row in enumerate(tableau.a):
+        a[i, : len(row)] = [float(c) for c in row]
+    b, coefficients = np.array([float(c) for c in tableau.b]), [1.0]
+    for _ in range(stages):
+        coefficients.append(float(b @ powers))
+        powers = a @ powers
+    return np.array(coefficients)
+
+
+def _of_modes(tableau: Tableau, eigenvalues: AnyArray, fastest: complex) -> LongestStep:
+    damped = eigenvalues[np.real(eigenvalues) < 0.0]
+    # Beside the fastest one: a mode at rest has an eigenvalue of rounding, of either sign.
+    damped = damped[-np.real(damped) > 1e-9 * np.abs(eigenvalues).max(initial=0.0)]
+    if not len(damped):
+        return LongestStep(np.inf, fastest)
+    polynomial = np.polynomial.Polynomial(stability_polynomial(tableau))
+
+    def factors(dt: Array) -> Array:
+        return np.abs(polynomial(damped * dt[:, None]))
+
+    dt = _last_below(lambda dt: factors(dt).max(axis=1))
+    growing = damped[np.argmax(factors(np.array([min(1.01 * dt, LONGEST)]))[0])]
+    return LongestStep(dt, complex(growing))
+
+
+def _of_two_groups(method: SemiImplicitEuler, jacobian: Array, eigenvalues: AnyArray) -> float:
+    last = np.zeros(len(jacobian))
+    last[list(method.positions or ())] = 1.0
+    first, unit = 1.0 - last, np.eye(len(jacobian))
+    grows = max(0.0, float(np.real(eigenvalues).max(initial=0.0)))
+
+    def factors(dt: Array) -> Array:
+        h = dt[:, None, None]
+        step = (unit + h * last[:, None] * jacobian) @ (unit + h * first[:, None] * jacobian)
+        largest = np.abs(np.linalg.eigvals(step)).max(axis=1, initial=0.0)
+        return largest / np.exp(np.minimum(grows * dt, 50.0))
+
+    return _last_below(factors)
+
+
+def _last_below(factors: Callable[[Array], Array]) -> float:
+    """The step up to which the factors of steps (n,) stay at 1; infinite if they do at all."""
+    grid = np.geomspace(SHORTEST, LONGEST, _GRID)
+    for _ in range(3):
+        fine = factors(grid) <= 1.0 + GROWTH
+        if fine.all():
+            return np.inf
+        over = int(np.argmin(fine))
+        if over == 0:
+            return 0.0
+        grid = np.linspace(grid[over - 1], grid[over], _GRID)
+    return float(grid[0])
+
+
+DRIVING: m_s = 1.0
+"""Speed from which a vehicle is driven; slower, it starts or comes to rest."""
+SPEEDS = (0.0, 0.1, 0.2, 0.5, DRIVING, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 30.0, 50.0)
+"""In m/s, as far as the vehicle goes and its model is meant (`Model.slowest`)."""
+SHARES = (0.0, 0.1, 0.25, 0.5, 1.0)
+"""Of the top speed of a vehicle that does not go twice as fast as `DRIVING`."""
+TURNED = 0.9
+"""Share of the largest steering angle at which the modes are looked at too; a model may have a
+corner at the whole of it."""
+
+
+_TABLES: Kept[tuple[StableStep, ...]] = Kept()
+_JACOBIANS: Kept[_Jacobian] = Kept()
+
+
+def stable_steps(vehicle: Vehicle, method: Integrator) -> tuple[StableStep, ...]:
+    """The longest stable step at each speed; empty where every step is.
+
+    So it is of discrete models, which have no modes but their own, and of methods that are stable
+    with every step.
+    """
+    model = vehicle.model
+    if not model.continuous or method.implicit or method.adaptive:
+        return ()
+    key = (method, record.flatten(vehicle.params))
+    return _TABLES.get(
+        model,
+        key,
+        lambda: stored(model, ("modes", *key), lambda: tuple(_table(vehicle, method.bind(model)))),
+    )
+
+
+def _table(vehicle: Vehicle, method: Integrator) -> list[StableStep]:
+    model = vehicle.model
+    jacobian = _JACOBIANS.get(model, None, lambda: _Jacobian(model))
+    rows: list[StableStep] = []
+    for speed in _speeds(vehicle):
+        matrices = (jacobian(vehicle, x, u) for x, u in _moments(vehicle, speed))
+        # Brakes and drive do not change the modes of every model.
+        different = {matrix.tobytes(): matrix for matrix in matrices}.values()
+        # A model need not have slopes everywhere; where it has none nothing can be said.
+        ends = [longest_step(method, matrix) for matrix in different if np.isfinite(matrix).all()]
+        if ends:
+            dt, eigenvalue = min(ends, key=lambda end: end.dt)
+            rows.append(StableStep(speed, dt, eigenvalue))
+    return rows
+
+
+def _speeds(vehicle: Vehicle) -> tuple[m_s | None, ...]:
+    if vehicle.model.body is None:
+        return (None,)
+    top, least = vehicle.limits.v_max, vehicle.model.slowest
+    speeds = tuple(share * top for share in SHARES) if top < 2.0 * DRIVING else SPEEDS
+    return tuple(v for v in speeds if least <= v <= top) or (min(least, top),)
+
+
+def _moments(vehicle: Vehicle, speed: m_s | None) -> Iterator[tuple[Any, Any]]:
+    """States and inputs of driving at a speed, actuators at rest: straight on, with the wheels
+    turned, and as hard on the drive and the brakes as the vehicle can be."""
+    model, p = vehicle.model, vehicle.params
+    rest = record.at_rest(model.State)
+    if speed is None or model.body is None:
+        yield rest, record.at_rest(model.Input)
+        return
+    body, limits = model.body, vehicle.limits
+    turned, angle = _steering(model, body, p), TURNED * limits.steer_max
+    demands = [Demand(v=speed), Demand(v=speed, a=limits.a_max), Demand(v=speed, a=limits.a_min)]
+    if turned is not None:
+        demands.append(Demand(v=speed, steer=angle))
+    for demand in demands:
+        if not all(map(isfinite, demand)):
+            continue
+        try:
+            x = body.placed(rest, body.pose(rest, p), Velocity(speed, 0.0, 0.0), p)
+            if turned is not None:
+                x = _with_leaf(x, turned, demand.steer)
+            x = x if model.settle is None else model.settle(x, p)
+            yield x, body.command(x, demand, p)
+        except ArithmeticError:  # a body that divides by its speed says nothing at rest
+            continue
+
+
+def _with_leaf(x: Any, place: int, value: float) -> Any:
+    leaves = list(record.flatten(x))
+    leaves[place] = value
+    return record.unflatten(type(x), leaves)
+
+
+def _steering(model: Model, body: Body, p: Any) -> int | None:
+    """The place of the state that is the angle of the front wheels, if one is."""
+    if body.steer is None:
+        return None
+    steer, u = body.steer, record.at_rest(model.Input)
+    (name,) = own_fields(model.State, lambda x: (steer(x, u, p),))
+    return None if name is None else record.names(model.State).index(name)
+
+
+class _Jacobian:
+    """The derivative of a model's rate by its state; what it holds over a step is constant.
+
+    CasADi's interpreter evaluates it: a compiled one would take longer to make than these few calls
+    do.
+    """
+
+    @making_expressions()
+    def __init__(self, model: Model) -> None:
+        import casadi as ca
+
+        kinds = (model.State, model.State, model.Input, model.Disturbance, model.Params)
+        columns = [
+            ca.SX.sym(name, record.size(kind))
+            for name, kind in zip(("x", "start", "u", "w", "p"), kinds, strict=True)
+        ]
+        x, start, u, w, p = (
+            record.unflatten(kind, ca.vertsplit(column) if column.numel() else [])
+            for kind, column in zip(kinds, columns, strict=True)
+        )
+        assert model.derivative is not None
+        with explained(model.name):
+            rate = model.derivative(x, model.held_input(start, u, w, p), w, p)
+        rates = flat_result(model, "derivative", rate)
+        if len(rates) != columns[0].numel():
+            raise InvalidValue(
+                f"the derivative of {model.name!r} has {len(rates)} values for "
+                f"{columns[0].numel()} states"
+            )
+        leaves = ca.vertcat(*(ca.SX(leaf) for leaf in rates))
+        self._function = ca.Function("jacobian", columns, [ca.jacobian(leaves, columns[0])])
+        self._calm = record.flatten(record.at_rest(model.Disturbance))
+
+    def __call__(self, vehicle: Vehicle, x: Any, u: Any) -> Array:
+        row = record.flatten(x)
+        columns = (row, row, record.flatten(u), self._calm, record.flatten(vehicle.params))
+        return np.array(self._function(*map(list, columns)).full())
+
 
 AUTO = "auto"
 EXPLICIT, IMPLICIT = "rk4", "radau"

@@ -10,46 +10,85 @@ The records that tyres are made of, for use in vehicles, are here too.
 
 from __future__ import annotations
 
-from .. import record
-from ..components.tyre import (
-    BookAngles,
-    BrushTyre,
-    Combined,
-    Contact,
-    FrictionEllipse,
-    LinearTyre,
-    LoadSensitiveTyre,
-    MagicFormula52,
-    MagicFormula61,
-    MagicFormula62,
-    NoLimits,
-    NoTurnSlip,
-    Peaks,
-    PlainAngles,
-    ProportionalTyre,
-    Radii,
-    Relaxation,
-    SlipStiffness,
-    TurnSlip,
-    TyreForces,
-    Uncombined,
-    UsualLimits,
-    magic_formula_type,
-    mounted,
-)
-from .document import Document
-from .evaluation import Evaluation, MagicEvaluation, rolling_spin
-from .fit_result import Coefficient, Fit, StageFit
-from .fit_stages import MAGIC_FORMULA as MAGIC_FORMULA_STAGES
-from .fit_stages import Stage
-from .fitting import fit
-from .measurement_file import measurements
-from .measurement_table import Measurements
-from .own_sets import get, names
-from .reading import read
-from .summary import AtLoad, Summary, summary
-from .tyre import Tyre
-from .writing import write
+from typing import TYPE_CHECKING
+
+from ..core.lazy import lazy_attributes
+
+if TYPE_CHECKING:
+    from .characteristics import (
+        AtLoad,
+        Summary,
+        summary,
+    )
+    from .contract import (
+        Contact,
+        Peaks,
+        Radii,
+        Relaxation,
+        SlipStiffness,
+        TyreForces,
+        mounted,
+    )
+    from .fitting.least_squares import (
+        fit,
+    )
+    from .fitting.measurement_files import (
+        measurements,
+    )
+    from .fitting.measurements import (
+        Measurements,
+    )
+    from .fitting.result import (
+        Coefficient,
+        Fit,
+        StageFit,
+    )
+    from .fitting.stages import (
+        MAGIC_FORMULA_STAGES,
+        Stage,
+    )
+    from .magic_formula.coefficients import (
+        NoTurnSlip,
+        TurnSlip,
+    )
+    from .magic_formula.formula import (
+        MagicFormula52,
+        MagicFormula61,
+        MagicFormula62,
+        magic_formula_type,
+    )
+    from .magic_formula.records import (
+        BookAngles,
+        Combined,
+        FrictionEllipse,
+        NoLimits,
+        PlainAngles,
+        Uncombined,
+        UsualLimits,
+    )
+    from .reading import (
+        get,
+        names,
+        read,
+        write,
+    )
+    from .simple import (
+        BrushTyre,
+        LinearTyre,
+        LoadSensitiveTyre,
+        ProportionalTyre,
+    )
+    from .tir_file import (
+        Document,
+    )
+    from .tyre import (
+        Evaluation,
+        MagicEvaluation,
+        Tyre,
+        rolling_spin,
+    )
+
+from ..core import record
 
 __all__ = [
     "MAGIC_FORMULA_STAGES",
@@ -97,5 +136,75 @@ __all__ = [
     "summary",
     "write",
 ]
+
+__getattr__ = lazy_attributes(
+    __name__,
+    {
+        ".characteristics": (
+            "AtLoad",
+            "Summary",
+            "summary",
+        ),
+        ".contract": (
+            "Contact",
+            "Peaks",
+            "Radii",
+            "Relaxation",
+            "SlipStiffness",
+            "TyreForces",
+            "mounted",
+        ),
+        ".fitting.least_squares": ("fit",),
+        ".fitting.measurement_files": ("measurements",),
+        ".fitting.measurements": ("Measurements",),
+        ".fitting.result": (
+            "Coefficient",
+            "Fit",
+            "StageFit",
+        ),
+        ".fitting.stages": (
+            "MAGIC_FORMULA_STAGES",
+            "Stage",
+        ),
+        ".magic_formula.coefficients": (
+            "NoTurnSlip",
+            "TurnSlip",
+        ),
+        ".magic_formula.formula": (
+            "MagicFormula52",
+            "MagicFormula61",
+            "MagicFormula62",
+            "magic_formula_type",
+        ),
+        ".magic_formula.records": (
+            "BookAngles",
+            "Combined",
+            "FrictionEllipse",
+            "NoLimits",
+            "PlainAngles",
+            "Uncombined",
+            "UsualLimits",
+        ),
+        ".reading": (
+            "get",
+            "names",
+            "read",
+            "write",
+        ),
+        ".simple": (
+            "BrushTyre",
+            "LinearTyre",
+            "LoadSensitiveTyre",
+            "ProportionalTyre",
+        ),
+        ".tir_file": ("Document",),
+        ".tyre": (
+            "Evaluation",
+            "MagicEvaluation",
+            "Tyre",
+            "rolling_spin",
+        ),
+    },
+)
 
 record.document_all()

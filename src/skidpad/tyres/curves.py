@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import record as records
-from ..arrays import Array
-from ..brief import shortened
-from ..checks import finite
+from ..core import record as records
+from ..core.arrays import Array
+from ..core.checks import finite
+from ..core.files import shortened
 from ..errors import InvalidValue
-from .evaluation import answer
-from .tyre import SIDES, Tyre
+from .tyre import SIDES, Tyre, answer
 
 __all__ = [
     "Reach",

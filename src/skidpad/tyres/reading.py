@@ -1,45 +1,281 @@
-"""`read`: a tyre from its property file."""
+"""`read`: a tyre from its property file.
+
+What in a tyre property file is likely a mistake: signs, units, ranges, names of keys.
+
+`write`: a tyre as a property file.
+
+Tyres that come with skidpad, as property files with invented numbers.
+"""
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import islice
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, get_type_hints
 
-from .. import record as records
-from ..checks import flag, one_of
-from ..components.tyre.magic import (
+import numpy as np
+
+from ..core import record as records
+from ..core.arrays import Array
+from ..core.checks import flag, one_of
+from ..core.files import bytes_of, path_of, replacing
+from ..core.record import unknown_name
+from ..errors import InvalidValue
+from .curves import USUAL_LOAD, answers, nominal_load
+from .magic_formula.coefficients import NoTurnSlip, TurnSlip
+from .magic_formula.formula import magic_formula_type
+from .magic_formula.records import (
     BookAngles,
     Combined,
     FrictionEllipse,
     NoLimits,
-    NoTurnSlip,
     PlainAngles,
-    TurnSlip,
     Uncombined,
     UsualLimits,
-    magic_formula_type,
 )
-from ..errors import InvalidValue
-from ..files import bytes_of, path_of
-from .document import Document, Entry
-from .doubts import (
-    check_finite,
-    doubts_about_filling,
-    doubts_about_ranges,
-    doubts_about_values,
-    misspelt,
-    reversed_slopes,
+from .tir_file import Document, Entry
+from .tir_keys import (
+    ASYMMETRIC,
+    RANGES,
+    SECTIONS,
+    SIDE,
+    FileUnits,
+    Key,
+    UseMode,
+    constants_of,
+    converted,
+    decimal_text,
+    doubts_about_use,
+    filling,
+    keys_of,
+    side_of,
+    use_mode_of,
+    version_in,
 )
-from .keys import ASYMMETRIC, RANGES, SECTIONS, SIDE, Key, constants_of, filling, keys_of
-from .model_section import UseMode, doubts_about_use, side_of, use_mode_of, version_in
 from .tyre import SIDES, Tyre
-from .unit_conversion import FileUnits, converted
 
-__all__ = ["read"]
+__all__ = [
+    "check_finite",
+    "doubts_about_filling",
+    "doubts_about_ranges",
+    "doubts_about_values",
+    "get",
+    "misspelt",
+    "names",
+    "read",
+    "reversed_slopes",
+    "write",
+]
+
+ESSENTIAL = ("PCX1", "PDX1", "PKX1", "PCY1", "PDY1", "PKY1")
+"""Coefficients without which a force is somebody else's."""
+FORCES = ("LONGITUDINAL_COEFFICIENTS", "LATERAL_COEFFICIENTS")
+LEAST_PRESSURE = 5e3
+"""Pressure in Pa below which a value is likely in bar or kPa."""
+LEAST_RADIUS, MOST_RADIUS = 0.005, 5.0
+"""Radii in m of wheels that there are."""
+MOST_LOAD = 5.0
+"""Load over the nominal one up to which a contact is ordinary, if the file's range goes so far."""
+_QUESTIONS = ("forces", "stiffness", "peaks", "relaxation", "radii")
+_CONTACTS = 96
+_SLIP = 0.02
+_USUAL = {"UNLOADED_RADIUS": 0.3, "FNOMIN": USUAL_LOAD}
+"""Values of keys that no policy fills."""
+_SIGNS = (
+    ("alpha", "F_y", -1.0, "the lateral force grows with the slip angle", "PKY1, PDY1 and PCY1"),
+    ("kappa", "F_x", 1.0, "the longitudinal force falls with slip", "PKX1, PDX1 and PCX1"),
+)
+
+
+def check_finite(tyre: Tyre, document: Document) -> None:
+    """Raise, with the key that is the reason, for a tyre some answer of which is not finite at an
+    ordinary contact: within its range of loads, up to locked and sliding wheels, at any speed."""
+    wrong = _not_finite(tyre)
+    if wrong is None:
+        return
+    what, at = wrong
+    reason = _reason(tyre, document)
+    place, who = document.source, "its values together make"
+    if reason is not None:
+        place, who = document.place(reason.line), f"{reason.key} = {reason.text} makes"
+    raise InvalidValue(f"{place}: {who} {what} not finite at {at}")
+
+
+def ordinary_contacts(tyre: Tyre, count: int = _CONTACTS) -> dict[str, Array]:
+    """Contacts spread evenly over all that a tyre must answer, corners and rest among them."""
+    ranges, nominal = tyre.record.ranges, nominal_load(tyre) or USUAL_LOAD
+    most = min(max(ranges.FZMIN, ranges.FZMAX), MOST_LOAD * nominal)
+    least = min(ranges.FZMIN, ranges.FZMAX, most)
+    # A sequence of low discrepancy: multiples of powers of the generalised golden ratio, modulo 1.
+    steps = 1.1347241384015194 ** -np.arange(1.0, 6.0)
+    share = (0.5 + np.outer(np.arange(count), steps)) % 1.0
+    share = np.clip(1.2 * share - 0.1, 0.0, 1.0).T
+    return {
+        "F_z": least + (most - least) * share[0],
+        "kappa": 2.0 * share[1] - 1.0,
+        "alpha": share[2] - 0.5,
+        "gamma": 0.4 * share[3] - 0.2,
+        "v_x": 50.0 * share[4],
+    }
+
+
+def _not_finite(tyre: Tyre) -> tuple[str, str] | None:
+    """An answer that is not finite, and where; None if there is none."""
+    contacts = ordinary_contacts(tyre)
+    for question in _QUESTIONS:
+        answer = answers(tyre, question, **contacts)
+        for name, values in zip(answer._fields, answer, strict=True):
+            lost = ~np.isfinite(values)
+            if lost.any():
+                k = int(np.argmax(lost))
+                at = ", ".join(f"{what} = {each[k]:.3g}" for what, each in contacts.items())
+                return f"{name} of {question}", at
+    return None
+
+
+def _reason(tyre: Tyre, document: Document) -> Entry | None:
+    """The entry that with a usual value in place of its own makes all answers finite: the one that
+    is farthest from 1 of several."""
+    entries = {entry.key: entry for entry in document.entries}
+    kind = type(tyre.record)
+    names, leaves = records.names(kind), records.flatten(tyre.record)
+    own = dict(zip(names, leaves, strict=True))
+    keys = sorted(keys_of(kind), key=lambda key: -abs(np.log10(abs(own[key.leaf]) or 1.0)))
+    for key in keys:
+        usual = filling(key, "reduced")
+        usual = _USUAL.get(key.name, 1.0) if usual is None else usual
+        entry = next((entries[name] for _, name in key.places if name in entries), None)
+        if entry is not None and own[key.leaf] != usual:
+            changed = records.unflatten(kind, list((own | {key.leaf: usual}).values()))
+            if _not_finite(Tyre(changed, side=tyre.side)) is None:
+                return entry
+    return None
+
+
+def reversed_slopes(tyre: Tyre) -> list[str]:
+    """Sentences on forces that have the wrong sign at small slip, as those of SAE axes."""
+    load = nominal_load(tyre) or 4000.0
+    doubts: list[str] = []
+    for slip, force, sign, what, keys in _SIGNS:
+        at = {slip: np.array([-_SLIP, _SLIP])}
+        low, high = getattr(answers(tyre, "forces", F_z=load, **at), force)
+        if sign * (high - low) < 0.0:
+            hint = f"; check the signs of {keys}" if tyre.version else ""
+            doubts.append(
+                f"{what}: these are not the signs of ISO axes (TYDEX W), SAE perhaps{hint}"
+            )
+    return doubts
+
+
+def doubts_about_ranges(
+    document: Document, values: Mapping[str, float], filled: Sequence[str]
+) -> list[str]:
+    """Sentences on ranges that end below their beginning."""
+    doubts: list[str] = []
+    for prefix, section in RANGES.items():
+        names = (f"{prefix}MIN", f"{prefix}MAX")
+        low, high = (values[f"ranges.{name}"] for name in names)
+        if low > high:
+            guessed = "".join(f"; {name} is not in the file" for name in names if name in filled)
+            doubts.append(
+                f"{document.source}: [{section}] {names[0]} = {low:g} is above {names[1]} = "
+                f"{high:g}; the lower end must not be above the upper one{guessed}"
+            )
+    return doubts
+
+
+def doubts_about_values(document: Document, values: Mapping[str, float]) -> list[str]:
+    """Sentences on values that look as if they were in other units."""
+    doubts: list[str] = []
+    for name in ("INFLPRES", "NOMPRES"):
+        value = values.get(f"operating.{name}", 0.0)
+        if 0.0 < value < LEAST_PRESSURE:
+            doubts.append(
+                f"{document.source}: {name} = {value:g} Pa is below {LEAST_PRESSURE / 1e3:g} kPa; "
+                "if it is in bar, kPa or psi, [UNITS] needs PRESSURE = 'bar' and so on"
+            )
+    radius = values["dimension.UNLOADED_RADIUS"]
+    if "UNITS" not in document.sections and not LEAST_RADIUS <= radius <= MOST_RADIUS:
+        doubts.append(
+            f"{document.source}: UNLOADED_RADIUS = {radius:g} m is no radius of a tyre; without "
+            "[UNITS] values are in SI, and these seem not to be"
+        )
+    return doubts
+
+
+def doubts_about_filling(document: Document, filled: Sequence[str], policy: str) -> list[str]:
+    """Sentences on what had to be filled in and decides on forces."""
+    keys = {entry.key for entry in document.entries}
+    by = "0 and 1" if policy == "zero" else "usual values"
+    doubts: list[str] = []
+    essential = [key for key in ESSENTIAL if key in filled]
+    for section, letter in zip(FORCES, "XY", strict=True):
+        own = [key for key in essential if key.endswith(f"{letter}1")]
+        if section not in document.sections and not _known_names(section) & keys:
+            doubts.append(
+                f"{document.source} has no section [{section}]; filled with {by}, see missing="
+            )
+        elif own:
+            doubts.append(
+                f"{document.source} lacks {', '.join(own)} of [{section}]; filled with {by}, see "
+                "missing="
+            )
+    return doubts
+
+
+_MOST_UNKNOWN = 1000
+"""Unknown keys that are compared with those that are missing; real files have some dozens."""
+
+
+def misspelt(document: Document, filled: Iterable[str]) -> list[str]:
+    """Sentences on unknown keys that are nearly those of keys that the file lacks."""
+    doubts: list[str] = []
+    parts = {*SECTIONS.values(), *RANGES.values()}
+    missing = [name for name in filled if len(name) > 3]
+    known = _known_names()
+    unknown = (e for e in document.entries if e.section in parts and e.key not in known)
+    for entry in islice(unknown, _MOST_UNKNOWN):
+        near = [name for name in missing if _one_edit(entry.key, name)]
+        if near:
+            doubts.append(
+                f"{document.place(entry.line)}: {entry.key} is not known; did you mean "
+                f"{' or '.join(near[:3])}, which the file lacks?"
+            )
+    return doubts
+
+
+@cache
+def _known_names(section: str | None = None) -> frozenset[str]:
+    """Keys of all versions, of one section or all."""
+    kinds = [magic_formula_type(52), *(magic_formula_type(v, turn_slip=TurnSlip) for v in (61, 62))]
+    keys = (key for kind in kinds for key in keys_of(kind) if section in (None, key.section))
+    return frozenset(name for key in keys for _, name in key.places)
+
+
+def _one_edit(word: str, name: str) -> bool:
+    """Whether one character is wrong, missing, too much, or two are exchanged.
+
+    Numbers differ from key to key: one digit for another is no slip of the pen.
+    """
+    if len(word) == len(name):
+        at = [k for k, (one, other) in enumerate(zip(word, name, strict=True)) if one != other]
+        if len(at) == 1:
+            return not (word[at[0]].isdigit() and name[at[0]].isdigit())
+        pair = len(at) == 2 and at[1] == at[0] + 1
+        return pair and word[at[0]] == name[at[1]] and word[at[1]] == name[at[0]]
+    if abs(len(word) - len(name)) != 1:
+        return False
+    short, long = sorted((word, name), key=len)
+    return any(
+        long[:k] + long[k + 1 :] == short and not (long[k].isdigit() and short[-1].isdigit())
+        for k in range(len(long))
+    )
+
 
 POLICIES = ("strict", "zero", "reduced")
 _MOST_REPEATED = 20
@@ -277,3 +513,158 @@ def _warn_of_doubts(
 
 def _warn(text: str) -> None:
     warnings.warn(text, stacklevel=5)
+
+
+_FITTYP = {"5.2": "6", "6.1": "61", "6.2": "62"}
+_START = """\
+! Written by skidpad.
+[MDI_HEADER]
+FILE_TYPE                = 'tir'
+FILE_VERSION             = 3.0
+FILE_FORMAT              = 'ASCII'
+[UNITS]
+LENGTH                   = 'meter'
+FORCE                    = 'newton'
+ANGLE                    = 'radians'
+MASS                     = 'kg'
+TIME                     = 'second'
+[MODEL]
+PROPERTY_FILE_FORMAT     = 'MF-TYRE'
+FITTYP                   = {fittyp}
+USE_MODE                 = {use_mode}
+TYRESIDE                 = 'LEFT'
+"""
+
+Texts = dict[tuple[str, str], str]
+"""New values of a document as text, by section and key."""
+
+
+def write(tyre: Tyre | Any, path: str | os.PathLike[str]) -> None:
+    """Write a Magic Formula tyre, or its record, as a property file (`.tir`).
+
+    A tyre that was read keeps its order, units, remarks and unknown keys; what is written anew is
+    what differs. `read` gives an equal tyre back: each number is the shortest decimal that becomes
+    the same double. Limits and the angles of the book are no matter of the file, but of `read`.
+
+    The file is there as a whole or not at all.
+    """
+    document = document_of(tyre if isinstance(tyre, Tyre) else Tyre(tyre))
+    with replacing(path) as temporary:
+        temporary.write_bytes(document.encoded())
+
+
+def document_of(tyre: Tyre) -> Document:
+    """The document of a tyre, with its present numbers."""
+    if not tyre.version:
+        raise InvalidValue(
+            f"a property file holds a Magic Formula tyre; this is a {type(tyre.record).__name__}"
+        )
+    document = tyre.document
+    fresh = document is None
+    if document is None:
+        start = _START.format(fittyp=_FITTYP[tyre.version], use_mode=_use_mode(tyre, ""))
+        document = Document.parsed(start.encode())
+    # A value may stand for another that is left out, so what is left to say is asked again.
+    while texts := _differences(tyre, document, "strict" if fresh else None):
+        document = document.with_texts(texts)
+    return document
+
+
+def _differences(tyre: Tyre, document: Document, missing: str | None) -> Texts:
+    """What a document has to say otherwise, or besides, to describe a tyre."""
+    kind = type(tyre.record)
+    units, elsewhere = FileUnits.of(document), entries_by_key(document)
+    policy = Options(missing).policy(tyre.version)
+    meant, _, _ = leaf_values(document, kind, policy)
+    actual = dict(zip(records.names(kind), records.flatten(tyre.record), strict=True))
+    for leaf, constant in constants_of(kind).items():
+        if actual[leaf] != constant:
+            raise InvalidValue(
+                f"{leaf} = {actual[leaf]:g} cannot be written: files have no such key"
+            )
+    needed = _needed_weights(tyre, document)
+    texts = _model_texts(tyre, document, actual[SIDE])
+    for key in keys_of(kind):
+        value = actual[key.leaf]
+        if meant.get(key.leaf) == value and key not in needed:
+            continue
+        if _writing_combination(kind) is FrictionEllipse and _is_weight(key):
+            if value != 0.0:
+                raise InvalidValue(
+                    f"{key.name} = {value:g} cannot be written: a file with R coefficients has no "
+                    "friction ellipse"
+                )
+            continue
+        entry = entry_of(document, key) or elsewhere.get(key.name)
+        place = (key.section, key.name) if entry is None else (entry.section, entry.key)
+        texts[place] = decimal_text(value, units.factor(key.section, key.name))
+    return texts
+
+
+def _model_texts(tyre: Tyre, document: Document, side: float) -> Texts:
+    """What [MODEL] has to say otherwise."""
+    texts: Texts = {}
+    if version_in(document) != tyre.version:
+        texts["MODEL", "FITTYP"] = _FITTYP[tyre.version]
+    entry = document.entry("MODEL", "USE_MODE")
+    if use_mode_of(document, tyre.version) != _mode(tyre):
+        texts["MODEL", "USE_MODE"] = _use_mode(tyre, "" if entry is None else entry.text)
+    if side_of(document) != side:
+        texts["MODEL", "TYRESIDE"] = "'RIGHT'" if side < 0.0 else "'LEFT'"
+    return texts
+
+
+def _mode(tyre: Tyre) -> UseMode:
+    hints = get_type_hints(type(tyre.record))
+    combined = hints["combination"] is not Uncombined
+    mirrored = tyre.side != tyre.measured_on
+    return UseMode(combined, hints["turn_slip"] is TurnSlip, tyre.transient, mirrored)
+
+
+def _use_mode(tyre: Tyre, before: str) -> str:
+    """The number of USE_MODE; its hundreds, which are about the road, stay as they were."""
+    mode = _mode(tyre)
+    usual = 0 if tyre.version == "5.2" else 100
+    hundreds = abs(int(float(before))) // 100 * 100 if before else usual
+    number = hundreds + 10 * mode.transient + (5 if mode.turn_slip else 4 if mode.combined else 3)
+    return str(-number if mode.mirrored else number)
+
+
+def _needed_weights(tyre: Tyre, document: Document) -> frozenset[Key]:
+    """R coefficients that must be written, 0 or not, since without any there is an ellipse."""
+    kind = type(tyre.record)
+    if tyre.version != "5.2" or _writing_combination(kind) is not Combined or weighs(document):
+        return frozenset()
+    return frozenset(key for key in keys_of(kind) if _is_weight(key))
+
+
+def _writing_combination(kind: type) -> type:
+    return get_type_hints(kind)["combination"]
+
+
+def _is_weight(key: Key) -> bool:
+    return key.leaf.startswith(("longitudinal.R", "lateral.R"))
+
+
+FOLDER = Path(__file__).parent / "sets"
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """Names of the tyres that come with skidpad, sorted."""
+    return tuple(sorted(file.stem for file in FOLDER.glob("*.tir")))
+
+
+def get(name: str) -> Tyre:
+    """A tyre that comes with skidpad: `"passenger_car"`, `"race_slick"` or `"robot"`.
+
+    Their numbers are invented and plausible; each file says what for.
+    """
+    if name not in names():
+        raise InvalidValue(unknown_name("skidpad", name, names(), "tyre"))
+    return _kept(name)
+
+
+@cache
+def _kept(name: str) -> Tyre:
+    return read(FOLDER / f"{name}.tir")

@@ -1,83 +1,36 @@
-"""The vehicles, by name. To add one, write its file, import its factory and list it here."""
+"""The vehicles, by name, and what puts them on roads, brakes or smooth limits."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-from .. import record
-from ..model import Model, Vehicle
-from . import wheeled
-from .ackermann_truck import ackermann_truck
-from .autoware import NAMES as COMMAND_DRIVEN
-from .autoware import autoware
-from .brains2 import brains2
-from .brakes import with_brakes
-from .commonroad import (
-    commonroad_dynamic_bicycle,
-    commonroad_kinematic_bicycle,
-    commonroad_ks,
-    commonroad_kst,
-    commonroad_mb,
-    commonroad_st,
-    commonroad_std,
-    double_integrator,
-)
-from .formula_student import formula_student
-from .four_wheel import four_wheel
-from .full_car import full_car
-from .kinematic_bicycle import kinematic_bicycle
-from .on_road import on_road
-from .registry import get, names, register
-from .single_track import single_track
-from .smooth_limits import with_smooth_limits
-from .two_track import two_track
+from ..core.lazy import lazy_attributes
+from .registry import COMMAND_DRIVEN as COMMAND_DRIVEN
+from .registry import LISTED, get, named, names, register
 
-_LISTED = (
-    ackermann_truck,
-    brains2,
-    commonroad_dynamic_bicycle,
-    commonroad_kinematic_bicycle,
-    commonroad_ks,
-    commonroad_kst,
-    commonroad_mb,
-    commonroad_st,
-    commonroad_std,
-    double_integrator,
-    formula_student,
-    four_wheel,
-    full_car,
-    kinematic_bicycle,
-    single_track,
-    two_track,
-)
-
-
-def listed(model: Model) -> tuple[Any, ...] | None:
-    """How any process finds a model that skidpad lists, for `pickle`; None for any other."""
-    for factory in _LISTED:
-        for place, own in enumerate(factory.models):
-            if own is model:
-                return _listed_model, (factory.model.name, place)
-    return None
-
-
-def _listed_model(name: str, place: int) -> Model:
-    # Not `get`: another factory of the model, with fewer models, may have been registered since.
-    return next(own.models[place] for own in _LISTED if own.model.name == name)
-
-
-def named(name: str, params: Any = None, *, compat: str | None = None) -> Vehicle:
-    """The vehicle of a name, or a command-driven one of Autoware's.
-
-    `params` are those that differ from its own; `compat` goes with Autoware's.
-    """
-    if name in COMMAND_DRIVEN:
-        return autoware(name, params, compat=compat)
-    return get(name)(params)
-
-
-for _factory in _LISTED:
-    register(_factory)
+if TYPE_CHECKING:
+    from . import wheeled
+    from .bicycles import kinematic_bicycle, single_track
+    from .car_state import with_brakes
+    from .command_driven import autoware
+    from .commonroad.drift import commonroad_std
+    from .commonroad.kinematic import (
+        commonroad_kinematic_bicycle,
+        commonroad_ks,
+        commonroad_kst,
+    )
+    from .commonroad.multi_body import commonroad_mb
+    from .commonroad.single_track import (
+        commonroad_dynamic_bicycle,
+        commonroad_st,
+        double_integrator,
+    )
+    from .formula import brains2, formula_student, four_wheel
+    from .smooth_limits import with_smooth_limits
+    from .truck import ackermann_truck
+    from .twin_track.model import two_track
+    from .twin_track.suspended import full_car
+    from .with_road import on_road
 
 __all__ = [
     "ackermann_truck",
@@ -107,4 +60,18 @@ __all__ = [
     "with_smooth_limits",
 ]
 
-record.document_all()
+__getattr__ = lazy_attributes(
+    __name__,
+    {
+        **{home: tuple(n for n, at in LISTED.items() if at == home) for home in LISTED.values()},
+        ".car_state": ("with_brakes",),
+        ".command_driven": ("autoware",),
+        ".smooth_limits": ("with_smooth_limits",),
+        ".with_road": ("on_road",),
+    },
+    modules={"wheeled": ".wheeled"},
+)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -11,8 +11,43 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from ..components.axle import Force, Friction, tyre_force, yaw_moment
-from ..components.grip import (
+from ..core.model import Model
+from ..core.record import extended
+from ..ops import cos, sin, smooth_step, where
+from ..tyres.simple import softened_friction
+from ..units import Allowed, N, Nm, kg, m_s, one, positive
+from .car_state import (
+    CAR,
+    External,
+    Input,
+    Outputs,
+    State,
+    TyreCarParams,
+    actuator_rates,
+    body_rates,
+    energy,
+    least,
+    wheel_outputs,
+)
+from .parts.air import downforce, resistance
+from .parts.kinematics import Acceleration
+from .parts.load_transfer import (
+    Force,
+    Friction,
+    LoadLaw,
+    accelerations,
+    contact_velocities,
+    in_wheel_frame,
+    rigid_load_law,
+    road_law,
+    road_load,
+    smooth_slip_angle,
+    tyre_force,
+    under_force,
+    wheel_loads,
+    yaw_moment,
+)
+from .parts.wheel_friction import (
     Balance,
     Heading,
     Tyre,
@@ -24,35 +59,6 @@ from ..components.grip import (
     limited,
     resulting,
     shares,
-)
-from ..components.lift_off import road_law, road_load
-from ..components.load_transfer import (
-    LoadLaw,
-    accelerations,
-    rigid_load_law,
-    under_force,
-    wheel_loads,
-)
-from ..components.resistance import downforce, resistance
-from ..components.rigid_body import Acceleration
-from ..components.tyre import softened_friction
-from ..components.wheel import contact_velocities, in_wheel_frame, smooth_slip_angle
-from ..model import Model
-from ..ops import cos, sin, smooth_step, where
-from ..record import extended
-from ..units import Allowed, N, Nm, kg, m_s, one, positive
-from .car_body import CAR
-from .car_params import TyreCarParams
-from .car_state import (
-    External,
-    Input,
-    Outputs,
-    State,
-    actuator_rates,
-    body_rates,
-    energy,
-    least,
-    wheel_outputs,
 )
 
 

@@ -1,26 +1,87 @@
-"""Vehicles by their names: skidpad's own, and those that users register."""
+"""Vehicles by their names: those that come with skidpad, and those that users register.
+
+A vehicle that comes with skidpad is imported when it is first used. To add one, write its file and
+list its factory in `LISTED` and in the package's `__init__`.
+"""
 
 from __future__ import annotations
 
-from ..errors import InvalidValue
-from ..model import VehicleFactory
-from ..record import unknown_name
+from importlib import import_module
+from typing import Any
 
-__all__ = ["get", "names", "register"]
+from ..core.model import Model, Vehicle, VehicleFactory
+from ..core.record import unknown_name
+from ..errors import InvalidValue
+
+__all__ = ["COMMAND_DRIVEN", "LISTED", "get", "listed", "named", "names", "register"]
+
+LISTED = {
+    "ackermann_truck": ".truck",
+    "brains2": ".formula",
+    "commonroad_dynamic_bicycle": ".commonroad.single_track",
+    "commonroad_kinematic_bicycle": ".commonroad.kinematic",
+    "commonroad_ks": ".commonroad.kinematic",
+    "commonroad_kst": ".commonroad.kinematic",
+    "commonroad_mb": ".commonroad.multi_body",
+    "commonroad_st": ".commonroad.single_track",
+    "commonroad_std": ".commonroad.drift",
+    "double_integrator": ".commonroad.single_track",
+    "formula_student": ".formula",
+    "four_wheel": ".formula",
+    "full_car": ".twin_track.suspended",
+    "kinematic_bicycle": ".bicycles",
+    "single_track": ".bicycles",
+    "two_track": ".twin_track.model",
+}
+"""The vehicles that come with skidpad, each with the module of its factory."""
+
+COMMAND_DRIVEN = (
+    "IDEAL_STEER_VEL",
+    "IDEAL_STEER_ACC",
+    "IDEAL_STEER_ACC_GEARED",
+    "DELAY_STEER_VEL",
+    "DELAY_STEER_ACC",
+    "DELAY_STEER_ACC_GEARED",
+    "DELAY_STEER_ACC_GEARED_WO_FALL_GUARD",
+    "DELAY_STEER_MAP_ACC_GEARED",
+    "LEARNED_STEER_VEL",
+    "ACTUATION_CMD",
+    "ACTUATION_CMD_VGR",
+    "ACTUATION_CMD_STEER_MAP",
+    "ACTUATION_CMD_MECHANICAL",
+)
+"""Autoware's command-driven models, as `vehicle_model_type` names them."""
 
 _FACTORIES: dict[str, VehicleFactory] = {}
 
 
 def names() -> list[str]:
     """Names of all vehicles, sorted."""
-    return sorted(_FACTORIES)
+    return sorted({*LISTED, *_FACTORIES})
 
 
 def get(name: str) -> VehicleFactory:
     """The factory of a vehicle by its name."""
     if name not in _FACTORIES:
-        raise InvalidValue(unknown_name("skidpad", name, names(), "vehicle"))
+        if name not in LISTED:
+            raise InvalidValue(unknown_name("skidpad", name, names(), "vehicle"))
+        _FACTORIES[name] = _shipped(name)
     return _FACTORIES[name]
+
+
+def _shipped(name: str) -> VehicleFactory:
+    return getattr(import_module(LISTED[name], __package__), name)
+
+
+def named(name: str, params: Any = None, *, compat: str | None = None) -> Vehicle:
+    """The vehicle of a name, or a command-driven one of Autoware's.
+
+    `params` are those that differ from its own; `compat` goes with Autoware's.
+    """
+    if name in COMMAND_DRIVEN:
+        autoware = import_module(".command_driven", __package__).autoware
+        return autoware(name, params, compat=compat)
+    return get(name)(params)
 
 
 def register(factory: VehicleFactory) -> VehicleFactory:
@@ -29,8 +90,24 @@ def register(factory: VehicleFactory) -> VehicleFactory:
         kind = type(factory).__qualname__
         raise InvalidValue(f"factory must be a VehicleFactory of a model, got a {kind}")
     name = factory.model.name
-    known = _FACTORIES.get(name)
+    known = get(name) if name in LISTED else _FACTORIES.get(name)
     if known is not None and known.model is not factory.model:
         raise InvalidValue(f"a vehicle named {name!r} is already registered; choose another name")
     _FACTORIES[name] = factory
     return factory
+
+
+def listed(model: Model) -> tuple[Any, ...] | None:
+    """How any process finds a model that comes with skidpad, for `pickle`; None for any other."""
+    home = LISTED.get(model.name)
+    if home is None:
+        return None
+    for place, own in enumerate(_shipped(model.name).models):
+        if own is model:
+            return _listed_model, (model.name, place)
+    return None
+
+
+def _listed_model(name: str, place: int) -> Model:
+    # Not `get`: another factory of the model, with fewer models, may have been registered since.
+    return _shipped(name).models[place]

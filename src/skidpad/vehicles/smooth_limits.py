@@ -11,13 +11,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, Any, get_type_hints
 
-from .. import record
+from ..core import record
+from ..core.model import Model, Vehicle, made_by
+from ..core.record import made_once
 from ..errors import InvalidValue
-from ..model import Model, Vehicle, made_by
-from ..recipes import made_once
 from ..units import one, positive
+from .bicycles import derivative as single_track_derivative
 from .car_state import Input, State
-from .single_track import derivative as single_track_derivative
 
 __all__ = ["with_smooth_limits"]
 

@@ -2,10 +2,9 @@
 
 from . import xml
 from .contact.touches import Contact, ContactEvent
-from .errors import WorldError, WorldWarning
-from .handle import Truth, WorldVehicle
-from .motion.halts import Halt
-from .scene.scene import Scene
+from .motion.groups import Halt
+from .scene import Scene, WorldError, WorldWarning
+from .vehicle import Truth, WorldVehicle
 from .world import World
 
 __all__ = [

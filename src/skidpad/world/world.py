@@ -12,34 +12,27 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ..brief import counted
-from ..checks import steps_in
-from ..controllers import keyboard
+from ..control import keyboard
+from ..core.checks import steps_in
+from ..core.files import counted
+from ..core.progress import Choice, watching
+from ..core.threads import Deferred
 from ..errors import InvalidValue, SimulatorInUse
-from ..plane.pose import rotated
-from ..progress import Choice, watching
-from ..random.seeds import checked
+from ..geometry.pose import rotated
+from ..random.streams import checked
 from ..road.road import Road
-from ..signals import Deferred
 from ..units import m, rad, s
-from ..vehicles.wheeled import Description
+from ..vehicles.wheeled.description import Description
 from .contact.encounters import Encounters
 from .contact.solids import Moving
 from .contact.touches import MOST_EVENTS, Contact, ContactEvent
-from .ground.ground import Ground
-from .ground.on_road import warn_of_no_grip, warn_of_own_roads
-from .handle import WorldVehicle
-from .inventory import Inventory
-from .motion.bodies import Bodies
-from .motion.build import BuiltVehicle, built_vehicle
+from .ground.ground import Ground, warn_of_no_grip, warn_of_own_roads
+from .motion.build import BuiltVehicle, built_vehicle, initial_motion, warn_of_overlaps
 from .motion.following import Following
-from .motion.groups import Group, grouped
-from .motion.halts import Halt, Halts, check_place
-from .motion.long_steps import warn_of_long_steps
-from .motion.overlaps import warn_of_overlaps
-from .motion.placing import initial_motion
-from .scene.scene import Scene, VehicleSpec
-from .sensing.sensing import Sensing
+from .motion.groups import Bodies, Group, Halt, Halts, check_place, grouped, warn_of_long_steps
+from .scene import Inventory, Scene, VehicleSpec
+from .sensing import Sensing
+from .vehicle import WorldVehicle
 
 OnDiverge = Literal["stop", "raise"]
 
@@ -113,7 +106,7 @@ class World:
     ) -> World:
         """The world of an MVSim world file, on a road if one is given; options as of
         `world.xml.load`."""
-        from .xml import load
+        from .xml.reader import load
 
         return cls(load(path, seed=seed, **options), seed=seed, road=road, on_diverge=on_diverge)
 
@@ -255,7 +248,7 @@ class World:
 
     def run(self, duration: s, *, progress: Choice = None) -> None:
         """Advance by a time in s, a whole number of steps; for `progress` see
-        `skidpad.progress`."""
+        `skidpad.core.progress`."""
         count = steps_in(duration, self.dt)
         self._alone(lambda: self._run(count, progress))
 
@@ -432,7 +425,7 @@ class World:
         self._set_up()
 
     def _repr_html_(self) -> str:
-        from ..plots.notebook.world import world_html
+        from ..view.plots.notebook import world_html
 
         return world_html(self)
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 
 import skidpad as sp
-from components.test_quarter_car import C, K, P, linear
 from skidpad.road import iso8608, psd
 from validation.rows.row import Row, compared
+from vehicles.parts.test_quarter_car import C, K, P, linear
 from vehicles.test_full_car_road import driven, response, rolling
 from vehicles.test_on_road import acceleration, ahead, with_gravity
 

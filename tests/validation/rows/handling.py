@@ -10,9 +10,9 @@ import numpy as np
 from scipy.optimize import brentq, fsolve
 
 import skidpad as sp
-from skidpad.components.spinning_wheel import SteadySlip
-from skidpad.components.tyre import LinearTyre, LoadSensitiveTyre
-from skidpad.manoeuvres import linear_car
+from skidpad.study.manoeuvres import linear_car
+from skidpad.tyres.parts import LinearTyre, LoadSensitiveTyre
+from skidpad.vehicles.parts.spinning_wheel import SteadySlip
 from validation.rows.row import Row, compared
 from vehicles.test_trailers_handling import EVEN, RAILS, linear, modes, towing
 from vehicles.two_track_turns import FREE, LINEAR, SENSITIVE, steady_turn

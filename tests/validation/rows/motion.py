@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 
 import skidpad as sp
-from skidpad.components.tyre import BrushTyre
-from skidpad.sensing import Imu, Motion, Mounting
+from skidpad.sensors import Imu, Motion, Mounting
+from skidpad.tyres.parts import BrushTyre
 from skidpad.vehicles import wheeled
 from skidpad.vehicles.wheeled import Control, Friction, Gains
 from validation.rows.row import Row, compared

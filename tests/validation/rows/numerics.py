@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from engine.recordings import recording, replay
+from compat.truck.recordings import recording, replay
+from geometry.raycast import plain_rays
 from integrate.problems import PROBLEMS, observed_order
-from raycast import plain_rays
-from skidpad import Fleet, integrate, record, vehicles
-from skidpad.plane.geodesy import to_utm
-from skidpad.plane.raycast import Scene
+from skidpad import Fleet, integrate, vehicles
+from skidpad.core import record
+from skidpad.geometry.geodesy import to_utm
+from skidpad.geometry.raycast import Scene
 from validation.rows.row import Row, compared, recorded
 
 STEPS = {"euler": 1000, "semi_implicit": 1000, "heun": 200, "rk4": 64, "dopri5": 48}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import skidpad as sp
-from skidpad.manoeuvres import (
+from skidpad.study.manoeuvres import (
     Case,
     CoastDown,
     ConstantRadius,
@@ -24,8 +24,8 @@ from skidpad.manoeuvres import (
     TurningCircle,
     perform,
 )
-from skidpad.manoeuvres.braking import braking, mean_deceleration, stopping_distance
-from skidpad.manoeuvres.path import straight
+from skidpad.study.manoeuvres.braking import braking, mean_deceleration, stopping_distance
+from skidpad.study.manoeuvres.case import straight
 from validation.rows.handling import stiffnesses
 from validation.rows.row import Row, compared, recorded
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from engine.recordings import recording, replay
+from compat.truck.recordings import recording, replay
 from validation.rows.row import Row, recorded
 from vehicles.wheeled.recordings import scenarios
 from vehicles.wheeled.test_wheeled_recordings import MOTION, rerun

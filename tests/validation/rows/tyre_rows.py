@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from skidpad.components.tyre import (
+from skidpad.tyres.magic_formula import evaluate
+from skidpad.tyres.parts import (
     BookAngles,
     BrushTyre,
     Contact,
@@ -16,9 +17,8 @@ from skidpad.components.tyre import (
     LoadSensitiveTyre,
     ProportionalTyre,
 )
-from skidpad.components.tyre.magic import evaluate
 from skidpad.vehicles import two_track
-from skidpad.vehicles.single_track import FirstOrderSlip
+from skidpad.vehicles.bicycles import FirstOrderSlip
 from tyres.magic_sets import SETS, contact, table, tyre
 from validation.rows.row import Row, compared, recorded
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skidpad.errors import InvalidValue
-from skidpad.vehicles.autoware.map_file import Table, read_table
+from skidpad.vehicles.command_driven.parameters import Table, read_table
 
 TEXT = """\
 default,  0.0,  2.0,  6.0

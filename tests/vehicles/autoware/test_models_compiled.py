@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad import record
-from skidpad.vehicles.autoware import NAMES
+from skidpad.core import record
+from skidpad.vehicles.command_driven import NAMES
 from vehicles.autoware.recordings import Recording, error
 
 COMPILED = [name for name in NAMES if name != "LEARNED_STEER_VEL"]
@@ -68,14 +68,14 @@ def test_a_model_conforms(model: str) -> None:
     checks += [] if model.startswith("ACTUATION") else ["dimensions"]
     # A steering map and the assistance of a column need not treat left and right alike.
     checks += [] if model.endswith(("STEER_MAP", "MECHANICAL")) else ["mirror"]
-    sp.conformance.check(vehicle, checks).raise_if_failed()
+    sp.testing.check(vehicle, checks).raise_if_failed()
 
 
 def test_a_symmetric_steering_column_is_symmetric() -> None:
     vehicle = Recording("ACTUATION_CMD_MECHANICAL__s01_step_steer").vehicle(None)
     even = ("poly_b", "poly_d", "poly_e", "poly_f", "poly_h")
     mirrored = vehicle.with_params({f"mechanical_params.{name}": 0.0 for name in even})
-    sp.conformance.check(mirrored, ["mirror"]).raise_if_failed()
+    sp.testing.check(mirrored, ["mirror"]).raise_if_failed()
 
 
 def test_every_number_of_a_table_is_a_parameter() -> None:

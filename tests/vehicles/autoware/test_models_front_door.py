@@ -6,7 +6,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.vehicles.autoware import NAMES
+from skidpad.vehicles.command_driven import NAMES
 
 TABLE = [["", 0.0, 10.0], [-1.0, -1.2, -0.8], [1.0, 0.9, 0.5]]
 

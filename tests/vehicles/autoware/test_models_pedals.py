@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from skidpad.components.gear import Gear
-from skidpad.components.table import NoTable, table
-from skidpad.vehicles.autoware.actuation import pedal_acceleration
-from skidpad.vehicles.autoware.pedal import acceleration
-from skidpad.vehicles.autoware.records import ActuationInput
+from skidpad.vehicles.command_driven.models import acceleration, pedal_acceleration
+from skidpad.vehicles.command_driven.records import ActuationInput
+from skidpad.vehicles.parts.drive_command import Gear
+from skidpad.vehicles.parts.table import NoTable, table
 from vehicles.autoware.recordings import Recording, updated
 
 

@@ -13,8 +13,9 @@ EVERY_THIRD = [
     else pytest.param(name, marks=pytest.mark.slow)
     for k, name in enumerate(files())
 ]
-"""Of each model some runs, between them of every kind; `tests/planning/test_motion.py` has all of
-them in compiled code, which is much faster."""
+"""Of each model some runs, between them of every kind.
+
+`tests/compat/autoware/test_motion.py` has all of them in compiled code, which is much faster."""
 
 
 @pytest.mark.parametrize("name", EVERY_THIRD)

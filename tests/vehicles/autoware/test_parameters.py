@@ -12,9 +12,15 @@ import pytest
 from skidpad.errors import InvalidValue
 from skidpad.ros2.arguments import parsed
 from skidpad.ros2.transport import Identity
-from skidpad.vehicles.autoware import parameters, schema
-from skidpad.vehicles.autoware.map_file import Table
-from skidpad.vehicles.autoware.parameters import AssumedParameter, UnknownParameter, gather, write
+from skidpad.vehicles.command_driven import parameters, records
+from skidpad.vehicles.command_driven.parameters import (
+    AssumedParameter,
+    Table,
+    UnknownParameter,
+    gather,
+    write,
+)
+from skidpad.vehicles.registry import COMMAND_DRIVEN
 
 GEARED = "DELAY_STEER_ACC_GEARED"
 MAPPED = "DELAY_STEER_MAP_ACC_GEARED"
@@ -110,7 +116,7 @@ def test_what_is_not_given_has_upstream_s_default() -> None:
         **{"model_module_paths": ("",), "vgr_coef_a": None, "acceleration_map": None},
     }
     assert {key: values[key] for key in expected} == expected
-    assert set(values) == {*schema.PARAMETERS, *schema.MAPS.values()}
+    assert set(values) == {*records.PARAMETERS, *records.MAPS.values()}
     assert parameters.period(values) == 0.025
 
 
@@ -157,7 +163,7 @@ def test_the_model_of_the_file_is_taken_if_none_is_named(tmp_path: Path) -> None
 def test_an_unknown_model_lists_the_names() -> None:
     with pytest.raises(InvalidValue, match="DELAY_STEER_VEL") as failure:
         gather(BASE, "DELAY_STEER_VELO")
-    assert all(name in str(failure.value) for name in schema.NAMES)
+    assert all(name in str(failure.value) for name in COMMAND_DRIVEN)
     assert "did you mean DELAY_STEER_VEL?" in str(failure.value)
 
 
@@ -302,7 +308,7 @@ def test_a_forgotten_wheel_base_is_that_of_the_sample_vehicle(tmp_path: Path, na
     ],
 )
 def test_a_model_s_own_required_parameters_are_named(name: str, needed: str) -> None:
-    samples = {p.name: p.example for p in schema.PARAMETERS.values() if p.example is not None}
+    samples = {p.name: p.example for p in records.PARAMETERS.values() if p.example is not None}
     given = {**ACTUATION, **samples, "vgr_coef_a": 15.7, "vgr_coef_b": 0.05, "vgr_coef_c": 0.04}
     given |= {"steer_map": TABLE, "acceleration_map": TABLE}
     values = gather(given, name)
@@ -449,7 +455,7 @@ def test_the_lists_of_sub_models_are_equally_long() -> None:
 
 @pytest.mark.parametrize("dotted", [False, True])
 def test_mechanical_parameters_are_nested_or_dotted(tmp_path: Path, dotted: bool) -> None:
-    samples = {p.name: p.example for p in schema.PARAMETERS.values() if p.example is not None}
+    samples = {p.name: p.example for p in records.PARAMETERS.values() if p.example is not None}
     lines = [f"  {key}: {value}" for key, value in samples.items()]
     if not dotted:
         lines = ["  mechanical_params:"]
@@ -466,8 +472,8 @@ def test_mechanical_parameters_are_nested_or_dotted(tmp_path: Path, dotted: bool
 def complete(folder: Path) -> Mapping[str, Any]:
     for name in ("a", "b", "c", "d"):
         saved(folder, MAP, f"{name}.csv")
-    samples = {p.name: p.example for p in schema.PARAMETERS.values() if p.example is not None}
-    files = zip(schema.MAPS, ("a", "b", "c", "d"), strict=True)
+    samples = {p.name: p.example for p in records.PARAMETERS.values() if p.example is not None}
+    files = zip(records.MAPS, ("a", "b", "c", "d"), strict=True)
     return {
         **samples,
         **{k: v for k, v in ACTUATION.items() if not k.endswith("_map")},
@@ -477,14 +483,14 @@ def complete(folder: Path) -> Mapping[str, Any]:
     }
 
 
-@pytest.mark.parametrize("name", schema.NAMES)
+@pytest.mark.parametrize("name", COMMAND_DRIVEN)
 def test_written_files_are_read_back(tmp_path: Path, name: str) -> None:
     values = gather(complete(tmp_path), name)
     file = tmp_path / "fit.param.yaml"
     write(file, values, name)
     again = gather(file)
-    used = [k for k, p in schema.PARAMETERS.items() if not p.models or name in p.models]
-    maps = list(schema.MAPS.values())
+    used = [k for k, p in records.PARAMETERS.items() if not p.models or name in p.models]
+    maps = list(records.MAPS.values())
     assert {k: again[k] for k in used + maps} == {k: values[k] for k in used + maps}
 
 
@@ -524,7 +530,7 @@ def test_a_refused_file_is_not_written(tmp_path: Path) -> None:
 
 def test_the_table_for_pages_has_every_parameter() -> None:
     rows = {name: rest for name, *rest in parameters.table()}
-    assert list(rows) == list(schema.PARAMETERS)
+    assert list(rows) == list(records.PARAMETERS)
     assert rows["steer_time_delay"][:3] == ["double", "0.24", "s"]
     assert rows["add_measurement_noise"][:2] == ["bool", "false"]
     assert rows["accel_time_delay"][1].startswith("required")
@@ -559,5 +565,5 @@ SHORT = {
 
 @pytest.mark.parametrize("name", USERS)
 def test_the_models_of_a_parameter_are_those_documented(name: str) -> None:
-    models = [model for model in schema.PARAMETERS[name].models if "ACTUATION" not in model]
+    models = [model for model in records.PARAMETERS[name].models if "ACTUATION" not in model]
     assert " ".join(SHORT[model] for model in models) == USERS[name]

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from skidpad import Vehicle, record
+from skidpad import Vehicle
+from skidpad.core import record
 
 FOLDER = Path(__file__).parents[2] / "data" / "commonroad"
 

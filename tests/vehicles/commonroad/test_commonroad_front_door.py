@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from skidpad import conformance, record, vehicles
+from skidpad import testing, vehicles
+from skidpad.core import record
 from skidpad.errors import InvalidValue
 from skidpad.vehicles import commonroad
 from skidpad.vehicles.commonroad import start
@@ -125,7 +126,7 @@ LARGE = {n: pytest.param(n, marks=pytest.mark.slow) for n in ("commonroad_mb", "
 def test_what_reproduces_upstream_says_which_checks_it_fails(name: str) -> None:
     car = vehicles.get(name)(compat="upstream")
     with np.errstate(all="ignore"):
-        report = conformance.check(car)
+        report = testing.check(car)
     report.raise_if_failed()
     assert car.model.reproduces
     for check in car.model.exempt:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from skidpad.components.drivetrain import DRIVETRAINS
 from skidpad.vehicles import wheeled
+from skidpad.vehicles.parts.drivetrain import DRIVETRAINS
 from skidpad.vehicles.wheeled import Control, Description, Ellipse, Form, Friction, WardIagnemma
 
 FRICTIONS: dict[str, Any] = {

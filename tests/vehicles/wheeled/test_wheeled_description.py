@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from skidpad import InvalidValue
-from skidpad.plane.outline import hull, moments
+from skidpad.geometry.polygon import hull, moments
 from skidpad.vehicles import wheeled
 from skidpad.vehicles.wheeled import Chassis, Control, Drivetrain, Wheel
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad import record
+from skidpad.core import record
 from skidpad.vehicles import wheeled
 from skidpad.vehicles.wheeled import Control, Friction, Gains
 from vehicles.wheeled.fleet_of_kinds import COMBINATIONS, RAW

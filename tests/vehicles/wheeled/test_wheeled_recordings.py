@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from skidpad import Simulator, record
+from skidpad import Simulator
+from skidpad.core import record
 from skidpad.vehicles import wheeled
 from vehicles.wheeled.recordings import (
     Array,

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...arrays import AnyArray
-from ...brief import brief_repr
+from ...core.arrays import AnyArray
+from ...core.files import brief_repr
 
 __all__ = ["Advance", "Drive", "in_threads"]
 

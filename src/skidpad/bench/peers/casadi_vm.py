@@ -7,9 +7,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from ... import integrate, record
-from ...arrays import AnyArray
-from ...model import Vehicle
+from ... import integrate
+from ...core import record
+from ...core.arrays import AnyArray
+from ...core.model import Vehicle
 from ..work import RADAU_DT, RK4_DT, Weave
 from . import Advance, Drive
 

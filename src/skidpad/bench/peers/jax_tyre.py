@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..tyre_work import combined, tyre_work
-from .jax_device import TIME_LIMIT_S, Answer, answer, settings
+from .jax import TIME_LIMIT_S, Answer, answer, settings
 
 CHECKED = 256
 """Contacts, the first ones, whose forces are compared with the reference."""

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import Array
-from ...plane.raycast import Scene
-from ...workers import spread
-from .plain_rays import ANGLES, CLOSE, march_field
+from ...core.arrays import Array
+from ...core.threads import spread
+from ...geometry.raycast.scene import Scene
+from .numpy import ANGLES, CLOSE, march_field
 
 RESOLUTION = 0.05
 """Edge of a cell in m, as of f1tenth_gym's maps."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ros_messages import MessageType
+from ...ros2.messages.types import MessageType
 
 Make = Callable[[float], bytes]
 """The bytes of a message with its position at x."""

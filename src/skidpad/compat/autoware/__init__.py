@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from ...core import record
+from ...vehicles.parts.drive_command import Gear
 from .messages import (
     ActuationCommand,
     ControlCommand,
     ControlMode,
-    Gear,
     HazardLights,
     InitialPose,
     TurnIndicators,
 )
-from .pose import Pose, Quaternion, pitch_of, yaw_of
 from .reports import (
     AccelerationReport,
     ActuationReport,
@@ -20,12 +20,16 @@ from .reports import (
     HazardLightsReport,
     ImuReport,
     Odometry,
+    Pose,
     PoseReport,
+    Quaternion,
     Reports,
     SteeringReport,
     Transform,
     TurnIndicatorsReport,
     VelocityReport,
+    pitch_of,
+    yaw_of,
 )
 from .road import Lane, Road
 from .settings import Settings
@@ -61,3 +65,5 @@ __all__ = [
     "pitch_of",
     "yaw_of",
 ]
+
+record.document_all()

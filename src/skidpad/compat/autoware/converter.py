@@ -9,23 +9,270 @@ was asked for, as far as the maps reach. Upstream's node misses that in three pl
 `compat="upstream"` repeats: it looks up maps at |v| where the model takes v; it computes the gear
 ratio from a steering wheel status that the simulator always reports as 0; and where braking is not
 converted it asks for it with a brake pedal that the model then ignores.
+
+Feedback of the measured tyre angle: proportional, integral and differential, each limited.
+
+Structure, limits and default gains are those of `raw_vehicle_cmd_converter` in Autoware (its
+`pid.cpp` and its parameter file).
+
+Pedal positions that an acceleration tells of: what the ACTUATION models report as status.
+
+Facts from autoware.universe 0.43.0, `simple_planning_simulator` (getActuationStatus). Upstream
+turns the brake map's accelerations around to search them, but not the pedal positions that belong
+to them: weak braking is reported as a strong pedal. `compat="upstream"` repeats that.
+
+Tables read backwards: the row coordinate at which a column of a table has a given value.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from os import PathLike
+from typing import Annotated, NamedTuple
 
-from ... import record
-from ...checks import finite, not_negative, one_of, positive
-from ...components.gear_ratio import gear_ratio, wheel_angle
+from ...core import record
+from ...core.checks import finite, not_negative, one_of, positive
 from ...errors import InvalidValue
-from ...units import m_s, m_s2, rad, rad_s, s
-from .inverse_table import MapSource, falling, rising
+from ...ops import abs as steering_feedback_abs
+from ...ops import clip, logical_and, where
+from ...units import Allowed, Unit, m_s, m_s2, non_negative, one, rad, rad_s, s
+from ...vehicles.command_driven.parameters import Table
+from ...vehicles.parts.steering import gear_ratio, wheel_angle
 from .messages import ActuationCommand
-from .steering_feedback import Memory, SteerFeedback, feedback
 
-__all__ = ["CommandConverter", "SteerMap", "SteeringWheel", "TyreAngle"]
+__all__ = [
+    "ActuationStatus",
+    "CommandConverter",
+    "SteerMap",
+    "SteeringWheel",
+    "TyreAngle",
+    "actuation_status",
+]
+
+MapSource = Table | str | PathLike[str]
+"""A table, or the path of the CSV file that holds it."""
+Row = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class InverseTable:
+    """A table whose columns all rise or all fall, prepared to be searched by value.
+
+    It is linear between columns and between rows. A column coordinate outside the table counts as
+    the nearest one inside.
+    """
+
+    columns: Row
+    """Column coordinates, rising."""
+    rows: Row
+    """Row coordinates, in the order in which the values rise."""
+    values: tuple[Row, ...]
+    """One line per row coordinate."""
+    below: float
+    """Answer for a value below those of the table: where not said otherwise, the edge row."""
+    above: float
+    """Answer for a value above those of the table."""
+
+    def row_of(self, value: float, column: float) -> float:
+        """The row coordinate that gives `value` at a column coordinate."""
+        at = self._interpolation(column)
+        # Only the lines that the search visits are interpolated.
+        upper = bisect_left(self.values, value, key=at)
+        if upper == len(self.values):
+            return self.above
+        high = at(self.values[upper])
+        if value == high:
+            return self.rows[upper]
+        if upper == 0:
+            return self.below
+        low = at(self.values[upper - 1])
+        start, end = self.rows[upper - 1], self.rows[upper]
+        return start + (end - start) * ((value - low) / (high - low))
+
+    def lowest(self, column: float) -> float:
+        """The lowest value at a column coordinate."""
+        return self._interpolation(column)(self.values[0])
+
+    def _interpolation(self, column: float) -> Callable[[Row], float]:
+        """From a line of the table to its value at a column coordinate."""
+        right = min(max(bisect_left(self.columns, column), 1), len(self.columns) - 1)
+        left = right - 1
+        start, end = self.columns[left], self.columns[right]
+        share = min(max((column - start) / (end - start), 0.0), 1.0)
+        return lambda line: line[left] + (line[right] - line[left]) * share
+
+
+def rising(source: MapSource, name: str) -> InverseTable:
+    """The inverse of a table whose columns rise with the row coordinate, as of a throttle.
+
+    `name` is what an error calls it.
+    """
+    table = Table.of(source)
+    _check_direction(name, table, "rise")
+    return InverseTable(table.columns, table.rows, table.values, table.rows[0], table.rows[-1])
+
+
+def falling(source: MapSource, name: str) -> InverseTable:
+    """The inverse of a table whose columns fall with the row coordinate, as of a brake."""
+    table = Table.of(source)
+    _check_direction(name, table, "fall")
+    rows, values = table.rows[::-1], table.values[::-1]
+    return InverseTable(table.columns, rows, values, table.rows[-1], table.rows[0])
+
+
+def _check_direction(name: str, table: Table, direction: str) -> None:
+    sign = 1.0 if direction == "rise" else -1.0
+    for k, column in enumerate(table.columns):
+        values = [line[k] for line in table.values]
+        for (first, before), (second, after) in pairwise(zip(table.rows, values, strict=True)):
+            if not sign * (after - before) > 0.0:
+                raise InvalidValue(
+                    f"{name} cannot be inverted: column {column:g} must {direction} with every "
+                    f"row, but has {before:g} at row {first:g} and {after:g} at row {second:g}"
+                )
+
+
+class ActuationStatus:
+    """Pedal positions from acceleration and speed, through the inverse of the pedal maps.
+
+    A map that is `None` is a conversion that is switched off: its pedal is always at 0.
+    """
+
+    def __init__(
+        self,
+        accel_map: MapSource | None,
+        brake_map: MapSource | None,
+        compat: str | None = None,
+        *,
+        vel_lim: float = math.inf,
+        vel_rate_lim: float = math.inf,
+    ) -> None:
+        one_of("compat", compat, (None, "upstream"))
+        self._vel_lim = _limit("vel_lim", vel_lim)
+        self._vel_rate_lim = _limit("vel_rate_lim", vel_rate_lim)
+        self._accel = None if accel_map is None else _accel_inverse(accel_map)
+        self._brake = None if brake_map is None else _brake_inverse(brake_map, compat)
+
+    def __call__(self, a_x: float, v_x: float) -> tuple[float, float] | None:
+        """(accel, brake) at an acceleration in m/s² and a speed in m/s, both limited first.
+
+        `None` if neither pedal has a map: then there is nothing to report.
+        """
+        if self._accel is None and self._brake is None:
+            return None
+        a = min(max(a_x, -self._vel_rate_lim), self._vel_rate_lim)
+        v = min(max(v_x, -self._vel_lim), self._vel_lim)
+        accel = 0.0 if self._accel is None else self._accel.row_of(a, v)
+        brake = 0.0 if self._brake is None else self._brake.row_of(a, v)
+        return accel, brake
+
+
+def actuation_status(
+    accel_map: MapSource | None,
+    brake_map: MapSource | None,
+    a_x: float,
+    v_x: float,
+    compat: str | None = None,
+) -> tuple[float, float] | None:
+    """(accel, brake) pedal positions for one acceleration in m/s² and speed in m/s.
+
+    For many, make one `ActuationStatus`: it checks and prepares the maps only once.
+    """
+    return ActuationStatus(accel_map, brake_map, compat)(a_x, v_x)
+
+
+def _accel_inverse(accel_map: MapSource) -> InverseTable:
+    # Below what the lowest row gives, the pedal is at rest, whatever the number of that row.
+    return replace(rising(accel_map, "accel_map"), below=0.0)
+
+
+def _brake_inverse(brake_map: MapSource, compat: str | None) -> InverseTable:
+    inverse = falling(brake_map, "brake_map")
+    # Beyond the table upstream answers rightly, so only the rows are turned around.
+    return inverse if compat is None else replace(inverse, rows=inverse.rows[::-1])
+
+
+def _limit(name: str, value: float) -> float:
+    if not value >= 0.0:
+        raise InvalidValue(f"{name} = {value} must be at least 0")
+    return value
+
+
+command = Annotated[float, Unit("1")]
+"""In the unit of the steering command: rad, or whatever the rows of a steer map are in."""
+per_rad = Annotated[float, Unit("1/rad")]
+"""Steering command per angle."""
+per_rad_s = Annotated[float, Unit("1/(rad·s)", time=-1)]
+"""Steering command per angle and time."""
+s_per_rad = Annotated[float, Unit("s/rad", time=1)]
+"""Steering command per rate of an angle."""
+
+INTEGRATES_FROM: m_s = 0.01
+"""Speed below which the integral fades instead of growing."""
+
+
+class SteerFeedback(NamedTuple):
+    """Gains and limits; the defaults are Autoware's, made for a steer map with rows to ±10."""
+
+    kp: Annotated[per_rad, non_negative] = 150.0
+    """Command per error."""
+    ki: Annotated[per_rad_s, non_negative] = 15.0
+    """Growth of the command per error and second."""
+    kd: Annotated[s_per_rad, non_negative] = 0.0
+    """Command per rate of the error."""
+    max: command = 8.0
+    """Largest sum of the three terms."""
+    min: command = -8.0
+    """Smallest sum of the three terms."""
+    max_p: command = 8.0
+    """Largest proportional term."""
+    min_p: command = -8.0
+    """Smallest proportional term."""
+    max_i: command = 8.0
+    """Largest integral term."""
+    min_i: command = -8.0
+    """Smallest integral term."""
+    max_d: command = 0.0
+    """Largest differential term."""
+    min_d: command = 0.0
+    """Smallest differential term."""
+    invalid_integration_decay: Annotated[one, Allowed(0.0, 1.0)] = 0.97
+    """Share of the integral term that a call at standstill leaves."""
+
+
+class Memory(NamedTuple):
+    """What the feedback remembers from call to call."""
+
+    integral: command = 0.0
+    """The integral term."""
+    error: rad = 0.0
+    """Error of the call before."""
+    calls: one = 0.0
+    """0 before the first call, then 1: only a second call knows a rate."""
+
+
+def feedback(
+    p: SteerFeedback, memory: Memory, error: rad, v_x: m_s, dt: s
+) -> tuple[command, Memory]:
+    """The term to add to the steering command, and the memory after the call.
+
+    `error` is the wanted less the measured tyre angle, positive to the left; `dt` the time since
+    the call before. With `dt` = 0 nothing is integrated and no rate is known.
+    """
+    proportional = clip(p.kp * error, p.min_p, p.max_p)
+    grown = clip(memory.integral + p.ki * error * dt, p.min_i, p.max_i)
+    faded = memory.integral * p.invalid_integration_decay
+    integral = where(steering_feedback_abs(v_x) >= INTEGRATES_FROM, grown, faded)
+    known = logical_and(memory.calls > 0.0, dt > 0.0)
+    rate = where(known, (error - memory.error) / where(dt > 0.0, dt, 1.0), 0.0)
+    differential = clip(p.kd * rate, p.min_d, p.max_d)
+    total = clip(proportional + integral + differential, p.min, p.max)
+    return total, Memory(integral, error, 1.0)
+
 
 LONGEST_PAUSE: s = 1.0
 """A longer time between two calls is taken for an interruption."""

@@ -15,14 +15,13 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from ...arrays import Array
-from ...checks import positive
-from ...errors import InvalidValue
-from ...extras import require
-from ...files import bytes_of, path_of, reading
-from ...plane.geodesy import MilitaryGrid
-from ...plane.line import divided, lengths
-from ...plane.polygon import signed_area
+from ...core.arrays import Array
+from ...core.checks import positive
+from ...core.files import bytes_of, path_of, reading
+from ...errors import InvalidValue, require
+from ...geometry.geodesy import MilitaryGrid
+from ...geometry.line import divided, lengths
+from ...geometry.polygon import signed_area
 from ...units import m
 from .road import Lane, Road, without_repeats
 

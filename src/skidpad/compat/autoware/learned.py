@@ -22,9 +22,9 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...checks import finite, not_negative, one_of, positive
+from ...core.checks import finite, not_negative, one_of, positive
 from ...errors import InvalidValue
-from .motion_model import Motion
+from .messages import Motion
 
 COMMAND_SIGNALS = ("VX_DES", "STEER_DES")
 MOTION_SIGNALS = ("POS_X", "POS_Y", "YAW", "YAW_RATE", "VX", "VY", "STEER")

@@ -1,26 +1,57 @@
-"""One command-driven vehicle, stepped by any amount of time: what a PlanningSimulator drives."""
+"""One command-driven vehicle, stepped by any amount of time: what a PlanningSimulator drives.
+
+When the torques were computed that upstream's steering column has queued.
+
+A torque joins the queue in every update and the oldest leaves it in every update in which the
+column may move, which it may if the oldest is old enough. In updates of one length the column
+therefore moves for ever once it has; when the timer jitters it stops now and then.
+"""
 
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ... import integrate, record
+from ... import integrate
 from ...compile.plant import Plant
+from ...core import record
+from ...core.model import Vehicle
 from ...errors import InvalidValue
-from ...model import Vehicle
-from ...run.delay_line import DelayLine
-from ...run.failures import not_numbers
+from ...run.delay import DelayLine
+from ...run.kept import not_numbers
 from ...run.settings import Settings
-from ...run.stepper import CompiledStepper
-from ...vehicles.autoware import assembled
-from .actuation_status import ActuationStatus
+from ...run.simulator import CompiledStepper
+from ...units import s
+from ...vehicles.command_driven import assembled
+from .converter import ActuationStatus
 from .learned import LearnedMotion
-from .motion_model import Motion, MotionModel
-from .torque_queue import TorqueQueue
+from .messages import Motion, MotionModel
+
+
+class TorqueQueue:
+    """Times of the queued torques, oldest first, in s since the last reset."""
+
+    def __init__(self, delay: s) -> None:
+        self._delay = delay
+        self._times = deque[float]()
+
+    def clear(self) -> None:
+        """Forget all torques, as a reset does."""
+        self._times.clear()
+
+    def front_after(self, now: s) -> s:
+        """The time of the oldest torque after an update that ended at `now`."""
+        times = self._times
+        moved = bool(times) and now - times[0] >= self._delay
+        times.append(now)
+        if moved:
+            times.popleft()
+        return times[0]
+
 
 LONGEST_UPDATE = 0.03
 """Longest update in s of the repaired models, the least time constant that they have: a step of the
@@ -31,7 +62,7 @@ class CompiledMotion:
     """A compiled model with its queue of delayed commands.
 
     Args:
-        vehicle: made by `skidpad.vehicles.autoware`.
+        vehicle: made by `skidpad.vehicles.command_driven`.
         period: nominal time between updates in s; upstream counts delays in it.
         status: pedal positions from acceleration and velocity; None if there are no pedals.
     """

@@ -20,45 +20,242 @@ What is kept as in the program, right or not, in both modes of `compat`:
 Where the program's behaviour is undefined: an ACTUATION model in manual mode gets zeros for pedals
 and steering until `manual_command` is given an `ActuationCommand`. A `ControlCommand` there is an
 error; under compat="upstream" it is accepted and leaves the zeros.
+
+From what the user gives to the parts of a planning simulator: parameters, settings, model.
+
+Checks of what a planning simulator is given; each raises `InvalidValue` or returns the value.
+
+From a command, a gear and a slope to the input of a model, as the program translates them.
 """
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ...brief import shown
-from ...checks import finite, flag, one_of, whole
+from ...core import record
+from ...core.checks import finite, flag, one_of, whole
+from ...core.files import shown
 from ...errors import InvalidValue, SimulationDiverged
-from ...units import m, m_s, rad, s
-from . import checked
-from .assemble import parts
-from .inputs import takes_actuation, translation
+from ...units import m, m_s, m_s2, rad, s
+from ...vehicles.command_driven.parameters import AssumedParameter, gather, written_in_files
+from ...vehicles.command_driven.records import ALIASES, LEARNED, NAMES, PARAMETERS
+from ...vehicles.parts.drive_command import Gear
+from . import settings as node
+from .learned import LISTS
 from .messages import (
     ActuationCommand,
     ControlCommand,
     ControlMode,
-    Gear,
     HazardLights,
     InitialPose,
+    Motion,
+    MotionModel,
     TurnIndicators,
     actuation_command,
     control_command,
     gear_number,
     member,
+    single,
 )
 from .messages import initial_pose as checked_pose
-from .motion_model import Motion
-from .noise import fresh_seed
-from .reporter import Reporter, Switches
-from .reports import Reports
+from .reports import Reporter, Reports, Switches
 from .road import slope_acceleration
-from .settings import size
+from .settings import fresh_seed, size
+
+
+class Parts(NamedTuple):
+    """What a planning simulator is made of."""
+
+    parameters: dict[str, Any]
+    """All parameters by name."""
+    settings: node.Settings
+    """Those of the simulator around the model."""
+    model: MotionModel
+
+
+def parts(
+    model: Any,
+    parameters: Any,
+    compat: str | None,
+    overrides: Mapping[str, Any],
+    *,
+    allow_import: bool = False,
+) -> Parts:
+    """The parts for the arguments of `PlanningSimulator`; raises `InvalidValue`."""
+    if hasattr(model, "set_input"):
+        return _around(model, parameters, compat, overrides)
+    if not _is_name(model):
+        if parameters is not None and model is not None:
+            raise InvalidValue(
+                f"model = {model!r} must be the name of a model or a MotionModel; "
+                f"names are {', '.join(NAMES)}"
+            )
+        model, parameters = None, model if parameters is None else parameters
+    sources = _sources(parameters, overrides)
+    values = gather(sources, model, compat)
+    if model is None and not sources:
+        warnings.warn(
+            f"no parameters are given; the model {values['vehicle_model_type']} with a wheel_base "
+            f"of {values['wheel_base']} m is used, as Autoware's defaults have it",
+            AssumedParameter,
+            stacklevel=3,
+        )
+    if values["vehicle_model_type"] in LEARNED and not allow_import:
+        _refuse_imports(sources, values)
+    chosen = node.settings(values, compat)
+    # The compiler comes in here, not with the records.
+    from .motion import motion_model
+
+    name = values["vehicle_model_type"]
+    return Parts(values, chosen, motion_model(name, values, chosen.period, compat))
+
+
+def _refuse_imports(sources: list[Any], values: Mapping[str, Any]) -> None:
+    """Raise where a file, and not the caller, says which Python code to run."""
+    places = written_in_files(sources, LISTS)
+    if places:
+        modules = ", ".join(values["model_module_paths"])
+        raise InvalidValue(
+            f"{'; '.join(places)}: the file would import and call {modules}; pass "
+            "allow_import=True if you trust the file"
+        )
+
+
+def _around(
+    model: MotionModel, parameters: Any, compat: str | None, overrides: Mapping[str, Any]
+) -> Parts:
+    """A simulator around a model that is ready, so that only its own parameters can be given."""
+    if parameters is not None and not isinstance(parameters, Mapping):
+        raise InvalidValue(
+            f"parameters = {parameters!r}: around a model that is ready they are a mapping"
+        )
+    values = {**(parameters or {}), **overrides}
+    for name in values:
+        if name not in node.NAMES:
+            raise InvalidValue(record.unknown_name("Settings", name, node.NAMES, "parameter"))
+    chosen = node.settings(values, compat)
+    return Parts(dict(vars(chosen)), chosen, model)
+
+
+def _is_name(model: Any) -> bool:
+    """Whether this names a model and is not the parameters; raises for a name that is unknown."""
+    if not isinstance(model, str) or model.endswith((".yaml", ".yml")):
+        return False
+    if model not in NAMES:
+        raise InvalidValue(record.unknown_name("skidpad", model, NAMES, "model"))
+    return True
+
+
+def _sources(parameters: Any, overrides: Mapping[str, Any]) -> list[Any]:
+    """One list of files and mappings in which later ones win."""
+    groups = {name.partition(".")[0] for name in PARAMETERS}
+    for name in overrides:
+        # A file may hold what other nodes read; a keyword is meant for this one.
+        if name not in groups and name not in (*PARAMETERS, *ALIASES):
+            known = (*PARAMETERS, *ALIASES)
+            raise InvalidValue(record.unknown_name("PlanningSimulator", name, known, "parameter"))
+    many = isinstance(parameters, (list, tuple))
+    sources = [*parameters] if many else [] if parameters is None else [parameters]
+    return [*sources, dict(overrides)] if overrides else sources
+
+
+def checked_seed(value: Any) -> int:
+    """A seed of random numbers."""
+    number = whole("seed", value, least=None)
+    if not 0 <= number < 2**64:
+        raise InvalidValue(f"seed = {number} must be from 0 to 2**64 - 1")
+    return number
+
+
+def columns(values: Any) -> np.ndarray | None:
+    """The rows x, y, z of an array (3, n) from points (n, 3) in m; None if there are none."""
+    if values is None:
+        return None
+    try:
+        points = np.array(values, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidValue("trajectory must be numbers: points of x, y, z in m") from None
+    if points.size == 0:
+        return None
+    if points.ndim != 2 or points.shape[1] != 3:
+        raise InvalidValue(f"trajectory has shape {points.shape}; expected (n, 3): x, y, z in m")
+    if not np.isfinite(points).all():
+        row = int(np.argwhere(~np.isfinite(points))[0, 0])
+        raise InvalidValue(f"trajectory[{row}] = {points[row].tolist()} must be finite")
+    return np.ascontiguousarray(points.T)
+
+
+Row = tuple[float, ...]
+Translation = Callable[[Any, Gear | int, m_s2], Row]
+"""From (command, gear, acceleration by slope) to the numbers of a model's input, in its order."""
+
+# Looked up once: members of an enumeration are slow to find, and this runs at every tick.
+_NONE, _REVERSE, _REVERSE_2 = Gear.NONE, Gear.REVERSE, Gear.REVERSE_2
+
+
+def signed_acceleration(acceleration: m_s2, gear: Gear | int, slope: m_s2) -> m_s2:
+    """Acceleration along the x axis of the vehicle, gravity included, as a 32-bit float.
+
+    A command counts in the direction of the gear. In gear NONE nothing acts, gravity neither. The
+    models without gears get the same number.
+    """
+    if gear is _NONE:
+        return 0.0
+    backward = gear is _REVERSE or gear is _REVERSE_2
+    return single((-acceleration if backward else acceleration) + slope)
+
+
+def _velocity(command: ControlCommand, gear: Gear | int, slope: m_s2) -> Row:
+    return command[0], command[2]
+
+
+def _acceleration(command: ControlCommand, gear: Gear | int, slope: m_s2) -> Row:
+    return signed_acceleration(command[1], gear, slope), command[2]
+
+
+def _geared(command: ControlCommand, gear: Gear | int, slope: m_s2) -> Row:
+    return signed_acceleration(command[1], gear, slope), command[2], gear
+
+
+def _pedal(command: ControlCommand, gear: Gear | int, slope: m_s2) -> Row:
+    # The model turns the sign by the gear itself, and the slope is not part of the dead time.
+    return command[1], command[2], gear, slope
+
+
+def _actuation(command: ActuationCommand, gear: Gear | int, slope: m_s2) -> Row:
+    return *command, gear, slope
+
+
+_TRANSLATIONS: dict[tuple[str, ...], Translation] = {
+    ("velocity", "steer"): _velocity,
+    ("acceleration", "steer"): _acceleration,
+    ("acceleration", "steer", "gear"): _geared,
+    ("acceleration", "steer", "gear", "slope"): _pedal,
+    ("accel", "brake", "steer", "gear", "slope"): _actuation,
+}
+
+
+def translation(names: tuple[str, ...]) -> Translation:
+    """How to fill an input with these fields."""
+    if names not in _TRANSLATIONS:
+        known = "; ".join(", ".join(row) for row in _TRANSLATIONS)
+        raise InvalidValue(
+            f"no command can be translated to the input {', '.join(names)}; known are {known}"
+        )
+    return _TRANSLATIONS[names]
+
+
+def takes_actuation(names: tuple[str, ...]) -> bool:
+    """Whether a model with these inputs is driven by pedals instead of accelerations."""
+    return "accel" in names
+
 
 _AUTONOMOUS = ControlMode.AUTONOMOUS
 ACCEPTED_MODES = (ControlMode.AUTONOMOUS, ControlMode.MANUAL)
@@ -117,7 +314,7 @@ class PlanningSimulator:
         """Those of the simulator around the model."""
         self.model = assembly.model
         """The model that is driven."""
-        self.seed = fresh_seed() if seed is None else checked.seed(seed)
+        self.seed = fresh_seed() if seed is None else checked_seed(seed)
         """Seed of the measurement noise."""
         self.road = road
         self._slope_acts = self.settings.enable_road_slope_simulation
@@ -276,7 +473,7 @@ class PlanningSimulator:
     def trajectory(self, points: Any) -> None:
         """Points (x, y, z) of the planned path in m, an (n, 3) array: the height of the nearest is
         reported. None or no points: the height stays as it was."""
-        self._trajectory = self._accept("trajectory", checked.columns, points)
+        self._trajectory = self._accept("trajectory", columns, points)
 
     def covariances(self, *, x_stddev: m | None = None, y_stddev: m | None = None) -> None:
         """Change the parameters x_stddev and y_stddev while running, as upstream allows."""

@@ -1,6 +1,6 @@
 """Simulation: a vehicle under uncertainty, nominal and perturbed; see docs/simulation.md."""
 
-from ... import record
+from ...core import record
 from .scenario import Lane, Obstacle, Scenario, read_scenario
 from .simulation import Setup, Simulation
 

@@ -16,14 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import Array
-from ...brief import brief_repr
+from ...core.arrays import Array
+from ...core.files import brief_repr, path_of
 from ...errors import InvalidValue
-from ...files import path_of
-from ...plane.maps import Map
-from ...plane.maps.commonroad import Boundaries, opened, road_of
-from ...plane.polygon import frozen
-from ...trajectory import Trajectory
+from ...geometry.maps.load import Boundaries, opened, road_of
+from ...geometry.maps.map import Map
+from ...geometry.polygon import frozen
+from ...run.trajectory import Trajectory
 from ...units import m, s
 
 __all__ = ["Lane", "Obstacle", "Scenario", "read_scenario"]

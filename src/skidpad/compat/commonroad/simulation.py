@@ -2,38 +2,390 @@
 
 The interface of commonroad-control's simulation, for any vehicle; docs/simulation.md says what is
 different.
+
+What users hand to a Simulation, checked; the errors name the argument and what is allowed.
+
+The vehicle that a disturbance model is about: with its own disturbances, or with added ones.
+
+Where the random numbers of a simulation stand.
+
+Disturbances are drawn from the channel `disturbance`, one step after the other over all calls of
+`simulate`, and measurements from the channel `noise`, one step each. They do not see each other: a
+simulation without noise feels the same disturbances.
+
+What a simulation hands out: skidpad's records and trajectories, or those of a user's factory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from ... import record
-from ...arrays import Array
-from ...brief import brief_repr, shortened
-from ...checks import one_of
+from ...core import record
+from ...core.arrays import Array
+from ...core.checks import one_of
+from ...core.files import brief_repr, shortened, shown
+from ...core.model import Model, NoDisturbance, Vehicle, VehicleFactory
 from ...errors import InvalidValue
 from ...integrate.base import Integrator
-from ...model import Vehicle
-from ...random import seeds
-from ...run.asked_run import check_room
+from ...random import streams as seeds
+from ...random.model import checked_model
+from ...run.arguments import check_room
 from ...run.fleet import Fleet
-from ...sensing.sensor_model import SensorModel
-from ...sensing.state_outputs import FullStateFeedback
-from ...sensing.uncertainty import UncertaintyModel, sampled
-from ...trajectory.trajectory import Trajectory
-from . import arguments
-from .disturbed import disturbed
-from .grid import Grid, grid, seconds
-from .methods import Motion, motion, own_integrator, solver_class
-from .results import Outcome, Result, Results
-from .streams import Streams
+from ...run.trajectory import Trajectory
+from ...run.trajectory_table import Layout, TrajectoryMode
+from ...sensors.models import FullStateFeedback, SensorModel
+from ...sensors.uncertainty import Draw, NoUncertainty, UncertaintyModel, sampled
+from ...vehicles.parts.disturbance import with_disturbance
+from .motion import Grid, Motion, grid, motion, own_integrator, seconds, solver_class
 
 if TYPE_CHECKING:
-    from ...run.monte_carlo.result import MonteCarlo
+    from ...run.monte_carlo import MonteCarlo
+
+BY_NAME = (
+    "two orders of these arguments are in use, so write them by name: Simulation(vehicle_model, "
+    "disturbance_model=..., sensor_model=..., random_disturbance=..., random_noise=..., "
+    "delta_t_w=...)"
+)
+SMALLEST_RTOL = 100.0 * float(np.finfo(float).eps)
+"""What scipy's methods raise a smaller one to."""
+STUDY_OPTIONS = ("seed", "quantities", "events", "quantiles", "confidence", "progress")
+FACTORY_METHODS = ("state_from_numpy_array", "trajectory_from_numpy_array")
+
+
+def vehicle_of(vehicle: Any) -> Vehicle:
+    """The vehicle, also from its factory."""
+    if isinstance(vehicle, VehicleFactory):
+        return vehicle()
+    if isinstance(vehicle, Vehicle):
+        return vehicle
+    raise InvalidValue(
+        f"vehicle_model must be a Vehicle such as sp.vehicles.commonroad_kinematic_bicycle(), "
+        f"got {_described(vehicle)}"
+    )
+
+
+def check_places(
+    sidt_factory: Any, disturbance_model: Any, sensor_model: Any, **flags: Any
+) -> None:
+    """Raise for arguments that are not in their places."""
+    places = (
+        ("disturbance_model", disturbance_model, UncertaintyModel, "an UncertaintyModel"),
+        ("sensor_model", sensor_model, SensorModel, "a SensorModel"),
+    )
+    for name, value, kind, what in places:
+        if value is not None and not isinstance(value, kind):
+            raise InvalidValue(f"{name} must be {what}, got {_described(value)}; {BY_NAME}")
+    for name, value in flags.items():
+        if not isinstance(value, (bool, np.bool_)):
+            raise InvalidValue(f"{name} must be True or False, got {_described(value)}; {BY_NAME}")
+    if sidt_factory is not None:
+        missing = [m for m in FACTORY_METHODS if not hasattr(sidt_factory, m)]
+        if missing:
+            raise InvalidValue(
+                f"sidt_factory must have the methods {', '.join(FACTORY_METHODS)}, got "
+                f"{_described(sidt_factory)}; {BY_NAME}"
+            )
+
+
+def check_sensor(sensor: SensorModel, vehicle: Vehicle) -> None:
+    """Raise unless the sensor measures vehicles with these states and inputs."""
+    for name, kind, own in (
+        ("states", vehicle.State, sensor.State),
+        ("inputs", vehicle.Input, sensor.Input),
+    ):
+        if record.size(own) != record.size(kind):
+            raise InvalidValue(
+                f"sensor_model is for {record.size(own)} {name}; {vehicle.name!r} has "
+                f"{record.size(kind)}: {', '.join(record.names(kind))}"
+            )
+        if not (sensor.nameless or record.names(own) == record.names(kind)):
+            raise InvalidValue(
+                f"sensor_model is for the {name} {', '.join(record.names(own))}; "
+                f"{vehicle.name!r} has {', '.join(record.names(kind))}"
+            )
+
+
+def check_study(options: Mapping[str, Any], model: UncertaintyModel, drawn: bool) -> None:
+    """Raise for options of a Monte Carlo that a replay by the simulation would not know of, or if
+    the simulation draws nothing of its model."""
+    for name in options:
+        if name not in STUDY_OPTIONS:
+            raise InvalidValue(
+                f"monte_carlo of a Simulation has no option {name!r}; allowed are "
+                f"{', '.join(STUDY_OPTIONS)}, on_diverge. For others make a Fleet from what "
+                "`setup` returns"
+            )
+    if not (drawn or isinstance(model, NoUncertainty)):
+        raise InvalidValue(
+            "random_disturbance = False: every run would be the same; a Monte Carlo needs a "
+            "Simulation with random_disturbance=True"
+        )
+
+
+def check_factory(factory: Any, vehicle: Vehicle) -> None:
+    """Raise unless the factory makes states of this vehicle's size."""
+    dimension, size = getattr(factory, "state_dimension", None), record.size(vehicle.State)
+    if dimension is not None and dimension != size:
+        raise InvalidValue(
+            f"sidt_factory has state_dimension = {dimension}; {vehicle.name!r} has {size} states: "
+            f"{', '.join(record.names(vehicle.State))}"
+        )
+
+
+def tolerances(rtol: Any, atol: Any, size: int) -> dict[str, Any]:
+    """Those of scipy's options that were given, checked; atol may be one per state."""
+    options: dict[str, Any] = {}
+    for name, value, least in (("rtol", rtol, SMALLEST_RTOL), ("atol", atol, 0.0)):
+        if value is None:
+            continue
+        try:
+            numbers = np.asarray(value, dtype=float)
+        except (TypeError, ValueError, OverflowError):
+            raise InvalidValue(f"{name} = {shown(value)} must be a number") from None
+        if numbers.shape not in ((), (size,)) or not (np.isfinite(numbers) & (numbers > 0)).all():
+            raise InvalidValue(
+                f"{name} = {shown(value)} must be finite and greater than 0: one number or {size}"
+            )
+        if (numbers < least).any():
+            raise InvalidValue(f"{name} = {value!r} must be at least {least:.3g}")
+        options[name] = float(numbers) if numbers.ndim == 0 else numbers
+    return options
+
+
+def reader(name: str, kind: type, *, complete: bool) -> Callable[[Any], tuple[float, ...]]:
+    """A function that gives the numbers of a state or an input, or raises.
+
+    It takes a record, a mapping of names, an array, or what has commonroad-control's
+    `convert_to_array`. With `complete` a mapping has to name every field: what was forgotten is no
+    zero.
+    """
+    ranged = any(leaf.allowed is not None for leaf in record.fields(kind))
+    simple = not ranged and len(kind._fields) == record.size(kind)
+    blank = record.unflatten(kind, (None,) * record.size(kind)) if complete else None
+    size, finite = record.size(kind), math.isfinite
+
+    def read(values: Any) -> tuple[float, ...]:
+        # The short way for what needs no second look; whatever is wrong is said by the long one.
+        if simple:
+            row = values
+            if (
+                type(values) is np.ndarray
+                and values.dtype == np.float64
+                and values.shape == (size,)
+            ):
+                row = tuple(values.tolist())
+            elif type(values) is not kind:
+                return _built(name, kind, values, blank)
+            try:
+                if all(map(finite, row)):
+                    return row
+            except (TypeError, OverflowError):
+                pass
+        return _built(name, kind, values, blank)
+
+    return read
+
+
+def _built(name: str, kind: type, source: Any, blank: Any) -> tuple[float, ...]:
+    if hasattr(source, "convert_to_array"):
+        source = _array_of(name, kind, source)
+    if source is None or isinstance(source, str):
+        raise InvalidValue(f"{name} = {source!r} must give {', '.join(record.names(kind))}")
+    if record.is_record_type(type(source)) and not isinstance(source, kind):
+        # Another class of record is as good if its fields are the same.
+        if record.names(type(source)) == record.names(kind):
+            return _built(name, kind, list(record.flatten(source)), blank)
+        raise InvalidValue(
+            f"{name} is a record of {type(source).__qualname__}; expected are the fields "
+            f"{', '.join(record.names(kind))}"
+        )
+    try:
+        return record.flatten(record.build(kind, source, base=blank))
+    except InvalidValue as error:
+        raise InvalidValue(f"{name}: {error}") from None
+
+
+def _array_of(name: str, kind: type, point: Any) -> Any:
+    """The numbers of an object of commonroad-control's kind, whose fields may be None."""
+    values = np.ravel(np.asarray(point.convert_to_array(), dtype=object))
+    names = record.names(kind)
+    missing = [
+        names[k]
+        for k, value in enumerate(values[: len(names)])
+        if value is None or (isinstance(value, float) and math.isnan(value))
+    ]
+    if len(values) == len(names) and missing:
+        raise InvalidValue(f"{name}: {kind.__name__} needs a value for {', '.join(missing)}")
+    return values.tolist()
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, (bool, np.bool_, int, float, str)):
+        return repr(value)
+    kind = value if isinstance(value, type) else type(value)
+    return f"the class {kind.__qualname__}" if isinstance(value, type) else f"a {kind.__qualname__}"
+
+
+def disturbed(vehicle: Vehicle, model: UncertaintyModel | None) -> tuple[Vehicle, UncertaintyModel]:
+    """The vehicle whose disturbance has as many values as the model, and the model.
+
+    That is the vehicle itself, or the vehicle with a disturbance added to the derivative of its
+    state, alone or before its own; see `additive`. No model is no uncertainty.
+    """
+    own, state = record.size(vehicle.model.Disturbance), record.size(vehicle.State)
+    if model is None:
+        rest = record.flatten(record.build(vehicle.model.Disturbance))
+        return vehicle, NoUncertainty(own, nominal_value=rest)
+    fitting = vehicle
+    if model.dim != own and vehicle.model.continuous:
+        if model.dim == state:
+            fitting = with_disturbance(Vehicle(_at_rest(vehicle.model), vehicle.params))
+        elif model.dim == state + own:
+            fitting = with_disturbance(vehicle)
+    names = record.names(fitting.model.Disturbance)
+    if model.dim != len(names):
+        added = f" or, added to its derivative, {state} ({', '.join(record.names(vehicle.State))})"
+        raise InvalidValue(
+            f"disturbance_model has dim = {model.dim}; {vehicle.name!r} takes {own} disturbances "
+            f"({', '.join(names) or 'none'})" + (added if vehicle.model.continuous else "")
+        )
+    checked_model("disturbance_model", model, names, f"the disturbance of {vehicle.name!r}")
+    model.check_state(vehicle.State)
+    return fitting, model
+
+
+def _at_rest(model: Model) -> Model:
+    """The same model without its own disturbances, which stay at their defaults."""
+    if not record.size(model.Disturbance):
+        return model
+    rest = record.build(model.Disturbance)
+
+    def calm(function: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda x, u, w, p: function(x, u, rest, p)
+
+    assert model.derivative is not None
+    return replace(
+        model,
+        Disturbance=NoDisturbance,
+        derivative=calm(model.derivative),
+        outputs=calm(model.outputs),
+        hold=None if model.hold is None else calm(model.hold),
+    )
+
+
+DISTURBANCE, NOISE = "disturbance", "noise"
+"""Names of the channels; a Monte Carlo draws from the same."""
+
+
+class Streams(NamedTuple):
+    """Two streams of one seed, and how far each has been read. Reading on makes another."""
+
+    disturbance: Draw
+    noise: Draw
+    memory: Any
+    """What the disturbance model remembers."""
+    noise_memory: Any = None
+    """What the noise model remembers."""
+    step: int = 0
+    """Disturbances drawn so far."""
+    time: float = 0.0
+    """Time simulated so far, in s."""
+    measured: int = 0
+    """Noises drawn so far."""
+
+    @classmethod
+    def of(cls, seed: int, model: UncertaintyModel) -> Self:
+        """The streams of a seed, at their start."""
+        return cls(
+            Draw.of_seed(seed, DISTURBANCE), Draw.of_seed(seed, NOISE), memory=model.start(1)
+        )
+
+    def disturbance_at(self, k: int, dt: float) -> Draw:
+        """What the k-th step from here on draws from; dt in s is how long it acts."""
+        return self.disturbance.at(self.step + k, dt, self.time + k * dt)
+
+    def noise_at(self, dt: float) -> Draw:
+        """What a measurement here draws from; the last one was dt in s ago."""
+        return self.noise.at(self.measured, dt, self.time)
+
+
+Result = tuple[Any, Any, Any]
+"""The measurement, the perturbed and the nominal trajectory."""
+
+
+class Outcome(NamedTuple):
+    """What a simulation found, before it is handed out."""
+
+    nominal: Array
+    """(steps + 1, nx)"""
+    perturbed: Array
+    """The same array where nothing was drawn that differs from the nominal value."""
+    drawn: Array | None
+    """Disturbances (steps, nw); None if the nominal value acted throughout."""
+    measurement: Any
+    streams: Streams
+    """Where the random numbers stand afterwards."""
+    grid: Grid
+
+
+class Results:
+    """Makes the results of one simulation.
+
+    Args:
+        vehicle: what was simulated.
+        factory: an object of commonroad-control's kind, or None.
+    """
+
+    def __init__(self, vehicle: Vehicle, factory: Any) -> None:
+        self.factory = factory
+        self._State = vehicle.State
+        self._layout = Layout.of(vehicle.State, "state", vehicle.name)
+        self._times: tuple[Grid, Array] = (Grid(-1, 0.0), np.zeros(1))
+
+    def of(self, outcome: Outcome, method: str) -> Result:
+        """Measurement, perturbed and nominal trajectory; `method` goes into their notes."""
+        nominal = self._trajectory(outcome.nominal, outcome.grid, method)
+        perturbed = nominal
+        if outcome.perturbed is not outcome.nominal:
+            perturbed = self._trajectory(outcome.perturbed, outcome.grid, method)
+        y = outcome.measurement
+        if self.factory is not None and isinstance(y, self._State):
+            y = self.factory.state_from_numpy_array(np.array(record.flatten(y), dtype=float))
+        return y, perturbed, nominal
+
+    def _trajectory(self, states: Array, over: Grid, method: str) -> Any:
+        if self.factory is not None:
+            return self._from_factory(states, over)
+        states.flags.writeable = False
+        notes = {"dt": over.dt, "integrator": method}
+        return Trajectory.of_rows(self._time(over), states, self._layout, notes)
+
+    def _time(self, over: Grid) -> Array:
+        """The times of the grid, shared by trajectories on the same one."""
+        if self._times[0] != over:
+            t = np.arange(over.steps + 1, dtype=float)
+            t *= over.dt
+            t.flags.writeable = False
+            self._times = (over, t)
+        return self._times[1]
+
+    def _from_factory(self, states: Array, over: Grid) -> Any:
+        # Its own enumeration, where its module has one: members of two are never equal.
+        module = sys.modules.get(getattr(self.factory, "__module__", ""))
+        modes = getattr(module, "TrajectoryMode", TrajectoryMode)
+        return self.factory.trajectory_from_numpy_array(
+            traj_np=states.T,
+            mode=modes("state"),
+            time_steps=list(range(over.steps + 1)),
+            t_0=0.0,
+            delta_t=over.dt,
+        )
 
 
 _LONG = 1e6
@@ -77,7 +429,7 @@ class Simulation:
         random_disturbance: draw disturbances; else the model's nominal value acts.
         random_noise: draw noise; else the nominal value of the noise is added.
         delta_t_w: longest time over which a disturbance is constant, in s.
-        seed: names the random numbers, see `skidpad.random.seeds`; a fresh one if None.
+        seed: names the random numbers, see `skidpad.random.streams`; a fresh one if None.
         rtol, atol: for scipy's methods; their own if None, 1e-3 and 1e-6.
         substep: longest step of skidpad's own integrators, in s, 0.0025 if None. A discrete vehicle
             makes one update for each disturbance, or `Model.substeps` of them, if None; else
@@ -106,22 +458,22 @@ class Simulation:
         compat: Literal["upstream"] | None = None,
     ) -> None:
         flags = {"random_disturbance": random_disturbance, "random_noise": random_noise}
-        arguments.check_places(sidt_factory, disturbance_model, sensor_model, **flags)
+        check_places(sidt_factory, disturbance_model, sensor_model, **flags)
         one_of("compat", compat, (None, "upstream"))
-        vehicle = arguments.vehicle_of(vehicle_model)
+        vehicle = vehicle_of(vehicle_model)
         self._vehicle, self._disturbance = disturbed(vehicle, disturbance_model)
         self._sensor = FullStateFeedback(self._vehicle) if sensor_model is None else sensor_model
-        arguments.check_sensor(self._sensor, self._vehicle)
-        arguments.check_factory(sidt_factory, self._vehicle)
+        check_sensor(self._sensor, self._vehicle)
+        check_factory(sidt_factory, self._vehicle)
         self._upstream = compat == "upstream"
         self._random_disturbance = bool(random_disturbance) and disturbance_model is not None
         self._random_noise = bool(random_noise) and sensor_model is not None
         self._plain = sensor_model is None
         self._delta_t_w = seconds("delta_t_w", delta_t_w, zero=False)
         self._substep = None if substep is None else seconds("substep", substep, zero=False)
-        self._options = arguments.tolerances(rtol, atol, record.size(self._vehicle.State))
-        self._read_x0 = arguments.reader("x0", self._vehicle.State, complete=True)
-        self._read_u = arguments.reader("u", self._vehicle.Input, complete=False)
+        self._options = tolerances(rtol, atol, record.size(self._vehicle.State))
+        self._read_x0 = reader("x0", self._vehicle.State, complete=True)
+        self._read_u = reader("u", self._vehicle.Input, complete=False)
         self._results = Results(self._vehicle, sidt_factory)
         self._motions: dict[Any, Motion] = {}
         self._last: tuple[_Call, Outcome | None] | None = None
@@ -259,7 +611,7 @@ class Simulation:
         repeat: seed, quantities, events, quantiles, confidence, progress. `on_diverge` is that of
         `Fleet`.
         """
-        arguments.check_study(options, self._disturbance, self._random_disturbance)
+        check_study(options, self._disturbance, self._random_disturbance)
         setup = self.setup(x0, u, t_final, ivp_method)
         fleet = Fleet(
             setup.vehicle,

@@ -6,10 +6,10 @@ engine.advance(0.1)
 engine.state().lidar_ranges
 """
 
+from ...core import record
 from .engine import Engine
-from .model_file import LidarModel, TruckModel, truck_model
-from .noise import Noise, SensorNoise
-from .records import EngineState, Pose, Status, Steering
+from .model_file import EngineState, LidarModel, Pose, Status, Steering, TruckModel, truck_model
+from .sensors import Noise, SensorNoise
 
 __all__ = [
     "Engine",
@@ -23,3 +23,5 @@ __all__ = [
     "TruckModel",
     "truck_model",
 ]
+
+record.document_all()

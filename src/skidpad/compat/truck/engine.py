@@ -3,37 +3,222 @@
 The interface is that of the `simulator_2d` package of robotics-laboratory/truck, in Python's
 words. By default the truck does what the documents promise; compat="upstream" does what the
 program does.
+
+The truck in motion: compiled inner steps under a command that is held.
+
+Where the engine and the program it follows part: each repair beside what it repairs.
+
+docs/errata.md has the evidence for each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import cos, sin
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 
-from ...brief import brief_repr
-from ...checks import must_be, one_of
-from ...components.ackermann import (
+from ... import integrate
+from ...compile.plant import Plant
+from ...core import record
+from ...core.arrays import AnyArray
+from ...core.checks import must_be, one_of
+from ...core.files import brief_repr
+from ...core.model import Model, Vehicle
+from ...errors import InvalidValue
+from ...geometry.maps.map import Map
+from ...geometry.pose import rotated
+from ...run.settings import Settings
+from ...run.simulator import CompiledStepper
+from ...units import Allowed, m_s, m_s2, non_negative, per_m, positive, rad, s
+from ...vehicles.parts.kinematics import (
     Twist,
     curvature_of,
     front_wheels,
     motor_rate,
+    speed_ratio,
     steer_of,
     twist_at,
     wheel_spin,
 )
-from ...errors import InvalidValue
-from ...plane.maps.map import Map
-from ...units import Allowed, m_s, m_s2, non_negative, per_m, positive, rad, s
-from ...vehicles.ackermann_truck import actuation, body_point
-from ...vehicles.ackermann_truck_records import Params, State, curvature_limit, steer_limit
-from .drive import BLOCK, Drive
-from .model_file import TruckModel, truck_model
-from .noise import NoiseSource, SensorNoise, sensor_noise
-from .records import AngularVelocity, EngineState, Pose, SpecificForce, Status, Steering
-from .rules import REPAIRED, UPSTREAM
+from ...vehicles.truck import (
+    REAR_MODEL,
+    SUMMED_MODEL,
+    Input,
+    Params,
+    RearCommand,
+    State,
+    actuation,
+    body_point,
+    curvature_limit,
+    rear_command,
+    steer_command,
+    steer_limit,
+)
+from . import sensors, upstream
+from .model_file import (
+    AngularVelocity,
+    EngineState,
+    Pose,
+    SpecificForce,
+    Status,
+    Steering,
+    TruckModel,
+    Velocity,
+    truck_model,
+)
+from .sensors import (
+    CarryingClock,
+    Clock,
+    NoiseSource,
+    Reading,
+    SensorNoise,
+    Surroundings,
+    sensor_noise,
+)
+
+BLOCK = 1000
+"""Steps computed at a time; their states are kept to look along the way."""
+
+
+class Drive:
+    """Steps one truck. The state is that of the middle of its rear axle."""
+
+    def __init__(self, model: Model, params: Params, step: s) -> None:
+        method = integrate.get("rk4")
+        plant = Plant.of(Vehicle(model, params), method)
+        self._stepper = CompiledStepper(plant, Settings(step, method))
+        self._commands = np.zeros((BLOCK, record.size(model.Input)))
+        self.put(State())
+
+    @property
+    def state(self) -> State:
+        """The present state."""
+        return self._stepper.state
+
+    def put(self, state: Any) -> None:
+        """Go on from this state, a record or a row of numbers."""
+        self._stepper.reset(tuple(state), 0.0)
+
+    def hold(self, command: tuple[float, ...]) -> None:
+        """Let an input of the model act from now on."""
+        self._commands[:] = command
+
+    def run(self, steps: int) -> AnyArray:
+        """Take up to `BLOCK` steps; the states after each (steps, nx). One that fails raises."""
+        states, error = self._stepper.drive(self._commands[:steps])
+        if error is not None:
+            raise error
+        return states
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The points on which the two modes differ."""
+
+    clock: Callable[[s], Clock]
+    """Time and inner steps, from the length of a step."""
+    model: Model
+    """How the truck moves under its input."""
+    held: Callable[[RearCommand, Params], tuple[float, ...]]
+    """That input, from what the rear axle is asked."""
+    nothing: Any
+    """The command before the first one."""
+    kept: Callable[[m_s, m_s2 | None, per_m, State, Params], Any]
+    """A command of the base point as it is kept; no acceleration: one is selected."""
+    rear: Callable[[Any, Params], RearCommand]
+    """What a kept command asks of the rear axle."""
+    steer_limit: Callable[[Params], rad]
+    """Largest middle steering angle, as it is told."""
+    target_speed: Callable[[Any, Params], m_s]
+    """Speed commanded, as the motor is said to turn for it."""
+    rear_speed: Callable[[m_s, rad, Params], m_s]
+    """Speed of the rear axle for one of the base point at a steering angle, after a reset."""
+    base_velocity: Callable[[State, Twist, Params], Velocity]
+    """Velocity of the base point in the world, from its twist."""
+    imu: Callable[[TruckModel], Reading]
+    load: Callable[[str | Path], Map]
+    """The map in a file."""
+    surroundings: Callable[[Map, TruckModel, float], Surroundings]
+    """What lidar and body meet, from map, truck and tolerance."""
+    empties_map: bool
+    """Whether a map file that cannot be read takes the present map away."""
+    along_the_way: bool
+    """Whether the body is checked at every inner step, or only where an advance ends."""
+    checks_starts: bool
+    """Whether a reset beyond the limits of steering and speed is an error."""
+    precision: float
+    """Difference from its goal within which speed or steering stays, in m/s and rad; by default."""
+
+
+def _kept(velocity: m_s, acceleration: m_s2 | None, curvature: per_m, x: State, p: Params) -> Input:
+    """As given: the limits of the manoeuvre are looked up at every inner step."""
+    if acceleration is None:
+        return Input(velocity, curvature=curvature)
+    return Input(velocity, acceleration, curvature)
+
+
+def _commanded_speed(u: Input, p: Params) -> m_s:
+    return max(p.v_min, min(p.v_max, u.velocity))
+
+
+def _rear_speed(velocity: m_s, steer: rad, p: Params) -> m_s:
+    curvature = curvature_of(steer, p.wheel_base)
+    return velocity / speed_ratio(curvature, p.base_to_rear, 0.0)
+
+
+def _velocity(x: State, base: Twist, p: Params) -> Velocity:
+    """Of the point itself, which swings out as the truck turns."""
+    across = base.omega * p.base_to_rear
+    return Velocity(*rotated(x.v_x, across, x.yaw))
+
+
+def _upstream_velocity(x: State, base: Twist, p: Params) -> Velocity:
+    """The speed of the point, along the heading of the truck."""
+    return Velocity(cos(x.yaw) * base.velocity, sin(x.yaw) * base.velocity)
+
+
+REPAIRED = Rules(
+    clock=CarryingClock,
+    model=REAR_MODEL,
+    held=lambda c, p: c,
+    nothing=Input(),
+    kept=_kept,
+    rear=rear_command,
+    steer_limit=steer_limit,
+    target_speed=_commanded_speed,
+    rear_speed=_rear_speed,
+    base_velocity=_velocity,
+    imu=sensors.imu,
+    load=Map.load,
+    surroundings=sensors.ExactSurroundings,
+    empties_map=False,
+    along_the_way=True,
+    checks_starts=True,
+    precision=0.0,
+)
+UPSTREAM = Rules(
+    clock=upstream.TruncatingClock,
+    model=SUMMED_MODEL,
+    held=steer_command,
+    nothing=RearCommand(),
+    kept=upstream.stored_command,
+    rear=lambda u, p: u,
+    steer_limit=upstream.reported_steer_limit,
+    target_speed=lambda u, p: u.velocity,
+    rear_speed=upstream.rear_speed,
+    base_velocity=_upstream_velocity,
+    imu=upstream.imu,
+    load=upstream.load,
+    surroundings=upstream.UpstreamSurroundings,
+    empties_map=True,
+    along_the_way=False,
+    checks_starts=False,
+    precision=1e-8,
+)
 
 _FINITE = Allowed()
 _NO_MAP = Map(name="no map")
@@ -47,7 +232,7 @@ class Engine:
     Args:
         model: upstream's `model.yaml` by its path, a mapping with the same keys, or None for the
             default truck.
-        map: a file that `skidpad.plane.maps` reads, a `Map`, or None for no obstacles.
+        map: a file that `skidpad.geometry.maps` reads, a `Map`, or None for no obstacles.
         compat: None for the repaired engine, "upstream" to reproduce the program.
         integration_step: inner step in s.
         precision: difference from its goal within which speed (m/s) and steering (rad) stay; under
@@ -325,13 +510,13 @@ def _pose(pose: Any) -> Pose:
 def _unpacked(rest: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Any]:
     """Acceleration, or None, and curvature of a call of `set_base_control`."""
     order = ("curvature",) if len(rest) == 1 and "curvature" not in named else _BOTH
-    wishes = dict(zip(order, rest, strict=False)) | named
+    demands = dict(zip(order, rest, strict=False)) | named
     twice = [name for name in named if name in order[: len(rest)]]
-    if len(rest) > len(order) or twice or set(wishes) - set(_BOTH) or "curvature" not in wishes:
+    if len(rest) > len(order) or twice or set(demands) - set(_BOTH) or "curvature" not in demands:
         raise TypeError(
             "set_base_control takes (velocity, curvature) or (velocity, acceleration, curvature)"
         )
-    return wishes.get("acceleration"), wishes["curvature"]
+    return demands.get("acceleration"), demands["curvature"]
 
 
 _BOTH = ("acceleration", "curvature")

@@ -2,24 +2,206 @@
 
 The keys are those of the `model` package of robotics-laboratory/truck. Angles in the file are in
 degrees. Upstream's own checks are left out of its release builds; here they always hold.
+
+Reading a nested mapping of numbers: every fault is told with the file and the dotted key.
+
+Fixed frames of a vehicle: who hangs where on whom, and where a frame is from another.
+
+What an engine reports about the truck. SI units; frames as said at each field.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from ...brief import brief_repr
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.arrays import Array
+from ...core.files import brief_repr, reading, yaml_of
+from ...core.record import unknown_name
 from ...errors import InvalidValue
-from ...files import reading, yaml_of
-from ...units import m, rad
-from ...vehicles.ackermann_truck import Params
-from .frames import Frames, Link, Transform
-from .sections import Section
+from ...units import m, m_s, m_s2, per_s, rad, rad_s, s
+from ...vehicles.parts.kinematics import Twist, WheelSpin
+from ...vehicles.truck import Params
+
+
+class Section:
+    """A mapping within a file, known by the name of the file and the keys that lead to it."""
+
+    def __init__(self, name: str, content: Any, path: str = "") -> None:
+        self.name, self.path = name, path
+        if not isinstance(content, Mapping):
+            what = f"{path} = {content!r}" if path else f"what it holds ({type(content).__name__})"
+            raise InvalidValue(f"{name}: {what} must be a mapping of keys to values")
+        self._content: Mapping[Any, Any] = content
+
+    def _key(self, key: str) -> str:
+        return f"{self.path}.{key}" if self.path else key
+
+    def only(self, *keys: str) -> None:
+        """Raise if there is any other key."""
+        for key in self._content:
+            if key not in keys:
+                where = f"{self.name}: {self.path}" if self.path else self.name
+                raise InvalidValue(unknown_name(where, key, keys, "key"))
+
+    def value(self, key: str) -> Any:
+        """Whatever is there."""
+        if key not in self._content:
+            raise InvalidValue(f"{self.name}: {self._key(key)} is missing")
+        return self._content[key]
+
+    def section(self, key: str, *keys: str) -> Section:
+        """A mapping within this one, with these keys and no others."""
+        inner = Section(self.name, self.value(key), self._key(key))
+        inner.only(*keys)
+        return inner
+
+    def sections(self, key: str, *keys: str) -> list[Section]:
+        """A list of mappings with these keys and no others."""
+        listed = self.value(key)
+        if not isinstance(listed, list):
+            raise InvalidValue(f"{self.name}: {self._key(key)} = {listed!r} must be a list")
+        entries = [Section(self.name, v, f"{self._key(key)}[{k}]") for k, v in enumerate(listed)]
+        for entry in entries:
+            entry.only(*keys)
+        return entries
+
+    def must(self, holds: bool, key: str, value: Any, allowed: str) -> None:
+        """Raise, naming the value and what is allowed, unless the condition holds."""
+        if not holds:
+            raise InvalidValue(f"{self.name}: {self._key(key)} = {value} must be {allowed}")
+
+    def number(self, key: str) -> float:
+        """A finite number."""
+        value = self.value(key)
+        fits = isinstance(value, (int, float)) and not isinstance(value, bool)
+        self.must(fits and math.isfinite(value), key, repr(value), "a finite number")
+        return float(value)
+
+    def positive(self, key: str) -> float:
+        """A finite number above 0."""
+        value = self.number(key)
+        self.must(value > 0.0, key, value, "greater than 0")
+        return value
+
+    def whole(self, key: str) -> int:
+        """A whole number."""
+        value = self.value(key)
+        fits = isinstance(value, int) and not isinstance(value, bool)
+        self.must(fits, key, repr(value), "a whole number")
+        return value
+
+    def text(self, key: str) -> str:
+        """A string that is not empty."""
+        value = self.value(key)
+        self.must(isinstance(value, str) and bool(value), key, repr(value), "a name")
+        return value
+
+
+@dataclass(frozen=True)
+class Transform:
+    """Where a frame is, seen from its parent."""
+
+    rotation: Array
+    """Matrix (3, 3) that takes a vector from the axes of the frame to those of the parent."""
+    translation: Array
+    """Origin of the frame in the parent, (3,) in m."""
+
+    @staticmethod
+    def of(translation: Iterable[float], quaternion: Iterable[float] = (0, 0, 0, 1)) -> Transform:
+        """From an origin and a quaternion (x, y, z, w) of any length but 0."""
+        q = np.array(list(quaternion), dtype=float)
+        x, y, z, w = q / np.linalg.norm(q)
+        rotation = np.array(
+            [
+                [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+                [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+                [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+            ]
+        )
+        return Transform(rotation, np.array(list(translation), dtype=float))
+
+    def then(self, inner: Transform) -> Transform:
+        """A frame that hangs on this one, seen from this one's parent."""
+        return Transform(
+            self.rotation @ inner.rotation, self.rotation @ inner.translation + self.translation
+        )
+
+    @property
+    def inverse(self) -> Transform:
+        """The parent, seen from the frame."""
+        return Transform(self.rotation.T, -self.rotation.T @ self.translation)
+
+
+class Link(NamedTuple):
+    """One fixed transform."""
+
+    parent: str
+    child: str
+    pose: Transform
+    """Of the child in the parent."""
+
+
+@dataclass(frozen=True)
+class Frames:
+    """A tree of fixed frames; every frame has one parent but the root."""
+
+    links: tuple[Link, ...]
+
+    def __post_init__(self) -> None:
+        seen: set[str] = set()
+        for link in self.links:
+            if link.child in seen:
+                raise InvalidValue(f"frame {link.child!r} has two parents; allowed is one")
+            seen.add(link.child)
+        for link in self.links:
+            self._to_root(link.child)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all frames."""
+        return tuple(dict.fromkeys(name for link in self.links for name in link[:2]))
+
+    def moved(self, child: str, pose: Transform) -> Frames:
+        """The same frames with one of them put elsewhere on its parent; absent ones stay so."""
+        return Frames(
+            tuple(link._replace(pose=pose) if link.child == child else link for link in self.links)
+        )
+
+    def pose(self, of: str, seen_from: str) -> Transform:
+        """Where one frame is, seen from another; raises if they do not hang together."""
+        for name in (of, seen_from):
+            if name not in self.names:
+                raise InvalidValue(unknown_name("tf_static", name, self.names, "frame"))
+        (top, here), (other_top, there) = self._to_root(of), self._to_root(seen_from)
+        if top != other_top:
+            raise InvalidValue(
+                f"tf_static does not connect the frames {of!r} (under {top!r}) and "
+                f"{seen_from!r} (under {other_top!r})"
+            )
+        return there.inverse.then(here)
+
+    def _to_root(self, name: str) -> tuple[str, Transform]:
+        """The root above a frame, and where the frame is seen from there."""
+        parents: dict[str, Any] = {link.child: link for link in self.links}
+        pose = Transform.of((0.0, 0.0, 0.0))
+        passed = {name}
+        while name in parents:
+            link = parents[name]
+            pose, name = link.pose.then(pose), link.parent
+            if name in passed:
+                raise InvalidValue(f"frame {name!r} hangs on itself; allowed is a tree")
+            passed.add(name)
+        return name, pose
+
 
 MOST_RAYS = 100_000
 """Rays of one scan."""
@@ -222,3 +404,95 @@ DEFAULT: Mapping[str, Any] = {
     ],
 }
 """Upstream's default truck, as its file has it."""
+
+
+class Status(IntEnum):
+    """Whether the truck can go on, by upstream's numbers."""
+
+    IN_PROGRESS = 0
+    OK = 1
+    """Never given, neither here nor upstream."""
+    COLLISION = 2
+    """The body has touched an obstacle; only a reset ends it."""
+
+
+class Pose(NamedTuple):
+    """Place and heading in the world frame."""
+
+    x: m = 0.0
+    y: m = 0.0
+    yaw: rad = 0.0
+    """From the world x axis, positive to the left, not wrapped."""
+
+
+class Steering(NamedTuple):
+    """Angles from straight ahead, positive to the left."""
+
+    middle: rad
+    """Of a wheel in the middle of the front axle."""
+    left: rad
+    right: rad
+
+
+class Velocity(NamedTuple):
+    """Velocity in the world frame."""
+
+    x: m_s
+    y: m_s
+
+
+class AngularVelocity(NamedTuple):
+    """Angular velocity in the axes of the IMU."""
+
+    x: rad_s
+    y: rad_s
+    z: rad_s
+
+
+class SpecificForce(NamedTuple):
+    """What an accelerometer shows, in the axes of the IMU: at rest it points away from the ground.
+
+    Its unit is that of an acceleration.
+    """
+
+    x: m_s2
+    y: m_s2
+    z: m_s2
+
+
+class EngineState(NamedTuple):
+    """The truck at one moment; the base point is what upstream calls the model centre."""
+
+    status: Status
+    time: s
+    """Simulated time since the engine was made."""
+    time_ns: int
+    """The same as a whole number of nanoseconds."""
+    odom_base_pose: Pose
+    """Pose of the base point."""
+    current_steering: Steering
+    target_steering: Steering
+    """Where the steering is going by the last command."""
+    base_twist: Twist
+    """Curvature of the base point's path and speed along it, negative in reverse."""
+    odom_base_linear_velocity: Velocity
+    """Velocity of the base point in the world frame. It is along the path of that point, which
+    leads off the heading in a turn; under compat="upstream" it is along the heading."""
+    base_angular_velocity: rad_s
+    """Yaw rate, positive to the left."""
+    wheel_velocity: WheelSpin
+    """Spin of the wheels about their axles, positive when they roll forward."""
+    current_motor_rps: per_s
+    """Revolutions of the motor per second, from the speed of the base point."""
+    target_motor_rps: per_s
+    """The same at the speed commanded."""
+    lidar_ranges: NDArray[Any]
+    """Distance to the nearest obstacle along each ray in m, counter-clockwise from the first; inf
+    where nothing is in range, -inf where something is nearer than the least range. Under
+    compat="upstream" float32 and without range limits; 3.4028e38 for nothing."""
+    gyro_angular_velocity: AngularVelocity
+    """What the gyroscope of the IMU shows, with its noise."""
+    accel_linear_acceleration: SpecificForce
+    """What the accelerometer of the IMU shows, with its noise."""
+
+    __repr__ = brief_repr

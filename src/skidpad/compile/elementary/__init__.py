@@ -10,12 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .domains import DOMAINS, Domain
-from .exponential import exp, expm1, log, log1p
-from .hyperbolic import acosh, asinh, atanh, cosh, sinh, tanh
-from .inverse_trig import acos, asin, atan, atan2, forward_atan2
-from .power import hypot, pow
-from .trig import cos, lone_sin, sin, tan
+from .exponential import acosh, asinh, atanh, cosh, exp, expm1, hypot, log, log1p, pow, sinh, tanh
+from .trigonometry import (
+    DOMAINS,
+    Domain,
+    acos,
+    asin,
+    atan,
+    atan2,
+    cos,
+    forward_atan2,
+    lone_sin,
+    sin,
+    tan,
+)
 
 __all__ = ["DOMAINS", "LONE", "RULES", "Domain", "forward_atan2"]
 

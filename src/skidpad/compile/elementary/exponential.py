@@ -1,12 +1,35 @@
-"""Exponential, logarithm and their relatives near 0 and 1."""
+"""Exponential, logarithm and their relatives near 0 and 1.
+
+Hyperbolic functions and their inverses.
+
+Constant powers and the length of a vector.
+
+Numbers as unevaluated sums of two, for powers: about twice the digits of the precision.
+
+The exact sums and products are those of T. J. Dekker, A floating-point technique for extending the
+available precision, Numerische Mathematik 18 (1971), with fma for the error of a product.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
-from ..builder import Builder
-from .coefficients import EXP, EXPM1, LN2, LOG1P, LOG2_E, SQRT_HALF
-from .reduction import FORMATS, LN_2, at_least, at_most, nearest, subtract_multiple
+from ..program import Builder
+from .coefficients import (
+    ATANH,
+    COSH,
+    EXP,
+    EXPM1,
+    LN2,
+    LOG1P,
+    LOG2_E,
+    SINH,
+    SQRT_HALF,
+    TANH,
+    TWO_THIRDS,
+)
+from .trigonometry import FORMATS, LN_2, at_least, at_most, nearest, subtract_multiple
 
 
 def exp(b: Builder, x: int) -> int:
@@ -116,3 +139,288 @@ def log1p_scaled(b: Builder, x: int, doublings: int | None = None, lost: int | N
     lost = None if lost is None else b.mul(lost, power)
     result = b.copysign(_log_of(b, Scaled(k, f), lost), x)
     return _log_specials(b, x, result, zero=-1.0)
+
+
+TANH_ONE = {"float64": 20.0, "float32": 10.0}
+"""From here on tanh is 1 to the last place."""
+
+LARGE = {"float64": 2.0**60, "float32": 2.0**30}
+"""From here on sqrt(x² ± 1) is x to the last place."""
+
+
+def tanh(b: Builder, x: int) -> int:
+    """Hyperbolic tangent: e / (1 + e) with e = (exp(2|x|) - 1) / 2, one division.
+
+    With |x| = u + n ln2/2 that is e = (2**n - 1)/2 + 2**n h, where h = expm1(2u)/2 is a polynomial
+    that starts with u: nothing is lost near 0. Where e is large its error hardly counts. Rounding n
+    a quarter low keeps the difference in e away from cancellation at n = 1.
+    """
+    p = b.precision
+    a = at_most(b, b.abs(x), TANH_ONE[p])
+    n = b.rint(b.fma(a, b.const(2.0 * LOG2_E[p][0]), b.const(-0.25)))
+    u = subtract_multiple(b, a, n, tuple(0.5 * part for part in LN2[p][:2]))
+    h = b.fma(b.mul(u, u), b.horner(u, TANH[p]), u)
+    power = b.pow2(n)
+    e = b.fma(power, h, b.fma(power, b.const(0.5), b.const(-0.5)))
+    quotient = b.div(e, b.add(e, b.const(1.0)))
+    # The same as e - e q, which for small e hides the rounding of 1 + e and of the division.
+    small = b.lt(e, b.const(0.34))
+    return b.copysign(b.select(small, b.fma(b.neg(e), quotient, e), quotient), x)
+
+
+class _Split(NamedTuple):
+    """|x| = n ln 2 + r: twice cosh(r) - 1 and sinh(r), and 2**n / 4 and 2**-n / 4."""
+
+    cosh_r_minus_1: int
+    sinh_r: int
+    up: int
+    down: int
+
+
+def _split(b: Builder, x: int) -> _Split:
+    p = b.precision
+    limit = FORMATS[p].exponents
+    a = at_most(b, b.abs(x), (limit + 1.4) * LN_2)
+    _, n = nearest(b, a, LOG2_E[p][0])
+    r = subtract_multiple(b, a, n, LN2[p][:2])
+    z = b.mul(r, r)
+    cosh_r = b.mul(z, b.horner(z, tuple(2.0 * c for c in COSH[p])))
+    sinh_r = b.fma(b.mul(r, z), b.horner(z, tuple(2.0 * c for c in SINH[p])), b.add(r, r))
+    up = b.pow2(b.sub(n, b.const(2.0)))
+    down = b.pow2(at_least(b, b.sub(b.const(-2.0), n), 2.0 - limit))
+    return _Split(cosh_r, sinh_r, up, down)
+
+
+def _by_addition(b: Builder, main: int, other: int, s: _Split, lost: int) -> int:
+    """2 main + main (2 cosh(r) - 2) + other (2 sinh(r)) + 2 lost, the largest term last.
+
+    The fused product may pass the largest number where its sum with the others does not.
+    """
+    rest = b.fma(s.cosh_r_minus_1, main, b.add(lost, lost))
+    return b.fma(main, b.const(2.0), b.fma(s.sinh_r, other, rest))
+
+
+def sinh(b: Builder, x: int) -> int:
+    """Hyperbolic sine, by the addition theorem: no division, and nothing lost near 0."""
+    s = _split(b, x)
+    half_cosh, half_sinh = b.add(s.up, s.down), b.sub(s.up, s.down)
+    lost = b.sub(b.sub(s.up, half_sinh), s.down)
+    return b.copysign(_by_addition(b, half_sinh, half_cosh, s, lost), x)
+
+
+def cosh(b: Builder, x: int) -> int:
+    """Hyperbolic cosine, by the addition theorem; shares everything with sinh but the sums."""
+    s = _split(b, x)
+    half_cosh, half_sinh = b.add(s.up, s.down), b.sub(s.up, s.down)
+    lost = b.add(b.sub(s.up, half_cosh), s.down)
+    return _by_addition(b, half_cosh, half_sinh, s, lost)
+
+
+def asinh(b: Builder, x: int) -> int:
+    """Inverse hyperbolic sine: log1p(a + a² / (1 + sqrt(1 + a²))) with a = |x|."""
+    a = b.abs(x)
+    large = b.lt(b.const(LARGE[b.precision]), a)
+    one = b.const(1.0)
+    square = b.mul(a, a)
+    root = b.sqrt(b.fma(a, a, one))
+    rise = b.add(a, b.div(square, b.add(one, root)))
+    return b.copysign(_log1p_or_log_twice(b, large, a, rise), x)
+
+
+def acosh(b: Builder, x: int) -> int:
+    """Inverse hyperbolic cosine: log1p(t + sqrt(2t + t²)) with t = x - 1; NaN below 1."""
+    large = b.lt(b.const(LARGE[b.precision]), x)
+    t = b.sub(x, b.const(1.0))
+    root = b.sqrt(b.fma(t, t, b.add(t, t)))
+    rise = b.add(root, t)
+    lost = b.select(large, b.const(0.0), b.add(b.sub(root, rise), t))
+    return _log1p_or_log_twice(b, large, x, rise, lost)
+
+
+def _log1p_or_log_twice(b: Builder, large: int, x: int, rise: int, lost: int | None = None) -> int:
+    """log(1 + rise + lost), or log(2x) where x is so large that the square in `rise` overflows."""
+    doublings = b.select(large, b.const(1.0), b.const(0.0))
+    return log1p_scaled(b, b.select(large, x, rise), doublings, lost)
+
+
+def atanh(b: Builder, x: int) -> int:
+    """Inverse hyperbolic tangent: log1p(2a + 2a² / (1 - a)) / 2 with a = |x|.
+
+    Infinite at ±1, NaN beyond.
+    """
+    a = b.abs(x)
+    twice = b.add(a, a)
+    ratio = b.add(twice, b.div(b.mul(twice, a), b.sub(b.const(1.0), a)))
+    return b.copysign(b.mul(b.const(0.5), log1p_scaled(b, ratio)), x)
+
+
+class Pair(NamedTuple):
+    """high + low, with low about as small as the rounding error of high; None for a low of 0."""
+
+    high: int
+    low: int | None = None
+
+
+def fast_sum(b: Builder, large: int, small: int) -> tuple[int, int]:
+    """large + small without error, for |large| >= |small|."""
+    total = b.add(large, small)
+    return total, b.add(b.sub(large, total), small)
+
+
+def any_sum(b: Builder, x: int, y: int) -> tuple[int, int]:
+    """x + y without error, whichever is larger."""
+    total = b.add(x, y)
+    part = b.sub(total, x)
+    return total, b.add(b.sub(x, b.sub(total, part)), b.sub(y, part))
+
+
+def product(b: Builder, x: Pair, y: Pair) -> Pair:
+    """x * y to twice the precision; without error if both are single numbers."""
+    high = b.mul(x.high, y.high)
+    low = b.fma(x.high, y.high, b.neg(high))
+    if y.low is not None:
+        low = b.fma(x.high, y.low, low)
+    if x.low is not None:
+        low = b.fma(x.low, y.high, low)
+    return Pair(high, low)
+
+
+def rounded(b: Builder, x: Pair) -> int:
+    """x as one number; where the low part is not finite the high part has overflowed."""
+    if x.low is None:
+        return x.high
+    known = b.lt(b.abs(x.low), b.const(float("inf")))
+    return b.select(known, b.add(x.high, x.low), x.high)
+
+
+def log_of(b: Builder, x: int) -> Pair:
+    """log(x) for positive finite x.
+
+    With x = 2**k (1 + f) and s = f / (2 + f) it is k ln 2 + 2s + (2/3) s³ + ..., these three terms
+    as pairs.
+    """
+    p = b.precision
+    k, f = normalised(b, x)
+    s = _ratio(b, f)
+    square = product(b, s, s)
+    # 2 atanh(s) = 2s + s³ (2/3 + s² (2/5 + ...)); the tail from s⁵ on needs no second number.
+    tail = b.mul(square.high, b.horner(square.high, tuple(2.0 * c for c in ATANH[p][:-1])))
+    factor = fast_sum(b, b.const(TWO_THIRDS[p][0]), b.add(tail, b.const(TWO_THIRDS[p][1])))
+    cubic = product(b, product(b, s, square), Pair(*factor))
+    series, series_rest = fast_sum(b, b.add(s.high, s.high), cubic.high)
+    series_rest = b.add(series_rest, b.fma(_low(b, s), b.const(2.0), _low(b, cubic)))
+    whole = product(b, Pair(k), Pair(b.const(LN2[p][0]), b.const(LN2[p][1])))
+    total, total_rest = any_sum(b, whole.high, series)
+    return Pair(*fast_sum(b, total, b.add(total_rest, b.add(series_rest, _low(b, whole)))))
+
+
+def _low(b: Builder, x: Pair) -> int:
+    return b.const(0.0) if x.low is None else x.low
+
+
+def _ratio(b: Builder, f: int) -> Pair:
+    """f / (2 + f), the only division."""
+    below, below_rest = fast_sum(b, b.const(2.0), f)
+    inverse = b.div(b.const(1.0), below)
+    high = b.mul(f, inverse)
+    minus = b.neg(high)
+    residual = b.fma(minus, below_rest, b.fma(minus, below, f))
+    return Pair(high, b.mul(residual, inverse))
+
+
+LARGEST_CHAIN = 64
+"""Whole powers up to this are products; above, rounding in the chain would cost more than log and
+exp do."""
+
+
+def pow(b: Builder, x: int, n: float) -> int:
+    """x to the constant power n.
+
+    Whole n: right sign for negative x. Other n: NaN for negative x. Powers that need no more than
+    four roundings are written with multiplications, divisions and square roots only.
+    """
+    plain = _PLAIN.get(n)
+    if plain is not None:
+        return plain(b, x)
+    whole = float(n).is_integer()
+    if whole and abs(n) <= LARGEST_CHAIN:
+        return _chain(b, x, int(n))
+    if not whole:
+        return _general(b, x, n)
+    magnitude = _general(b, b.abs(x), n)
+    return b.copysign(magnitude, x) if int(n) % 2 else magnitude
+
+
+def _inverse(b: Builder, x: int) -> int:
+    return b.div(b.const(1.0), x)
+
+
+def _inverse_square(b: Builder, x: int) -> int:
+    # The square of the inverse, not the inverse of the square: it cannot overflow on the way.
+    inverse = _inverse(b, x)
+    return b.mul(inverse, inverse)
+
+
+def _square(b: Builder, x: int) -> int:
+    return b.mul(x, x)
+
+
+_PLAIN = {
+    0.0: lambda b, x: b.const(1.0),
+    1.0: lambda b, x: x,
+    2.0: _square,
+    3.0: lambda b, x: b.mul(_square(b, x), x),
+    4.0: lambda b, x: _square(b, _square(b, x)),
+    -1.0: _inverse,
+    -2.0: _inverse_square,
+    0.5: lambda b, x: b.sqrt(x),
+    0.25: lambda b, x: b.sqrt(b.sqrt(x)),
+    1.5: lambda b, x: b.mul(x, b.sqrt(x)),
+    -0.5: lambda b, x: _inverse(b, b.sqrt(x)),
+}
+
+
+def _chain(b: Builder, x: int, n: int) -> int:
+    """x**n by repeated squaring of an unrounded pair, rounded once at the end."""
+    base = Pair(x)
+    if n < 0:
+        inverse = _inverse(b, x)
+        base = Pair(inverse, b.mul(b.fma(b.neg(inverse), x, b.const(1.0)), inverse))
+    result: Pair | None = None
+    for bit in range(abs(n).bit_length()):
+        if abs(n) >> bit & 1:
+            result = base if result is None else product(b, result, base)
+        if abs(n) >> (bit + 1):
+            base = product(b, base, base)
+    assert result is not None
+    value = rounded(b, result)
+    # The sum of a pair of zeros has lost its sign.
+    return b.copysign(value, x) if n % 2 else value
+
+
+def _general(b: Builder, x: int, n: float) -> int:
+    """exp(n log x) with the logarithm held in two numbers; x >= 0."""
+    infinity = float("inf")
+    rest = n - float(b.dtype.type(n))
+    exponent = Pair(b.const(n), b.const(rest) if rest else None)
+    power = product(b, log_of(b, x), exponent)
+    result = exp_of_sum(b, power.high, power.low)
+    at_zero, at_infinity = (0.0, infinity) if n > 0 else (infinity, 0.0)
+    result = b.select(b.eq(x, b.const(infinity)), b.const(at_infinity), result)
+    zero = b.const(0.0)
+    beyond = b.select(b.eq(x, zero), b.const(at_zero), b.const(math.nan))
+    return b.select(b.lt(zero, x), result, beyond)
+
+
+def hypot(b: Builder, x: int, y: int) -> int:
+    """Length of the vector (x, y), without overflow on the way; NaN if either is NaN."""
+    limit = FORMATS[b.precision].exponents
+    plain = b.fma(x, x, b.mul(y, y))
+    large = b.lt(b.const(2.0 ** (limit - 4)), plain)
+    small = b.lt(plain, b.const(2.0**-900 if b.double else 2.0**-76))
+    one, step = b.const(1.0), 2.0**600 if b.double else 2.0**96
+    up, down = b.const(step), b.const(1.0 / step)
+    scale = b.select(large, down, b.select(small, up, one))
+    back = b.select(large, up, b.select(small, down, one))
+    x_scaled, y_scaled = b.mul(x, scale), b.mul(y, scale)
+    return b.mul(b.sqrt(b.fma(x_scaled, x_scaled, b.mul(y_scaled, y_scaled))), back)

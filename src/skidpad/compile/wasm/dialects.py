@@ -19,8 +19,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...errors import UnknownOperation
-from ..builder import MAGIC
-from ..operations import BOOL_OPS
+from ..program import BOOL_OPS, MAGIC
 from .binary import F32, F64, I32, V128, call, first_lane, i32, i64, load, op, store
 
 

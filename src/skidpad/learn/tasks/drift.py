@@ -15,14 +15,14 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from ...body import Body, Velocity
-from ...checks import must_be, positive
+from ...core.body import Body, Velocity
+from ...core.checks import must_be, positive
+from ...core.model import Vehicle
 from ...errors import InvalidValue
-from ...model import Vehicle
+from ...geometry.maps.track import Track
 from ...ops import abs, atan2, exp, logical_or, sqrt, where
-from ...plane.maps.track import Track
 from ...units import Allowed, m, m_s, m_s2, one, rad, rad_s
-from ...vehicles.two_track import two_track
+from ...vehicles.twin_track.model import two_track
 from ..course import Course, Place, track_point
 from ..task import Start, Task
 from .ground import GripLaw, grip_law, sliding

@@ -8,20 +8,19 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from ... import record
-from ...arrays import Array
-from ...body import Body, Velocity, body_of
-from ...checks import positive
-from ...controllers.reference import Reference, reference_of
-from ...controllers.speed_profile import Grip, speed_profile
+from ...control.reference import Reference, reference_of
+from ...control.speed import Grip, speed_profile
+from ...core import record
+from ...core.arrays import Array, shared_array
+from ...core.body import Body, Velocity, body_of
+from ...core.checks import positive
+from ...core.model import Vehicle
 from ...errors import InvalidValue
-from ...model import Vehicle
+from ...geometry.line import Line
+from ...geometry.maps.track import Track
 from ...ops import abs, clip, floor, logical_and, read, where
-from ...plane.line import Line
-from ...plane.maps.track import Track
-from ...shared_arrays import shared_array
 from ...units import Allowed, Unit, m, m_s, one, per_m, per_s, rad, rad_s, s
-from ...vehicles.four_wheel import four_wheel
+from ...vehicles.formula import four_wheel
 from ..course import Course, Place, curvature_ahead, track_point
 from ..task import Start, Task
 from .race import record_hints
@@ -210,7 +209,7 @@ def _references(
     reference: Reference | Sequence[Reference] | None, vehicle: Vehicle
 ) -> tuple[Reference, ...]:
     if reference is None:
-        from ...plane.maps.track_of_seed import random_track
+        from ...geometry.maps.track import random_track
 
         v_max = min(COMFORT.v_max, SHARE * vehicle.limits.v_max)
         return tuple(comfortable(random_track(seed).centre, v_max) for seed in range(4))

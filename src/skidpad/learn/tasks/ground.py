@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ... import record
-from ...body import GroundUnder, body_of
+from ...core import record
+from ...core.body import GroundUnder, body_of
+from ...core.model import Vehicle
 from ...errors import InvalidValue
-from ...manoeuvres.fitness import tyres_needed
-from ...manoeuvres.subject import Subject
-from ...model import Vehicle
+from ...study.manoeuvres.subject import Subject, tyres_needed
 from ...units import one
 
 GripLaw = Callable[[Any, Any, Any, Sequence[one]], Any]

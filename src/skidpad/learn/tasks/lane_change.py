@@ -13,31 +13,23 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from ... import record
-from ...arrays import Array
-from ...body import Body, Pose, Velocity
-from ...checks import must_be, one_of
+from ...core import record
+from ...core.arrays import Array, values_of
+from ...core.body import Body, Pose, Velocity
+from ...core.checks import must_be, one_of
+from ...core.model import Vehicle
 from ...errors import InvalidValue
-from ...manoeuvres.lane_change import (
-    LEAD,
-    DoubleLaneChange,
-    Lane,
-    ObstacleAvoidance,
-    course,
-)
-from ...manoeuvres.subject import Subject
-from ...model import Vehicle
+from ...geometry.line import Line
+from ...geometry.maps.track import Track
+from ...geometry.pose import to_world
 from ...ops import abs, clip, logical_and, logical_or, where
-from ...plane.line import Line
-from ...plane.maps.track import Track
-from ...plane.pose import to_world
-from ...shared_arrays import values_of
-from ...stage.description import Polygon
+from ...study.manoeuvres.cone_courses import LEAD, DoubleLaneChange, Lane, ObstacleAvoidance, course
+from ...study.manoeuvres.subject import Subject
 from ...units import Allowed, m, m_s, one, per_m
-from ...vehicles.two_track import two_track
+from ...vehicles.twin_track.model import two_track
+from ...view.stage import Polygon
 from ..course import Course, Place, curvature_ahead, track_point
-from ..marks import box, lane_of
-from ..task import Start, Task
+from ..task import Start, Task, box, lane_of
 from .ground import GripLaw, grip_law
 from .race import Seen, record_hints
 

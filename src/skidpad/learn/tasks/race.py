@@ -6,17 +6,16 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, NamedTuple
 
-from ... import record
-from ...body import Body, Velocity, body_of
+from ...core import record
+from ...core.body import Body, Velocity, body_of
+from ...core.model import Vehicle
 from ...errors import InvalidValue
-from ...model import Vehicle
+from ...geometry.maps.track import Track
 from ...ops import clip, logical_or, where
-from ...plane.maps.track import Track
 from ...units import Allowed, m, m_s, one, per_m, rad, rad_s, s
-from ...vehicles.four_wheel import four_wheel
+from ...vehicles.formula import four_wheel
 from ..course import Course, Place, borders_at, curvature_ahead, track_point
-from ..lidar import Lidar
-from ..task import Start, Task, listed_tracks
+from ..task import Lidar, Start, Task, listed_tracks
 
 AHEAD: tuple[m, ...] = (3.0, 6.0, 10.0, 15.0, 20.0, 30.0)
 """Distances at which the curvature of the track is seen."""
@@ -214,7 +213,7 @@ def check_room(vehicle: Vehicle, tracks: Sequence[Track]) -> None:
 
 def tracks_of(tracks: Track | Sequence[Track] | None) -> tuple[Track, ...]:
     """Those that were given, or eight random ones, 3 to 4.75 m wide."""
-    from ...plane.maps.track_of_seed import random_track
+    from ...geometry.maps.track import random_track
 
     if tracks is None:
         return tuple(random_track(seed, width=3.0 + 0.25 * seed) for seed in range(8))

@@ -3,33 +3,406 @@
 Topics, types, services and parameters are those of the program at commit c975b02;
 docs/ros2_formula_student.md lists them, and what is put right unless compat="upstream" is asked
 for.
+
+The track of a Formula Student car: cones, start line, and where the car starts.
+
+Tracks of the brains2 project are CSV files that begin at the origin, along the y axis; a made-up
+one is put into the same frame.
+
+What Foxglove and RViz draw of a car and its cones: boxes and cylinders, no meshes.
+
+Times of laps, as a node tells them: the last one and the best one.
+
+What the node of a Formula Student car tells: its motion, diagnostics and markers.
+
+The brains2 project's `car_constants.yaml` as parameters of our cars.
 """
 
 from __future__ import annotations
 
 import time
-from math import ceil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from math import atan2, ceil, cos, hypot, pi, sin, sqrt
+from pathlib import Path
 from typing import Any
 
-from ...body import Pose
-from ...brief import brief_repr
-from ...checks import finite, one_of, positive
-from ...errors import SkidpadError
-from ...ros_messages import service_type
-from ...run.simulator import Simulator
-from ...units import s
-from ...vehicles.brains2 import brains2
-from ...vehicles.car_state import Input
-from ...vehicles.formula_student import formula_student
-from ..node import Node
-from .brains2_messages import CarMessages, Diagnostics, Pictures
-from .car_constants import car_constants, own_car
-from .cone_track import START, cone_track
-from .laps import LapClock
-from .set_pose import serve_set_pose
-from .watchdog import Watchdog
+import numpy as np
 
-__all__ = ["NAME", "Brains2", "program"]
+from ...core.arrays import Array
+from ...core.body import Geometry, Pose
+from ...core.checks import finite, one_of, positive
+from ...core.files import brief_repr, yaml_of
+from ...demo import track as demo
+from ...demo.laps import Laps, StartLine
+from ...errors import InvalidValue, SkidpadError
+from ...geometry.maps.cones import COLOURS, read_cones
+from ...geometry.pose import points_to_body, points_to_world
+from ...run.simulator import Simulator
+from ...units import m, rad, s
+from ...vehicles.car_state import Input, State
+from ...vehicles.formula import brains2, formula_student
+from ..messages.types import message_type, service_type
+from ..node import SECOND, Node
+from ..transforms import Broadcaster, Rigid
+from .common import ORIENTATION, STAMP, HotTopic, Watchdog, inside, serve_set_pose
+
+__all__ = [
+    "NAME",
+    "Brains2",
+    "program",
+]
+
+START = Pose(0.0, 0.0, 0.5 * pi)
+"""Where every track begins."""
+DEFAULT_NAME = "alpha"
+_RUN_UP: m = 6.0
+"""Between the start and the start line of a made-up track."""
+_LINE_FILE = "_center_line"
+
+
+@dataclass(frozen=True, eq=False)
+class ConeTrack:
+    """A track."""
+
+    name: str
+    cones: Mapping[str, Array]
+    """Places (n, 2) of the cones of each colour, in m: blue ones on the left, yellow ones on the
+    right, orange ones at the start line."""
+    line: StartLine
+
+    __repr__ = brief_repr
+
+
+def cone_track(database: str, name: str, seed: int) -> ConeTrack:
+    """A track of a folder by its name; without a folder one that is made up from a seed."""
+    if database:
+        return _recorded(Path(database), name or DEFAULT_NAME)
+    if name:
+        raise InvalidValue(
+            f"track_name = {name!r} needs track_database, the folder that has {name}.csv; without "
+            "both a track is made up"
+        )
+    return _made_up(seed)
+
+
+def _recorded(folder: Path, name: str) -> ConeTrack:
+    file = folder / f"{name}.csv"
+    if not file.is_file():
+        tracks = sorted(f.stem for f in folder.glob("*.csv") if not f.stem.endswith(_LINE_FILE))
+        raise InvalidValue(
+            f"track_name = {name!r}: there is no {file}; the folder has "
+            f"{', '.join(tracks) or 'no tracks'}"
+        )
+    scene = read_cones(file, cone_radius=0.0, centre_line=None)
+    colours = np.array(scene.colours)
+    return _track(name, {colour: scene.cones[colours == colour] for colour in COLOURS})
+
+
+@lru_cache(maxsize=8)
+def _made_up(seed: int) -> ConeTrack:
+    track = demo.random_track(seed)
+    start = track.line.at(-_RUN_UP)[:3]
+    names = {demo.BLUE: "blue", demo.YELLOW: "yellow", demo.ORANGE: "orange"}
+    places: dict[str, list[tuple[m, m]]] = {colour: [] for colour in COLOURS}
+    for cone in demo.cones(track):
+        places[names[str(cone.colour)]].append((cone.x, cone.y))
+    return _track(
+        f"made up from seed {seed}",
+        {
+            colour: points_to_world(START, points_to_body(start, np.array(listed)))
+            for colour, listed in places.items()
+        },
+    )
+
+
+def _track(name: str, cones: Mapping[str, Array]) -> ConeTrack:
+    return ConeTrack(name, cones, start_line(cones["orange"]))
+
+
+def start_line(orange: Array) -> StartLine:
+    """Between the orange cones nearest to the start, one on its left and one on its right."""
+    left_of_start = points_to_body(START, orange)[:, 1] > 0.0
+    sides = orange[left_of_start], orange[~left_of_start]
+    if not all(len(side) for side in sides):
+        raise InvalidValue(
+            f"a track needs orange cones on both sides of its start line, seen from the start at "
+            f"the origin along the y axis; there are {len(sides[0])} on the left and "
+            f"{len(sides[1])} on the right"
+        )
+    left, right = (side[np.hypot(*(side - START[:2]).T).argmin()] for side in sides)
+    across, middle = left - right, 0.5 * (left + right)
+    heading = atan2(-across[0], across[1])
+    return StartLine(float(middle[0]), float(middle[1]), heading, 0.5 * hypot(*across))
+
+
+CUBE, CYLINDER = 1, 3
+_SMALL: tuple[m, m] = (0.228, 0.325)
+_LARGE: tuple[m, m] = (0.285, 0.505)
+"""Width and height of the cones of Formula Student."""
+_COLOURS = {
+    "blue": (0.0, 0.0, 1.0), "yellow": (1.0, 1.0, 0.0), "orange": (1.0, 0.5, 0.0),
+    "white": (1.0, 1.0, 1.0), "dark_gray": (0.25, 0.25, 0.25),
+}  # fmt: skip
+_TUB_WIDTH = 0.6
+"""Of the track of the wheels, so that these are seen beside it."""
+_TUB_HEIGHT: m = 0.45
+STEERED = (1, 2)
+"""Which markers of a car are its front wheels."""
+
+
+def cone_markers(cones: Mapping[str, Array]) -> list[Any]:
+    """A `visualization_msgs/Marker` for every cone, in the frame "world"."""
+    markers: list[Any] = []
+    for colour, places in cones.items():
+        width, height = _LARGE if colour == "orange" else _SMALL
+        for number, (x, y) in enumerate(places.tolist()):
+            place = (x, y, 0.5 * height)
+            size = (width, width, height)
+            space = f"{colour}_cones"
+            markers.append(_marker("world", space, number, CYLINDER, place, size, colour))
+    return markers
+
+
+def car_markers(car: Geometry) -> list[Any]:
+    """Every `visualization_msgs/Marker` of a car, in the frame "car": its tub, then its wheels in
+    the order front left, front right, rear left, rear right."""
+    xs = [x for outline in car.outlines for x, _ in outline]
+    front, rear = max(xs), min(xs)
+    wheels = sorted(car.wheels, key=lambda wheel: (-wheel.x, -wheel.y))
+    radius = wheels[0].radius
+    tub_size = (front - rear, _TUB_WIDTH * (wheels[0].y - wheels[1].y), _TUB_HEIGHT)
+    middle = (0.5 * (front + rear), 0.0, radius + 0.25 * _TUB_HEIGHT)
+    markers = [_marker("car", "chassis", 0, CUBE, middle, tub_size, "white")]
+    for number, wheel in enumerate(wheels, start=1):
+        size = (2.0 * wheel.radius, 2.0 * wheel.radius, wheel.width)
+        place = (wheel.x, wheel.y, wheel.radius)
+        turn = wheel_rotation(0.0)
+        markers.append(_marker("car", "tires", number, CYLINDER, place, size, "dark_gray", turn))
+    return markers
+
+
+def wheel_rotation(steer: rad) -> tuple[float, float, float, float]:
+    """Quaternion of a cylinder, whose axis is z, as a wheel that is steered to the left."""
+    c, s = sqrt(0.5) * cos(0.5 * steer), sqrt(0.5) * sin(0.5 * steer)
+    return c, s, s, c
+
+
+def _marker(
+    frame: str,
+    space: str,
+    number: int,
+    shape: int,
+    place: tuple[m, m, m],
+    size: tuple[m, m, m],
+    colour: str,
+    turn: tuple[float, ...] = (0.0, 0.0, 0.0, 1.0),
+) -> Any:
+    Point = message_type("geometry_msgs/msg/Point").Record
+    Quaternion = message_type("geometry_msgs/msg/Quaternion").Record
+    return message_type("visualization_msgs/msg/Marker").Record(
+        header=message_type("std_msgs/msg/Header").Record(frame_id=frame),
+        ns=space,
+        id=number,
+        type=shape,
+        pose=message_type("geometry_msgs/msg/Pose").Record(Point(*place), Quaternion(*turn)),
+        scale=message_type("geometry_msgs/msg/Vector3").Record(*size),
+        color=message_type("std_msgs/msg/ColorRGBA").Record(*_COLOURS[colour], 1.0),
+    )
+
+
+class LapClock:
+    """Follows one car over a start line. Times are 0 until there is a lap."""
+
+    def __init__(self, line: StartLine) -> None:
+        self._line = line
+        self.last: s = 0.0
+        self.best: s = 0.0
+        self.restart(0.0, 0.0, 0.0)
+
+    def restart(self, t: s, x: m, y: m) -> None:
+        """The car was put somewhere: the lap it was in does not count. Times of laps stay."""
+        self._laps = Laps(["car"], {"car": self._line})
+        self._laps.start(t, np.array([[x, y]]))
+        self._before = t, x, y
+        self._count = 0
+
+    def add(self, t: s, x: m, y: m) -> bool:
+        """Take in where the car is now; says whether it has completed a lap."""
+        (t_before, *place_before) = self._before
+        self._before = t, x, y
+        self._laps.add(np.array([t_before, t]), np.array([[place_before], [[x, y]]]))
+        times = self._laps.times(0)
+        if len(times) == self._count:
+            return False
+        self._count, self.last = len(times), times[-1]
+        self.best = min(self.best or self.last, self.last)
+        return True
+
+
+_CONES_EVERY: s = 1.0
+_OK, _ERROR = 0, 2
+"""Levels of `diagnostic_msgs/DiagnosticStatus`."""
+
+
+class CarMessages:
+    """Publishes the motion of a car: pose, velocity, acceleration, actuators and transform."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+
+        def hot(topic: str, kind: str, *fields: str) -> HotTopic:
+            return HotTopic(node, f"/brains2/{topic}", f"brains2/msg/{kind}", (*STAMP, *fields))
+
+        self._pose = hot("pose", "Pose", "x", "y", "phi")
+        self._velocity = hot("velocity", "Velocity", "v_x", "v_y", "omega")
+        self._acceleration = hot("acceleration", "Acceleration", "a_x", "a_y")
+        self._controls = hot(
+            "current_controls", "Controls", "delta", "tau_fl", "tau_fr", "tau_rl", "tau_rr"
+        )
+        self._frame = Broadcaster(node, [("world", "car")])
+
+    def send(self, x: State, a_x: float, a_y: float, braking: tuple[float, ...]) -> None:
+        """Publish a state, with the acceleration that belongs to it and the torques of brakes."""
+        stamp = self._node.stamp()
+        self._pose.send(*stamp, x.x, x.y, x.yaw)
+        self._velocity.send(*stamp, x.v_x, x.v_y, x.omega)
+        self._acceleration.send(*stamp, a_x, a_y)
+        torques = (x.tau_fl, x.tau_fr, x.tau_rl, x.tau_rr)
+        acting = (tau - brake for tau, brake in zip(torques, braking, strict=True))
+        self._controls.send(*stamp, x.steer, *acting)
+        self._frame.send(stamp, Rigid.planar(x.x, x.y, x.yaw))
+
+
+class Diagnostics:
+    """Publishes how the node is doing, and the laps."""
+
+    def __init__(self, node: Node, track_name: str) -> None:
+        self._node, self._track = node, track_name
+        self._topic = node.publisher(
+            "/brains2/diagnostics/sim", "diagnostic_msgs/msg/DiagnosticArray"
+        )
+
+    def send(self, runtime: s, laps: LapClock, error: SkidpadError | None = None) -> None:
+        """Publish, as everything is or with what went wrong."""
+        Status = message_type("diagnostic_msgs/msg/DiagnosticStatus").Record
+        KeyValue = message_type("diagnostic_msgs/msg/KeyValue").Record
+        values = {
+            "sim runtime (ms)": f"{1000.0 * runtime:f}",
+            "track name": self._track,
+            "last lap time (s)": f"{laps.last:f}",
+            "best lap time (s)": f"{laps.best:f}",
+        }
+        status = Status(
+            level=_OK if error is None else _ERROR,
+            name="sim",
+            message="OK" if error is None else str(error),
+            values=[KeyValue(*pair) for pair in values.items()],
+        )
+        header = message_type("std_msgs/msg/Header").Record(self._node.stamp())
+        self._topic.send(self._topic.type.Record(header, [status]))
+
+
+class Pictures:
+    """Publishes markers: of the car with every state, of the cones now and then.
+
+    Args:
+        node: whose topic it is.
+        car: shape of the car.
+        track: whose cones are shown.
+        always: whether cones come with every state, as upstream has it; else once a second, and
+            as soon as somebody else listens.
+    """
+
+    def __init__(self, node: Node, car: Geometry, track: ConeTrack, *, always: bool) -> None:
+        self._node, self._always = node, always
+        shapes = car_markers(car)
+        self._count = len(shapes)
+        self._car = HotTopic(
+            node,
+            "/brains2/viz/sim",
+            "visualization_msgs/msg/MarkerArray",
+            (
+                *(path for k in range(self._count) for path in inside(f"markers[{k}]", *STAMP)),
+                *(path for k in STEERED for path in inside(f"markers[{k}].pose", *ORIENTATION)),
+            ),
+            markers=shapes,
+        )
+        self._topic = self._car.topic
+        self._cones = self._topic.type.encode(self._topic.type.Record(cone_markers(track.cones)))
+        self._shown, self._readers = -SECOND, 0
+
+    def send(self, steer: float) -> None:
+        """Publish the car, and the cones if it is time to."""
+        readers, now = self._topic.readers, self._node.clock.now()
+        # A clock that went back does not keep them waiting.
+        due = abs(now - self._shown) >= _CONES_EVERY * SECOND
+        if self._always or due or readers > self._readers:
+            self.send_cones()
+        self._readers = readers
+        turn = wheel_rotation(steer)
+        self._car.send(*self._node.stamp() * self._count, *turn, *turn)
+
+    def send_cones(self) -> None:
+        """Publish the cones."""
+        self._shown = self._node.clock.now()
+        self._topic.write(self._cones)
+
+
+_FIELDS = {
+    "inertia.mass": "m", "inertia.yaw_inertia": "I_z", "geometry.cog_to_rear_axle": "l_r",
+    "geometry.cog_height": "z_cg", "geometry.axle_track": "track", "drivetrain.C_m0": "C_m0",
+    "drivetrain.C_r0": "C_r0", "drivetrain.C_r1": "C_r1", "drivetrain.C_r2": "C_r2",
+    "aero.C_downforce": "C_down", "pacejka.constant.Ba": "tyre.B", "pacejka.constant.Ca": "tyre.C",
+    "pacejka.constant.Da": "tyre.D", "pacejka.constant.Ea": "tyre.E",
+    "actuators.torque_max": "tau_max", "actuators.steering_max": "steer_max",
+    "actuators.steering_rate_max": "steer_rate_max", "actuators.motor_time_constant": "t_tau",
+    "actuators.steering_time_constant": "t_steer",
+}  # fmt: skip
+"""What a key of the file is called here; its other keys are not used by upstream's sim either."""
+_WHEEL_BASE = "geometry.wheelbase"
+
+
+def car_constants(file: str) -> dict[str, float]:
+    """Parameters by their dotted names; those of the shipped car if the path is empty."""
+    if not file:
+        return {}
+    content = yaml_of(file)
+    numbers = {ours: _number(file, content, key) for key, ours in _FIELDS.items()}
+    return {**numbers, "l_f": _number(file, content, _WHEEL_BASE) - numbers["l_r"]}
+
+
+_SAME = ("m", "I_z", "l_f", "l_r", "z_cg", "C_down", "tau_max", "steer_max", "steer_rate_max",
+         "t_tau", "t_steer")  # fmt: skip
+_G = 9.81
+
+
+def own_car(file: str) -> dict[str, float]:
+    """The same as parameters of `formula_student`; its own if the path is empty.
+
+    Its resistance is that of tyres and air: C_r0 as their share of the weight and C_r2 as drag.
+    What grows with the speed itself, C_r1, it has not, nor C_m0, which is one over the radius.
+    """
+    numbers = car_constants(file)
+    if not numbers:
+        return {}
+    return {
+        **{name: numbers[name] for name in _SAME},
+        **{f"track_{axle}": numbers["track"] for axle in "fr"},
+        **{f"tyres.tyre.lateral.{name}": numbers[f"tyre.{name}"] for name in "BCDE"},
+        "tyres.tyre.carcass.rolling": numbers["C_r0"] / (numbers["m"] * _G),
+        "C_drag": 2.0 * numbers["C_r2"],
+    }
+
+
+def _number(file: str, content: Any, key: str) -> float:
+    for part in key.split("."):
+        if not isinstance(content, Mapping) or part not in content:
+            raise InvalidValue(f"{file}: {key} is missing")
+        content = content[part]
+    return finite(f"{file}: {key}", content)
+
 
 NAME = "sim_node"
 """What upstream calls its node."""

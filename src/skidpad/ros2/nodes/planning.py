@@ -7,32 +7,469 @@ that is asked for by `~/step` advance by a period.
 
 For models with pedals upstream starts a second node, `raw_vehicle_cmd_converter`. It is built in
 here: the control command is converted when it arrives, and published converted, too.
+
+The reports of a planning simulator as messages, on the topics of Autoware's node.
+
+The names that Autoware's launch file gives the topics of its planning simulator.
+
+Facts of `simple_planning_simulator.launch.py`, autoware.universe b8ce82e.
+
+Parameters of Autoware's planning simulator and of its command converter, as a node has them.
+
+Poses that others ask for, in whatever frame: kept until the way to our frame is known.
 """
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...compat.autoware import ControlCommand, InitialPose, Reports
-from ...compat.autoware.inputs import takes_actuation
+from ...compat.autoware.converter import (
+    CommandConverter,
+    SteerFeedback,
+    SteeringWheel,
+    SteerMap,
+    TyreAngle,
+)
 from ...compat.autoware.lanelet2 import read_lanelets
-from ...compat.autoware.messages import ActuationCommand
-from ...compat.autoware.noise import fresh_seed
+from ...compat.autoware.messages import ActuationCommand, ControlCommand, InitialPose, initial_pose
+from ...compat.autoware.reports import (
+    ACCELERATION_COVARIANCE,
+    ACCELERATION_FRAME,
+    IMU_COVARIANCE,
+    IMU_FRAME,
+    POSE_COVARIANCE,
+    Quaternion,
+    Reports,
+    yaw_of,
+)
+from ...compat.autoware.settings import Settings, fresh_seed, size
+from ...compat.autoware.simulator import PlanningSimulator, takes_actuation
+from ...core import record
+from ...core.checks import one_of
 from ...errors import InvalidValue
-from ...ros_messages import service_type
-from ...units import s
-from ..clock import SECOND
-from ..node import Node
+from ...units import m, s
+from ...vehicles.command_driven.records import GEAR_RATIO, LEARNED, PARAMETERS, SILENT, STEER_MAPPED
+from ..arguments import Remap
+from ..messages.types import message_type, service_type
+from ..node import SECOND, Node
+from ..transforms import Broadcaster, Listener, Rigid
 from ..transport import DEFAULT, LATCHED
-from .hot_topic import STAMP, HotTopic, inside
-from .placing import Placing
-from .planning_messages import ONE, ReportTopics, header
-from .planning_names import NAME, NAMESPACE, launch_remaps
-from .planning_parameters import converter_for, declare_all, simulator_maker
+from .common import ORIENTATION, POSITION, STAMP, HotTopic, inside
 
-__all__ = ["NAME", "NAMESPACE", "Planning", "program"]
+__all__ = [
+    "NAME",
+    "NAMESPACE",
+    "Planning",
+    "program",
+]
+
+ONE = DEFAULT._replace(depth=1)
+"""The quality of service of all topics but `/tf`, as upstream's."""
+_BARE_STAMP = ("stamp.sec", "stamp.nanosec")
+_PLANNING_MESSAGES_VEHICLE = "autoware_vehicle_msgs/msg"
+
+
+def header(frame: str) -> Any:
+    """A header of a frame."""
+    return message_type("std_msgs/msg/Header").Record(frame_id=frame)
+
+
+class ReportTopics:
+    """Publishes reports.
+
+    Args:
+        node: whose topics they are.
+        settings: frames and what is published at all.
+        actuation: whether the model has pedals to report.
+    """
+
+    def __init__(self, node: Node, settings: Settings, *, actuation: bool) -> None:
+        origin, vehicle = settings.origin_frame_id, settings.simulated_frame_id
+        self._odometry = HotTopic(
+            node,
+            "output/odometry",
+            "nav_msgs/msg/Odometry",
+            (
+                *STAMP,
+                *inside("pose.pose", *POSITION, *ORIENTATION),
+                *inside("twist.twist", "linear.x", "angular.z"),
+            ),
+            ONE,
+            header=header(origin),
+            child_frame_id=vehicle,
+        )
+        self.state_covariances(settings.x_stddev, settings.y_stddev)
+        PoseWithCovariance = message_type("geometry_msgs/msg/PoseWithCovariance").Record
+        self._pose = HotTopic(
+            node,
+            "output/pose",
+            "geometry_msgs/msg/PoseWithCovarianceStamped",
+            (*STAMP, *inside("pose.pose", *POSITION, *ORIENTATION)),
+            ONE,
+            header=header(origin),
+            pose=PoseWithCovariance(covariance=POSE_COVARIANCE),
+        )
+        self._transform = Broadcaster(node, [(origin, vehicle)])
+        self._motion(node, vehicle)
+        self._switches(node)
+        self._steering = None
+        if settings.enable_pub_steer:
+            self._steering = HotTopic(
+                node,
+                "output/steering",
+                f"{_PLANNING_MESSAGES_VEHICLE}/SteeringReport",
+                (*_BARE_STAMP, "steering_tire_angle"),
+                ONE,
+            )
+        self._actuation = None
+        if actuation:
+            self._actuation = HotTopic(
+                node,
+                "output/actuation_status",
+                "tier4_vehicle_msgs/msg/ActuationStatusStamped",
+                (*STAMP, *inside("status", "accel_status", "brake_status", "steer_status")),
+                ONE,
+                header=header(vehicle),
+            )
+
+    def _motion(self, node: Node, vehicle: str) -> None:
+        self._velocity = HotTopic(
+            node,
+            "output/twist",
+            f"{_PLANNING_MESSAGES_VEHICLE}/VelocityReport",
+            (*STAMP, "longitudinal_velocity", "lateral_velocity", "heading_rate"),
+            ONE,
+            header=header(vehicle),
+        )
+        Accel = message_type("geometry_msgs/msg/AccelWithCovariance").Record
+        self._acceleration = HotTopic(
+            node,
+            "output/acceleration",
+            "geometry_msgs/msg/AccelWithCovarianceStamped",
+            (*STAMP, *inside("accel.accel.linear", "x", "y")),
+            ONE,
+            header=header(ACCELERATION_FRAME),
+            accel=Accel(covariance=ACCELERATION_COVARIANCE),
+        )
+        self._imu = HotTopic(
+            node,
+            "output/imu",
+            "sensor_msgs/msg/Imu",
+            (*STAMP, *ORIENTATION, "angular_velocity.z", *inside("linear_acceleration", "x", "y")),
+            ONE,
+            header=header(IMU_FRAME),
+            orientation_covariance=IMU_COVARIANCE,
+            angular_velocity_covariance=IMU_COVARIANCE,
+            linear_acceleration_covariance=IMU_COVARIANCE,
+        )
+
+    def _switches(self, node: Node) -> None:
+        def topic(name: str, kind: str, field: str = "report") -> HotTopic:
+            return HotTopic(
+                node,
+                f"output/{name}",
+                f"{_PLANNING_MESSAGES_VEHICLE}/{kind}",
+                (*_BARE_STAMP, field),
+                ONE,
+            )
+
+        self._mode = topic("control_mode_report", "ControlModeReport", "mode")
+        self._gear = topic("gear_report", "GearReport")
+        self._turn = topic("turn_indicators_report", "TurnIndicatorsReport")
+        self._hazard = topic("hazard_lights_report", "HazardLightsReport")
+
+    def state_covariances(self, x_stddev: m, y_stddev: m) -> None:
+        """Set the two numbers that go into the odometry's covariance."""
+        covariance = self._odometry.message.array("pose.covariance")
+        covariance[0], covariance[7] = x_stddev, y_stddev
+
+    def send(self, now: int, reports: Reports) -> None:
+        """Publish what there is to report, with the time `now` in ns, in upstream's order."""
+        stamp = divmod(now, SECOND)
+        if reports.odometry is not None:
+            self._send_motion(stamp, reports)
+        self._mode.send(*stamp, reports.control_mode.mode)
+        if reports.gear is not None:
+            self._gear.send(*stamp, reports.gear.gear)
+        if reports.turn_indicators is not None:
+            self._turn.send(*stamp, reports.turn_indicators.turn_indicators)
+        if reports.hazard_lights is not None:
+            self._hazard.send(*stamp, reports.hazard_lights.hazard_lights)
+        if reports.transform is not None:
+            x, y, z, turn = reports.transform.pose
+            self._transform.send(stamp, Rigid((x, y, z), turn))
+        if reports.steering is not None and self._steering is not None:
+            self._steering.send(*stamp, reports.steering.steer)
+        status = reports.actuation_status
+        if status is not None and self._actuation is not None:
+            self._actuation.send(*stamp, status.accel, status.brake, status.steer)
+
+    def _send_motion(self, stamp: tuple[int, int], reports: Reports) -> None:
+        # What there is of the motion there is all together.
+        motion: Any = (reports.odometry, reports.velocity, reports.acceleration, reports.imu)
+        odometry, velocity, acceleration, imu = motion
+        x, y, z, turn = odometry.pose
+        self._odometry.send(*stamp, x, y, z, *turn, odometry.v_x, odometry.omega)
+        self._pose.send(*stamp, x, y, z, *turn)
+        self._velocity.send(*stamp, velocity.v_x, velocity.v_y, velocity.omega)
+        self._acceleration.send(*stamp, acceleration.a_x, acceleration.a_y)
+        self._imu.send(*stamp, *imu.orientation, imu.omega, imu.a_x, imu.a_y)
+
+
+NAME = "simple_planning_simulator"
+"""Of the node."""
+NAMESPACE = "/simulation"
+"""That the launch file puts it into."""
+
+_ALWAYS = {
+    "input/vector_map": "/map/vector_map",
+    "input/initialpose": "/initialpose3d",
+    "input/ackermann_control_command": "/control/command/control_cmd",
+    "input/actuation_command": "/control/command/actuation_cmd",
+    "input/manual_ackermann_control_command": "/vehicle/command/manual_control_cmd",
+    "input/gear_command": "/control/command/gear_cmd",
+    "input/manual_gear_command": "/vehicle/command/manual_gear_command",
+    "input/turn_indicators_command": "/control/command/turn_indicators_cmd",
+    "input/hazard_lights_command": "/control/command/hazard_lights_cmd",
+    "input/trajectory": "/planning/scenario_planning/trajectory",
+    "input/engage": "/vehicle/engage",
+    "input/control_mode_request": "/control/control_mode_request",
+    "output/twist": "/vehicle/status/velocity_status",
+    "output/imu": "/sensing/imu/imu_data",
+    "output/steering": "/vehicle/status/steering_status",
+    "output/gear_report": "/vehicle/status/gear_status",
+    "output/turn_indicators_report": "/vehicle/status/turn_indicators_status",
+    "output/hazard_lights_report": "/vehicle/status/hazard_lights_status",
+    "output/control_mode_report": "/vehicle/status/control_mode",
+    "output/actuation_status": "/vehicle/status/actuation_status",
+    # What the node raw_vehicle_cmd_converter publishes, which is built in here.
+    "output/actuation_command": "/control/command/actuation_cmd",
+}
+_DEBUG = "/simulation/debug"
+_MOTION = {
+    "output/odometry": "/localization/kinematic_state",
+    "output/acceleration": "/localization/acceleration",
+}
+_POSE = {"output/pose": "/localization/pose_estimator/pose_with_covariance"}
+
+
+def _aside(names: dict[str, str]) -> dict[str, str]:
+    return {topic: _DEBUG + name for topic, name in names.items()}
+
+
+MOTION_PUBLISH_MODES = {
+    "full_motion": {**_ALWAYS, **_MOTION, **_aside(_POSE)},
+    "pose_only": {**_ALWAYS, **_aside(_MOTION), **_POSE},
+}
+"""The launch file's names by its argument motion_publish_mode: with `full_motion` the simulator
+takes the place of localisation, with `pose_only` that of the scan matcher before it."""
+
+
+def launch_remaps(motion_publish_mode: str) -> tuple[Remap, ...]:
+    """The rules of the launch file."""
+    one_of("motion_publish_mode", motion_publish_mode, tuple(MOTION_PUBLISH_MODES))
+    return tuple(Remap(old, new) for old, new in MOTION_PUBLISH_MODES[motion_publish_mode].items())
+
+
+_DYNAMIC = ("x_stddev", "y_stddev")
+_ELSEWHERE = ("use_sim_time",)
+"""Of the silent names, those that other parts of a node declare."""
+_IGNORED = (
+    *(name for name in sorted(SILENT) if name not in _ELSEWHERE),
+    *("is_debugging", "convert_actuation_to_steering_status", "use_vehicle_adaptor"),
+)
+"""Names that Autoware's files hold and that have no effect here."""
+_MAPS = {
+    "csv_path_accel_map": "accel_map_path",
+    "csv_path_brake_map": "brake_map_path",
+    "csv_path_steer_map": "steer_map_path",
+}
+"""The converter's names of maps, and the simulator's."""
+_NO_LIMIT = 1e9
+"""Parameters are finite; no command is as large."""
+
+
+def simulator_maker(
+    node: Node, *, allow_import: bool, **options: Any
+) -> Callable[[], PlanningSimulator]:
+    """What makes the simulator for the parameters that a node is given."""
+    wanted = node.parameters.wanted
+    values = {name: wanted[name] for name in PARAMETERS if name in wanted}
+    if values.get("vehicle_model_type") in LEARNED and not allow_import:
+        raise InvalidValue(
+            f"vehicle_model_type = {values['vehicle_model_type']} would import and call the Python "
+            f"modules {values.get('model_module_paths')}; allow it if you trust the parameters"
+        )
+    told: set[str] = set()
+
+    def make() -> PlanningSimulator:
+        with warnings.catch_warnings(record=True) as notes:
+            warnings.simplefilter("always")
+            simulator = PlanningSimulator(None, values, **options)
+        for text in {str(note.message) for note in notes} - told:
+            told.add(text)
+            node.log("warn", text)
+        return simulator
+
+    return make
+
+
+def declare_all(node: Node, effective: Mapping[str, Any]) -> None:
+    """Show every parameter that the model has, and what was given besides."""
+    wanted, model = node.parameters.wanted, effective["vehicle_model_type"]
+    for name, parameter in PARAMETERS.items():
+        value: Any = effective[name]
+        used = (not parameter.models or model in parameter.models) and not parameter.unread
+        if value is None or not (used or name in wanted):
+            continue
+        # Declared as what they are: a whole number is a real one here, a tuple a list.
+        typed = {"double": float, "strings": list}.get(parameter.kind, lambda same: same)
+        node.parameters.declare(
+            name,
+            typed(value),
+            f"{parameter.meaning}, {parameter.unit}",
+            dynamic=name in _DYNAMIC,
+            check=_deviation(name) if name in _DYNAMIC else None,
+        )
+    for name in _IGNORED:
+        if wanted.get(name) is not None:
+            node.parameters.declare(name, wanted[name], "no effect")
+
+
+def _deviation(name: str) -> Any:
+    return lambda value: size(name, value)
+
+
+def converter_for(
+    node: Node, parameters: Mapping[str, Any], compat: str | None
+) -> CommandConverter:
+    """What turns accelerations and tyre angles into pedals for the model of these parameters.
+
+    It uses the maps of the model unless the converter's own parameters name others.
+    """
+    declare = node.parameters.declare
+    maps = {
+        path: declare(own, "", f"CSV map of the converter; empty: that of {path}")
+        for own, path in _MAPS.items()
+    }
+    limits = {
+        "max_throttle": declare("max_throttle", _NO_LIMIT, "largest accelerator command"),
+        "max_brake": declare("max_brake", _NO_LIMIT, "largest brake command"),
+        "max_steer": declare("max_steer", _NO_LIMIT, "largest steering command"),
+        "min_steer": declare("min_steer", -_NO_LIMIT, "smallest steering command"),
+    }
+
+    def table(name: str) -> Any:
+        """The map of a conversion that is on, the converter's own if it has one."""
+        model_map = parameters[name]
+        return None if model_map is None else (maps[f"{name}_path"] or model_map)
+
+    return CommandConverter(
+        table("accel_map"),
+        table("brake_map"),
+        _steering(node, parameters, table),
+        compat=compat,
+        **limits,
+    )
+
+
+def _steering(node: Node, parameters: Mapping[str, Any], table: Any) -> Any:
+    model = parameters["vehicle_model_type"]
+    if model in STEER_MAPPED:
+        declare = node.parameters.declare
+        gains = {
+            leaf.name: declare(f"steer_pid.{leaf.name}", leaf.default, leaf.doc)
+            for leaf in record.fields(SteerFeedback)
+        }
+        feedback = SteerFeedback(**gains)
+        return SteerMap(
+            table("steer_map"),
+            feedback if declare("use_steer_fb", True, "whether steering is fed back") else None,
+            parameters["steer_time_constant"],
+        )
+    if model in GEAR_RATIO:
+        return SteeringWheel(*(parameters[f"vgr_coef_{letter}"] for letter in "abc"))
+    return TyreAngle()
+
+
+Put = Callable[[InitialPose], Any]
+
+
+class Placing:
+    """Hands poses on in the origin frame.
+
+    The translation of the transform is added and its rotation left out, as Autoware's simulator
+    does; a rotation that is left out is logged.
+
+    Args:
+        node: hears the transforms and logs.
+        origin: the frame in which poses are wanted.
+    """
+
+    def __init__(self, node: Node, origin: str) -> None:
+        self._node, self._origin = node, origin.strip("/")
+        self._transforms = Listener(node)
+        self._waiting: dict[str, tuple[str, InitialPose, Put]] = {}
+
+    def ask(self, kind: str, header: Any, pose: Any, put: Put) -> bool:
+        """Hand a pose on now, or once its frame is known; says whether now.
+
+        A later one of the same kind takes the place of one that waits.
+        """
+        place = pose.position
+        wanted = initial_pose(InitialPose(place.x, place.y, yaw_of(_turn(pose)), place.z), {})
+        frame = header.frame_id.strip("/") or self._origin
+        self._waiting.pop(kind, None)
+        if self._hand_on(frame, wanted, put):
+            return True
+        self._waiting[kind] = (frame, wanted, put)
+        self._node.log("warn", f"{kind} waits for a transform from {frame} to {self._origin}")
+        return False
+
+    def look(self) -> None:
+        """Hand on what waited and need not any longer."""
+        for kind, waiting in [*self._waiting.items()]:
+            try:
+                done = self._hand_on(*waiting)
+            except InvalidValue as error:
+                self._node.log("error", f"{kind}: {error}")
+                done = True
+            if done:
+                del self._waiting[kind]
+
+    def forget(self) -> None:
+        """Hand on nothing of what waits."""
+        self._waiting.clear()
+
+    def _hand_on(self, frame: str, wanted: InitialPose, put: Put) -> bool:
+        if frame == self._origin:
+            put(wanted)
+            return True
+        place = self._transforms.where(frame, self._origin)
+        if place is None:
+            return False
+        self._tell_of_rotation(frame, place)
+        x, y, z = place.translation
+        put(InitialPose(wanted.x + x, wanted.y + y, wanted.yaw, wanted.z + z))
+        return True
+
+    def _tell_of_rotation(self, frame: str, place: Rigid) -> None:
+        if abs(place.rotation[3]) < 1.0 - 1e-9:
+            self._node.log(
+                "warn",
+                f"frame {frame} is turned in {self._origin}; the turn is left out, as Autoware's "
+                f"simulator does: ask for poses in {self._origin}",
+            )
+
+
+def _turn(pose: Any) -> Quaternion:
+    q = pose.orientation
+    return Quaternion(q.x, q.y, q.z, q.w)
+
 
 _COMMANDS = DEFAULT._replace(depth=100)
 """In lock-step every command counts, so none may push out another."""

@@ -1,28 +1,390 @@
 """Any vehicle as a node: its input, state and outputs as messages made from its records.
 
 A vehicle with a body is also driven by `cmd_vel` and `drive` and tells `odom`, `/tf` and `imu`.
+
+What others tell a vehicle to do: its own inputs, `cmd_vel`, or `drive`; the latest counts.
+
+A speed that was asked for is regulated at every tick, for vehicles that are commanded torques,
+forces or accelerations; those that are commanded a speed get it as it is.
+
+What a vehicle tells of itself: its records, and what everybody understands of a body.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import ceil
-from typing import Any
+from math import atan, ceil, copysign, cos, inf, isfinite, sin, tan
+from typing import Any, NamedTuple
 
-from ... import record
-from ...body import Pose, Velocity
-from ...checks import positive
+import numpy as np
+
+from ...control.car import abilities_of
+from ...core import record
+from ...core.body import Demand, Pose, Velocity, Wheel, body_of
+from ...core.checks import not_negative, positive
+from ...core.model import Vehicle
 from ...errors import InvalidValue
-from ...model import Vehicle
 from ...run.simulator import Simulator
-from ...units import s
+from ...sensors.imu import STANDARD_GRAVITY
+from ...sensors.motion import motion_of
+from ...units import m_s, m_s2, rad, rad_s, s
 from ...vehicles import named
-from ..node import Node
-from .set_pose import planar_pose, serve_set_pose
-from .vehicle_commands import Commands
-from .vehicle_topics import BodyTopics, RecordTopics, stamp_of
+from ..messages.prepared import Prepared
+from ..messages.types import message_type
+from ..node import SECOND, Node
+from ..transforms import Broadcaster, Rigid
+from ..transport import DEFAULT
+from .common import (
+    ORIENTATION,
+    STAMP,
+    HotTopic,
+    declared,
+    field_names,
+    inside,
+    leaf_numbers,
+    planar_pose,
+    record_class,
+    serve_set_pose,
+)
 
-__all__ = ["SingleVehicle", "program"]
+__all__ = [
+    "SingleVehicle",
+    "program",
+]
+
+_TO_SPEED: s = 0.5
+"""In which the speed gets near what was asked for: long against dead times of drives."""
+_TO_TRIM: s = 2.0
+"""In which resistance is made up for."""
+_COMMANDS = DEFAULT._replace(depth=100)
+"""In lock-step every command counts, so none may push out another."""
+
+
+class Asked(NamedTuple):
+    """A motion that was asked for."""
+
+    v: m_s
+    omega: rad_s
+    steer: rad
+    most: m_s2 = inf
+    """Largest acceleration on the way to the speed."""
+
+
+class Commands:
+    """The input of one vehicle, from what was commanded last.
+
+    Args:
+        node: hears the commands. In lock-step any of them lets time go on.
+        vehicle: what is driven. Without a body it takes its own inputs only.
+    """
+
+    def __init__(self, node: Node, vehicle: Vehicle) -> None:
+        self._node, self._vehicle = node, vehicle
+        self._command: Any = record.at_rest(vehicle.Input)
+        """An Input record, or an `Asked`."""
+        self._heard: int | None = None
+        self._trim: m_s2 = 0.0
+        """Acceleration that makes up for what slows the vehicle down."""
+        self._expected: tuple[m_s, m_s2] | None = None
+        """Speed at the last tick, and the acceleration that was to come of it."""
+        self._timeout = node.parameters.declare(
+            "command_timeout",
+            1.0,
+            "Age in s at which a command no longer counts and the vehicle is stopped; 0: never.",
+            check=_must_be_an_age,
+        )
+        self._counted = node.name("~/input")
+        node.commanded[self._counted] = 0
+        node.subscribe("~/input", declared(vehicle, "Input").name, self._input, _COMMANDS)
+        if node.parameters["field_topics"]:
+            for place, name in enumerate(field_names(vehicle.Input)):
+                node.subscribe(f"~/input/{name}", "std_msgs/msg/Float64", self._single(place))
+        if vehicle.model.body is None:
+            return
+        self._can = abilities_of(vehicle)
+        stamped = node.parameters.declare(
+            "stamped_cmd_vel", False, "Whether cmd_vel is a TwistStamped, as Nav2 has it by now."
+        )
+        kind = "TwistStamped" if stamped else "Twist"
+        node.subscribe("cmd_vel", f"geometry_msgs/msg/{kind}", self._twist, _COMMANDS)
+        if vehicle.model.body.steer is not None:
+            kind = "ackermann_msgs/msg/AckermannDriveStamped"
+            node.subscribe("drive", kind, self._drive, _COMMANDS)
+
+    def _take(self, command: Any) -> None:
+        before = self._command
+        if not (isinstance(command, Asked) and isinstance(before, Asked)) or (
+            command.v * before.v <= 0.0
+        ):
+            # Resistance turns around with the direction of travel.
+            self._trim = 0.0
+        self._command, self._heard = command, self._node.elapsed
+        self._node.commanded[self._counted] += 1
+
+    def _input(self, message: Any) -> None:
+        self._take(leaf_numbers(self._vehicle.Input, message))
+
+    def _single(self, place: int) -> Callable[[Any], None]:
+        """What takes one number of the input; the others stay."""
+        Input: Any = self._vehicle.Input
+
+        def take(message: Any) -> None:
+            before = self._command
+            start = record.at_rest(Input) if isinstance(before, Asked) else before
+            numbers = [*record.flatten(start)]
+            numbers[place] = message.data
+            self._take(record.build(Input, numbers))
+
+        return take
+
+    def _twist(self, message: Any) -> None:
+        twist = getattr(message, "twist", message)
+        v, omega = twist.linear.x, twist.angular.z
+        _must_be_finite({"linear.x": v, "angular.z": omega})
+        self._take(Asked(v, omega, self._angle(v, omega)))
+
+    def _angle(self, v: m_s, omega: rad_s) -> rad:
+        """The steering angle for a yaw rate; at rest, all that there is of it."""
+        most = self._can.steer_max
+        if v == 0.0 or omega == 0.0:
+            return copysign(most, omega) if omega else 0.0
+        return min(max(atan(self._can.wheel_base * omega / v), -most), most)
+
+    def _drive(self, message: Any) -> None:
+        drive = message.drive
+        wanted = {"steering_angle": drive.steering_angle, "speed": drive.speed}
+        _must_be_finite({**wanted, "acceleration": drive.acceleration})
+        steer = min(max(drive.steering_angle, -self._can.steer_max), self._can.steer_max)
+        # An acceleration of 0 stands for as fast as possible there.
+        most = abs(drive.acceleration) or inf
+        self._take(Asked(drive.speed, 0.0, steer, most))
+
+    def input(self, x: Any, u: Any) -> Any:
+        """The Input record for the coming step, from the state and the input of the last."""
+        self._stop_if_late()
+        asked = self._command
+        if not isinstance(asked, Asked):
+            self._expected = None
+            return asked
+        body, p = self._vehicle.model.body, self._vehicle.params
+        assert body is not None
+        actual = body.speed_of(x, u, p)
+        a = self._acceleration(actual, asked)
+        omega = asked.omega or asked.v * tan(asked.steer) / self._can.wheel_base
+        return body.command(x, Demand(asked.steer, a, asked.v, omega), p)
+
+    def _acceleration(self, actual: m_s, asked: Asked) -> m_s2:
+        self._learn_resistance(actual)
+        if asked.v == 0.0:
+            self._trim = 0.0
+        wanted = (asked.v - actual) / _TO_SPEED + self._trim
+        brakes = wanted * actual < 0.0
+        limit = min(self._can.a_brake if brakes else self._can.a_drive, asked.most)
+        sent = min(max(wanted, -limit), limit)
+        self._expected = (actual, sent - self._trim)
+        return sent
+
+    def _learn_resistance(self, actual: m_s) -> None:
+        """Compare the acceleration that was to be expected with what has become of it."""
+        if self._expected is not None:
+            before, a = self._expected
+            gone = self._node.parameters["period"]
+            learnt = self._trim + (a - (actual - before) / gone) * gone / _TO_TRIM
+            self._trim = min(max(learnt, -self._can.a_drive), self._can.a_drive)
+            self._expected = None
+
+    def interrupted(self) -> None:
+        """The vehicle was put elsewhere: its speed says nothing about what was commanded."""
+        self._expected = None
+
+    def _stop_if_late(self) -> None:
+        if self._heard is None or self._timeout == 0.0:
+            return
+        age = (self._node.elapsed - self._heard) / SECOND
+        if age <= self._timeout:
+            return
+        self._node.log("warn", f"no command for {age:.3g} s: the vehicle is stopped")
+        self.forget()
+        if self._vehicle.model.body is not None:
+            self._command = Asked(0.0, 0.0, 0.0)
+
+    def forget(self) -> None:
+        """Go on as if nothing had been commanded: with the inputs at rest."""
+        self._command, self._heard = record.at_rest(self._vehicle.Input), None
+        self._trim, self._expected = 0.0, None
+
+
+def _must_be_an_age(value: s) -> None:
+    not_negative("command_timeout", value, "s")
+
+
+def _must_be_finite(numbers: dict[str, float]) -> None:
+    for name, value in numbers.items():
+        if not isfinite(value):
+            raise InvalidValue(f"{name} = {value} must be finite; the one before holds")
+
+
+Stamp = tuple[int, int]
+
+
+def header(frame: str) -> Any:
+    """A header of a frame."""
+    return message_type("std_msgs/msg/Header").Record(frame_id=frame)
+
+
+class RecordTopics:
+    """`~/state` and, if there are any, `~/outputs`; with the parameter `field_topics` every number
+    of them on a topic of its own, too."""
+
+    def __init__(self, node: Node, vehicle: Vehicle, frame: str) -> None:
+        self._state = RecordTopic(node, vehicle, "State", frame)
+        self._outputs = None
+        if record.size(vehicle.model.Outputs):
+            self._outputs = RecordTopic(node, vehicle, "Outputs", frame)
+
+    def send(self, stamp: Stamp, simulator: Simulator) -> None:
+        """Publish the records of a moment."""
+        self._state.send(stamp, simulator.state)
+        if self._outputs is not None and self._outputs.wanted:
+            self._outputs.send(stamp, simulator.outputs())
+
+
+class RecordTopic:
+    """A part of a vehicle: its state or its outputs."""
+
+    def __init__(self, node: Node, vehicle: Vehicle, part: str, frame: str) -> None:
+        names = field_names(record_class(vehicle, part))
+        topic = f"~/{part.lower()}"
+        kind = declared(vehicle, part).name
+        self._whole = HotTopic(node, topic, kind, (*STAMP, *names), header=header(frame))
+        self._singles: list[HotTopic] = []
+        if node.parameters["field_topics"]:
+            number = "std_msgs/msg/Float64"
+            self._singles = [HotTopic(node, f"{topic}/{n}", number, ("data",)) for n in names]
+
+    @property
+    def wanted(self) -> bool:
+        """Whether anybody would get any of it."""
+        return self._whole.wanted or any(single.wanted for single in self._singles)
+
+    def send(self, stamp: Stamp, values: Any) -> None:
+        """Publish the numbers of a record."""
+        numbers = record.flatten(values)
+        self._whole.send(*stamp, *numbers)
+        for single, number in zip(self._singles, numbers, strict=False):
+            single.send(number)
+
+
+class BodyTopics:
+    """`odom`, `/tf`, `imu` and `joint_states` of a vehicle with a body.
+
+    Args:
+        node: whose topics they are; it declares what is published.
+        vehicle: with a body. The pose is that of its reference point.
+        frame: in which it moves.
+        base: the frame of the vehicle.
+    """
+
+    def __init__(self, node: Node, vehicle: Vehicle, frame: str, base: str) -> None:
+        self._vehicle = vehicle
+        declare = node.parameters.declare
+        self._odometry = HotTopic(
+            node,
+            "odom",
+            "nav_msgs/msg/Odometry",
+            (
+                *STAMP,
+                *inside("pose.pose", "position.x", "position.y", *ORIENTATION[2:]),
+                *inside("twist.twist", "linear.x", "linear.y", "angular.z"),
+            ),
+            header=header(frame),
+            child_frame_id=base,
+        )
+        self._transform = None
+        if declare("publish_tf", True, "Whether the vehicle's frame is published on /tf."):
+            self._transform = Broadcaster(node, [(frame, base)])
+        self._imu = None
+        # What is not continuous knows no acceleration.
+        if vehicle.model.continuous:
+            self._imu = HotTopic(
+                node,
+                "imu",
+                "sensor_msgs/msg/Imu",
+                (
+                    *STAMP,
+                    *ORIENTATION[2:],
+                    "angular_velocity.z",
+                    *inside("linear_acceleration", "x", "y", "z"),
+                ),
+                header=header(base),
+            )
+        self._joints = None
+        if declare("publish_joint_states", False, "Whether angles of wheels are published."):
+            self._joints = Joints(node, vehicle)
+
+    def send(self, stamp: Stamp, simulator: Simulator) -> None:
+        """Publish the motion of a moment."""
+        x, u, vehicle = simulator.state, simulator.input, self._vehicle
+        body = body_of(vehicle, "odometry")
+        *place, yaw = body.pose(x, vehicle.params)
+        velocity = body.velocity(x, u, vehicle.params)
+        turn = (sin(0.5 * yaw), cos(0.5 * yaw))
+        self._odometry.send(*stamp, *place, *turn, *velocity)
+        if self._transform is not None:
+            self._transform.send(stamp, Rigid((place[0], place[1], 0.0), (0.0, 0.0, *turn)))
+        if self._imu is not None and self._imu.wanted:
+            motion = motion_of(vehicle, x, u, simulator.disturbance)
+            # At rest an accelerometer shows that it is held up against gravity.
+            force = (motion.a_x, motion.a_y, STANDARD_GRAVITY)
+            self._imu.send(*stamp, *turn, velocity.omega, *force)
+        if self._joints is not None:
+            self._joints.send(stamp, simulator, velocity.v_x, velocity.omega)
+
+
+class Joints:
+    """`joint_states`: the steering angle and the rolling of every wheel.
+
+    Args:
+        node: whose topic it is.
+        vehicle: has the wheels. A wheel that does not spin by itself rolls without slip.
+    """
+
+    def __init__(self, node: Node, vehicle: Vehicle) -> None:
+        self._wheels = vehicle.geometry.wheels
+        self._steered = [wheel for wheel in self._wheels if wheel.steer]
+        names = [f"{wheel.name}_steer" for wheel in self._steered]
+        names += [f"{wheel.name}_wheel" for wheel in self._wheels]
+        zeros = np.zeros(len(names))
+        self._topic = node.publisher("joint_states", "sensor_msgs/msg/JointState")
+        message = self._topic.type.Record(name=names, position=zeros, velocity=zeros)
+        self._message = Prepared(self._topic.type, message)
+        self._stamp = self._message.patcher(*STAMP)
+        self._position = self._message.array("position")
+        self._velocity = self._message.array("velocity")
+        self._rolled = np.zeros(len(self._wheels))
+
+    def send(self, stamp: Stamp, simulator: Simulator, v_x: m_s, omega: rad_s) -> None:
+        """Publish the wheels of a moment, a step after the last."""
+        known = {**simulator.outputs()._asdict(), **simulator.state._asdict()}
+        rates = [self._rate(wheel, known, v_x, omega) for wheel in self._wheels]
+        self._rolled += simulator.dt * np.array(rates)
+        angles = [known[wheel.steer] for wheel in self._steered]
+        self._position[:] = [*angles, *self._rolled]
+        self._velocity[len(angles) :] = rates
+        self._stamp(*stamp)
+        self._topic.write(self._message.data)
+
+    def _rate(self, wheel: Wheel, known: dict[str, float], v_x: m_s, omega: rad_s) -> rad_s:
+        if wheel.spin:
+            return known[wheel.spin]
+        angle = known[wheel.steer] if wheel.steer else wheel.yaw
+        along, across = v_x - omega * wheel.y, omega * wheel.x
+        return (along * cos(angle) + across * sin(angle)) / wheel.radius
+
+
+def stamp_of(nanoseconds: int) -> Stamp:
+    """A time as seconds and nanoseconds."""
+    return divmod(nanoseconds, SECOND)
 
 
 class SingleVehicle:

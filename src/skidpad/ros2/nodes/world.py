@@ -1,40 +1,279 @@
 """A world as a node: what mvsim_node publishes and hears, over skidpad's own worlds.
 
 docs/ros2_nav2.md has the topics and what differs from upstream.
+
+What others tell a robot to do: `cmd_vel`, and `drive` if it steers.
+
+Set-points of speed and yaw rate are handed on as they are. Of vehicles that are driven by torques,
+forces or accelerations the speed is regulated at every tick.
+
+What upstream would write into its log files, number by number: `log/pose/q0x` and so on.
+
+Parameters of a world's node: those of mvsim_node, and two of its own.
+
+The live page of a world that a node runs: to watch it in a browser.
 """
 
 from __future__ import annotations
 
 import warnings
-from contextlib import suppress
-from math import ceil
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from math import atan, ceil, copysign, inf, isfinite, tan
 from pathlib import Path
 from typing import Any, Protocol
 
-from ...body import Pose
+from ...control.car import abilities_of
+from ...core.body import Demand, Pose
 from ...errors import InvalidValue, SkidpadError
-from ...units import s
-from ...world.errors import WorldWarning
-from ...world.scene.scene import Scene
-from ...world.sensing.not_simulated import NotSimulated
+from ...units import m_s, m_s2, rad, rad_s, s
+from ...view.live.server import LiveServer
+from ...view.live.sources import WatchedWorld
+from ...world.motion.groups import LARGEST_INPUT
+from ...world.scene import Scene, WorldWarning
+from ...world.sensing import NotSimulated
+from ...world.vehicle import WorldVehicle
 from ...world.world import World
-from ..clock import SECOND
-from ..node import Node
+from ..messages.prepared import Prepared
+from ..node import SECOND, Node
 from ..transforms import Rigid, tf_message
 from ..transport import LATCHED, TF_STATIC, Qos
-from .set_pose import planar_pose, serve_set_pose
-from .stream import Attention
-from .world_commands import Commands
-from .world_log import LogTopics
-from .world_map import map_message, map_of, polygon_message
-from .world_markers import Markers
-from .world_names import AHEAD, MAP, RobotNames, robot_names, tell_changed_names
-from .world_numbers import numbers_of
-from .world_parameters import WorldParameters
-from .world_robots import Collision, OwnTrees, Robots, SharedTree
-from .world_sensors import SensorTopic, rigid_of, sensor_topic
+from .common import Attention, planar_pose, serve_set_pose
+from .world_topics import (
+    AHEAD,
+    MAP,
+    Collision,
+    Markers,
+    OwnTrees,
+    RobotNames,
+    Robots,
+    SensorTopic,
+    SharedTree,
+    map_message,
+    map_of,
+    numbers_of,
+    polygon_message,
+    rigid_of,
+    robot_names,
+    sensor_topic,
+    tell_changed_names,
+)
 
-__all__ = ["Watch", "WorldProgram", "program"]
+__all__ = [
+    "Watch",
+    "WorldProgram",
+    "page_of",
+    "program",
+]
+
+OLDEST: s = 1.0
+"""Age of a command after which the vehicle is to stop, as upstream has it."""
+_TO_SPEED: s = 0.3
+"""In which a vehicle whose speed is regulated here gets near what was asked for."""
+
+
+class Commands:
+    """Commands of one robot.
+
+    Args:
+        node: that hears them.
+        names: of the robot.
+        vehicle: what is driven.
+    """
+
+    def __init__(self, node: Node, names: RobotNames, vehicle: WorldVehicle) -> None:
+        self._node, self._names = node, names
+        kind = vehicle.vehicle
+        self._can = abilities_of(kind)
+        fields = kind.Input._fields
+        self._columns = [fields.index(name) for name in ("v", "omega") if name in fields]
+        self._regulated = not {"v", "velocity"} & set(fields)
+        self._at: int | None = None
+        """When the command came that holds, in ns."""
+        self._demand: tuple[m_s, rad_s, rad, m_s2] | None = None
+        """Speed, yaw rate, steering angle and largest acceleration that were asked for."""
+        self._vehicle = vehicle
+        self._twist_topic = node.name(names.topic("cmd_vel"))
+        node.obey(names.topic("cmd_vel"), "geometry_msgs/msg/Twist", self._twist)
+        if kind.body.steer is not None:
+            topic = names.topic("drive")
+            node.subscribe(topic, "ackermann_msgs/msg/AckermannDriveStamped", self._drive)
+
+    def _twist(self, message: Any) -> None:
+        self._take(message.linear.x, message.angular.z, None, inf)
+
+    def _drive(self, message: Any) -> None:
+        drive = message.drive
+        most = drive.acceleration if drive.acceleration > 0.0 else inf
+        speed, steer = drive.speed, drive.steering_angle
+        if not isfinite(steer):
+            raise InvalidValue(
+                f"command of {self._names.vehicle}: steering_angle = {steer} rad must be "
+                "finite; the one before holds"
+            )
+        steer = min(max(steer, -self._can.steer_max), self._can.steer_max)
+        self._take(speed, speed * tan(steer) / self._can.wheel_base, steer, most)
+        # Time that waits for commands goes on with either kind.
+        self._node.commanded[self._twist_topic] += 1
+
+    def _take(self, v: m_s, omega: rad_s, steer: rad | None, most: m_s2) -> None:
+        if not (abs(v) <= LARGEST_INPUT and abs(omega) <= LARGEST_INPUT):
+            raise InvalidValue(
+                f"command of {self._names.vehicle}: speed {v} m/s, yaw rate {omega} rad/s must be "
+                f"finite, up to {LARGEST_INPUT:g} either way; the one before holds"
+            )
+        self._at = self._node.clock.now()
+        self._demand = v, omega, self._angle(v, omega) if steer is None else steer, most
+        if not self._regulated:
+            self._apply(v, omega, self._demand[2], 0.0)
+
+    def _angle(self, v: m_s, omega: rad_s) -> rad:
+        """The steering angle for a yaw rate; at rest, all that there is of it."""
+        most = self._can.steer_max
+        if v == 0.0 or omega == 0.0:
+            return copysign(most, omega) if omega else 0.0
+        return min(max(atan(self._can.wheel_base * omega / v), -most), most)
+
+    def _apply(self, v: m_s, omega: rad_s, steer: rad, a: m_s2) -> None:
+        vehicle = self._vehicle
+        if len(self._columns) == 2:
+            vehicle.bodies.group.inputs[vehicle.row, self._columns] = v, omega
+        else:
+            vehicle.drive(Demand(steer, a, v, omega))
+
+    def act(self, now: int) -> None:
+        """Stop a vehicle whose command is too old, and regulate its speed, at a time in ns."""
+        if self._demand is None:
+            return
+        v, omega, steer, most = self._demand
+        if self._at is not None and now - self._at > OLDEST * SECOND:
+            self._at, self._demand = None, (0.0, 0.0, steer, inf)
+            v, omega, most = 0.0, 0.0, inf
+            if not self._regulated:
+                self._apply(0.0, 0.0, steer, 0.0)
+        if self._regulated:
+            self._apply(v, omega, steer, self._acceleration(v, most))
+
+    def _acceleration(self, v: m_s, most: m_s2) -> m_s2:
+        can, vehicle = self._can, self._vehicle
+        actual = vehicle.bodies.motion(vehicle.row)[1].v_x
+        wanted = (v - actual) / _TO_SPEED
+        brakes = wanted * actual < 0.0
+        limit = min(can.a_brake if brakes else can.a_drive, most)
+        return min(max(wanted, -limit), limit)
+
+    def restart(self, vehicle: WorldVehicle) -> None:
+        """Forget what was commanded; the vehicle of a world that began anew."""
+        self._vehicle, self._at, self._demand = vehicle, None, None
+
+
+_POSE = ("q0x", "q1y", "q2z", "q3yaw", "q4pitch", "q5roll", "dqx", "dqy", "dqw")
+_ODOMETRY = ("odo_x", "odo_y", "odo_yaw")
+_WHEEL = ("velocity_x", "velocity_y")
+
+
+class _Number:
+    """A topic with one number."""
+
+    def __init__(self, node: Node, topic: str, qos: Qos) -> None:
+        self.topic = node.publisher(topic, "std_msgs/msg/Float64", qos)
+        self.wanted = True
+        self._message = Prepared(self.topic.type, self.topic.type.Record())
+        self._put = self._message.patcher("data")
+
+    def send(self, value: float) -> None:
+        """Publish it, if anybody listens."""
+        if self.wanted:
+            self._put(value)
+            self.topic.write(self._message.data)
+
+
+class LogTopics:
+    """The numbers of one robot: its motion, its odometry, and how its wheels move.
+
+    Args:
+        node: whose topics they are.
+        names: of the robot.
+        vehicle: the robot.
+        qos: of the topics.
+    """
+
+    def __init__(self, node: Node, names: RobotNames, vehicle: WorldVehicle, qos: Qos) -> None:
+        self._name = names.vehicle
+        self._wheels = [(wheel.x, wheel.y) for wheel in vehicle.built.geometry.wheels]
+        paths = [f"pose/{column}" for column in (*_POSE, *_ODOMETRY)]
+        for k in range(len(self._wheels)):
+            paths += [f"wheel_{k + 1}/{column}" for column in _WHEEL]
+        self.numbers = [_Number(node, f"{names.prefix}log/{path}", qos) for path in paths]
+
+    def publish(self, world: World, odometry: list[float]) -> None:
+        """Tell them, with the robot's row of the odometry of all."""
+        x, y, z, yaw, pitch, roll, v_x, v_y, omega = world.vehicles[self._name].truth
+        values = [x, y, z, yaw, pitch, roll, v_x, v_y, omega, *odometry[:3]]
+        for at_x, at_y in self._wheels:
+            values += [v_x - omega * at_y, v_y + omega * at_x]
+        for number, value in zip(self.numbers, values, strict=True):
+            number.send(value)
+
+
+_WITHOUT_EFFECT = {
+    "headless": True,
+    "gui_refresh_period": 50.0,
+    "base_watchdog_timeout": 0.2,
+}
+"""Of upstream's: there is no window here, and upstream does not use the watchdog either."""
+
+
+class WorldParameters:
+    """What a user may set; see docs/ros2_nav2.md."""
+
+    def __init__(self, node: Node) -> None:
+        declare = node.parameters.declare
+        self.simul_rate: float = declare(
+            "simul_rate", 100.0, "Ticks a second of simulated time.", check=_positive("simul_rate")
+        )
+        self.period_ms_publish_tf: float = declare(
+            "period_ms_publish_tf",
+            20.0,
+            "Between two messages of odometry, tf and the like, in ms of simulated time.",
+            check=_positive("period_ms_publish_tf"),
+        )
+        self.do_fake_localization: bool = declare(
+            "do_fake_localization", True, "Tell robots where they are on the map."
+        )
+        self.publish_tf_odom2baselink: bool = declare(
+            "publish_tf_odom2baselink", True, "Publish the frame base_link in odom."
+        )
+        self.publisher_history_len: int = declare(
+            "publisher_history_len",
+            50,
+            "Depth of publishers.",
+            check=_positive("publisher_history_len"),
+        )
+        self.force_publish_vehicle_namespace: bool = declare(
+            "force_publish_vehicle_namespace", False, "Topics under its name for one robot too."
+        )
+        self.publish_log_topics: bool = declare(
+            "publish_log_topics", False, "Motion of robots and wheels, a topic for each number."
+        )
+        self.shared_tf: bool = declare(
+            "shared_tf", False, "One tree of frames for all robots, with their names in front."
+        )
+        self.map_resolution: float = declare(
+            "map_resolution", 0.05, "Cells of simul_map, in m.", check=_positive("map_resolution")
+        )
+        for name, default in _WITHOUT_EFFECT.items():
+            if declare(name, default, "Without effect.") != default:
+                node.log("info", f"parameter {name} has no effect here")
+
+
+def _positive(name: str) -> Callable[[float], None]:
+    def check(value: float) -> None:
+        if not value > 0:
+            raise InvalidValue(f"parameter {name} = {value} must be greater than 0")
+
+    return check
+
 
 _LONGEST_WARM_UP: s = 0.5
 
@@ -247,8 +486,8 @@ def _warm_up(scene: Scene) -> None:
 
 
 def _scene(node: Node, file: Path | None, seed: int, options: dict[str, Any]) -> Scene:
-    from ...world.xml import load
-    from ...world.xml.notes import in_brief
+    from ...world.xml.markup import in_brief
+    from ...world.xml.reader import load
 
     named = node.parameters.declare("world_file", "" if file is None else str(file), "World file.")
     path = Path(named) if file is None else file
@@ -260,3 +499,27 @@ def _scene(node: Node, file: Path | None, seed: int, options: dict[str, Any]) ->
     for line in in_brief(scene.warnings, scene.file):
         node.log("warn", line)
     return scene
+
+
+@contextmanager
+def page_of(
+    program: WorldProgram,
+    *,
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    token: str | None = None,
+) -> Generator[str]:
+    """Serve the page as long as the context lasts; gives its address.
+
+    To be entered in the thread that ticks. The page only watches: robots are driven by topics.
+    """
+    reason = f"{program.node.identity.full} is a node of ROS 2: drive it by its topics"
+    watched = WatchedWorld(program.world, reason)
+    server = LiveServer(watched, host=host, port=port, token=token)
+    server.start()
+    program.watch = watched
+    try:
+        yield server.url
+    finally:
+        program.watch = None
+        server.stop()

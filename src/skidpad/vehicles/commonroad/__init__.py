@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from .double_integrator import double_integrator
-from .dynamic_bicycle import commonroad_dynamic_bicycle
-from .kinematic_bicycle import commonroad_kinematic_bicycle
-from .ks import commonroad_ks
-from .kst import commonroad_kst
-from .mb import commonroad_mb
-from .st import commonroad_st
+from .drift import commonroad_std
+from .kinematic import commonroad_kinematic_bicycle, commonroad_ks, commonroad_kst
+from .multi_body import commonroad_mb
+from .single_track import commonroad_dynamic_bicycle, commonroad_st, double_integrator
 from .start import start
-from .std import commonroad_std
 
 __all__ = [
     "commonroad_dynamic_bicycle",

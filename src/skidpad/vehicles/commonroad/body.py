@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ...body import (
+from ...core.body import (
     Acceleration,
     Body,
+    Demand,
     Geometry,
     GroundUnder,
     Limits,
@@ -17,23 +18,27 @@ from ...body import (
     Trailer,
     Velocity,
     Wheel,
-    Wish,
     box,
     car_geometry,
 )
-from ...components.actuator import limited, rate_limited_lag
-from ...components.car_bodies import rolling_car, sliding_car, sliding_placed
-from ...components.centre_track import drift, path_acceleration, rolling, rolling_rate
-from ...components.low_speed import dynamic_share, mixed
-from ...components.single_track import yaw_rate
-from ...components.stopping import asked_acceleration
+from ...geometry.pose import unrotated
 from ...ops import atan2, cos, sin, sqrt, where
-from ...plane.pose import unrotated
+from ...tyres.low_speed import dynamic_share, mixed
 from ...units import kg, m, m_s, m_s2, rad_s, s
+from ..parts.actuators import limited, rate_limited_lag
+from ..parts.car_bodies import rolling_car, sliding_car, sliding_placed
+from ..parts.drive_command import asked_acceleration
+from ..parts.kinematics import (
+    centre_track_rolling,
+    drift,
+    path_acceleration,
+    rolling_rate,
+    yaw_rate,
+)
 from .records import BicycleInput, CarInput
 
 STEER_TIME: s = 0.1
-"""Time constant with which a steering rate brings the wheels to the angle wished for."""
+"""Time constant with which a steering rate brings the wheels to the angle demanded."""
 HEIGHT: m = 1.45
 """Of a passenger car."""
 
@@ -45,14 +50,14 @@ TRUCK_TYRE: m = 0.3
 TRUCK_HEIGHT: m = 3.9
 
 
-def command(Input: Any, a_max: Callable[[Any], m_s2]) -> Callable[[Any, Wish, Any], Any]:
+def command(Input: Any, a_max: Callable[[Any], m_s2]) -> Callable[[Any, Demand, Any], Any]:
     """The steering rate and acceleration of an input record."""
 
-    def by_rate(x: Any, wish: Wish, p: Any) -> Any:
-        """Turns the wheels to the angle wished for, and drives as wished; slowed, it stops."""
-        rate = rate_limited_lag(x.steer, wish.steer, STEER_TIME, p.steer_max, p.steer_rate_max)
+    def by_rate(x: Any, demand: Demand, p: Any) -> Any:
+        """Turns the wheels to the angle demanded, and drives as demanded; slowed, it stops."""
+        rate = rate_limited_lag(x.steer, demand.steer, STEER_TIME, p.steer_max, p.steer_rate_max)
         along = x.v if "v" in type(x)._fields else x.v_x
-        return Input(steer_rate=rate, a=limited(asked_acceleration(wish, along), a_max(p)))
+        return Input(steer_rate=rate, a=limited(asked_acceleration(demand, along), a_max(p)))
 
     return by_rate
 
@@ -121,13 +126,13 @@ def speed(x: Any, p: Any) -> m_s:
 
 def rolling_velocity(x: Any, u: Any, p: Any) -> Velocity:
     """Of the kinematic bicycle: its centre of mass drifts as the steering prescribes."""
-    beta, omega = rolling(x.v, x.steer, p.l_f, p.l_r)
+    beta, omega = centre_track_rolling(x.v, x.steer, p.l_f, p.l_r)
     return Velocity(x.v * cos(beta), x.v * sin(beta), omega)
 
 
 def rolling_acceleration(x: Any, rate: Any, p: Any) -> Acceleration:
     """Of the kinematic bicycle."""
-    beta, omega = rolling(x.v, x.steer, p.l_f, p.l_r)
+    beta, omega = centre_track_rolling(x.v, x.steer, p.l_f, p.l_r)
     beta_rate, omega_rate = rolling_rate(x.v, rate.v, x.steer, rate.steer, p.l_f, p.l_r)
     a = path_acceleration(x.v, beta, rate.v, omega + beta_rate)
     return Acceleration(a.x, a.y, omega_rate)
@@ -142,7 +147,7 @@ def rolling_placed(x: Any, pose: Pose, velocity: Velocity, p: Any) -> Any:
 
 def slipping_velocity(x: Any, u: Any, p: Any) -> Velocity:
     """Of ST and STD: speed and slip angle at the centre of mass; a slow car follows its wheels."""
-    share, line = dynamic_share(x.v, p), rolling(x.v, x.steer, p.l_f, p.l_r)
+    share, line = dynamic_share(x.v, p), centre_track_rolling(x.v, x.steer, p.l_f, p.l_r)
     beta = mixed(share, x.beta, line.beta)
     return Velocity(x.v * cos(beta), x.v * sin(beta), mixed(share, x.omega, line.omega))
 
@@ -196,7 +201,7 @@ def rolling_on_ground(x: Any, u: Any, w: Any, ground: GroundUnder, p: Any) -> tu
     """Of the kinematic bicycle: gravity along the way its centre of mass goes, as of ST."""
     if ground.down is None:
         return u, w
-    beta, _ = rolling(x.v, x.steer, p.l_f, p.l_r)
+    beta, _ = centre_track_rolling(x.v, x.steer, p.l_f, p.l_r)
     along, _ = unrotated(ground.down.x, ground.down.y, beta)
     return u, w._replace(v=ground.g * along)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import record
-from ...checks import finite, vehicle_of
+from ...core import record
+from ...core.checks import finite, vehicle_of
+from ...core.model import Vehicle
 from ...errors import InvalidValue
-from ...model import Vehicle
 from ...ops import cos, sin
 from ...units import m, m_s, rad, rad_s
-from . import dynamic_bicycle, kinematic_bicycle, ks, kst, mb, mb_records, st, std_records
+from . import drift, kinematic, multi_body, single_track
 
 
 def start(
@@ -42,23 +42,23 @@ def start(
 
 
 _KNOWN: tuple[Any, ...] = (
-    kinematic_bicycle.State,
-    dynamic_bicycle.State,
-    ks.State,
-    kst.State,
-    st.State,
-    std_records.State,
-    mb_records.State,
+    kinematic.KinematicBicycleState,
+    single_track.DynamicBicycleState,
+    kinematic.State,
+    kinematic.KstState,
+    single_track.State,
+    drift.State,
+    multi_body.State,
 )
 
 
 def _upstream(state: Any, p: Any) -> Any:
     """The dependent fields as upstream's initialisers put them."""
-    if isinstance(state, std_records.State):
+    if isinstance(state, drift.State):
         rim = state.v * cos(state.beta) * (1.0 / p.R_w)
         return state._replace(omega_f=rim * cos(state.steer), omega_r=rim)
-    if isinstance(state, mb_records.State):
-        front, rear = mb.standing_tyres(p)
+    if isinstance(state, multi_body.State):
+        front, rear = multi_body.standing_tyres(p)
         rim = state.v_x * (1.0 / p.R_w)
         return state._replace(
             drop_f=front,

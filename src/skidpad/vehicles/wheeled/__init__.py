@@ -7,24 +7,25 @@ A description says what the vehicle is; the model is put together from the parts
 
 from __future__ import annotations
 
-from ...components.drivetrain import Splits
-from ...components.wheel_friction import Ellipse, Friction, WardIagnemma
-from ...controllers.pid import Form, Gains
+from ...control.pid import Form, Gains
+from ..parts.drivetrain import Splits
+from ..parts.wheel_friction import Ellipse, Friction, WardIagnemma
 from .build import assembly, vehicle
 from .description import (
     FRICTIONS,
+    KINDS,
     Chassis,
     Control,
     Description,
     Drivetrain,
+    MassProperties,
     Wheel,
     ackermann,
     default_description,
     differential,
+    mass_properties,
 )
-from .kinds import KINDS
-from .mass import MassProperties, mass_properties
-from .update import com_velocity, reference_velocity
+from .model import com_velocity, reference_velocity
 
 __all__ = [
     "FRICTIONS",

@@ -1,22 +1,328 @@
-"""From the description of a wheeled vehicle to one that runs."""
+"""From the description of a wheeled vehicle to one that runs.
+
+The body of a wheeled vehicle, whichever wheels and controller it has.
+
+Records of wheeled vehicles, put together for the wheels and the controller that one has.
+
+The reference point is the one that wheels and chassis are described from. ISO 8855: x forward, y
+left, z up.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Annotated, Any, NamedTuple
 
-from ... import record
-from ...components.drivetrain import Splits
-from ...controllers.pid import Form
+from ...control.pid import Form
+from ...control.wheeled import Controller, FrontSteerInput, MotorTorque, SideTorques, TwistInput
+from ...core import record
+from ...core.body import Body as body_Body
+from ...core.body import Demand, Geometry, GroundUnder, Limits, Outline, Velocity, Wheel, box
+from ...core.model import Model, Vehicle, built_once
 from ...errors import InvalidValue
-from ...model import Model, Vehicle, built_once
-from .body import WheeledBody
-from .description import Description
-from .kinds import KINDS
-from .mass import mass_properties
-from .records import Body, WheelParams, disturbance_type, outputs_type, params_type, state_type
-from .rules import REPAIRED, UPSTREAM
-from .update import Assembly
+from ...ops import where
+from ...units import (
+    N,
+    Nm,
+    kg,
+    kg_m2,
+    m,
+    m_s,
+    m_s2,
+    non_negative,
+    one,
+    per_s,
+    positive,
+    rad,
+    rad_s,
+    s,
+)
+from ..parts.actuators import limited
+from ..parts.car_bodies import pose, sliding_placed, sliding_velocity
+from ..parts.drivetrain import Splits
+from ..parts.wheel_friction import Ellipse
+from .description import KINDS, Description, mass_properties
+from .model import REPAIRED, UPSTREAM, Assembly, total_mass
+
+TURN_TIME: s = 0.2
+"""In which torques of the two sides bring about a yaw rate that is demanded."""
+
+
+@dataclass(frozen=True)
+class WheeledBody:
+    """The functions of a `Body`, for the parts that a vehicle consists of."""
+
+    parts: Assembly
+
+    def body(self) -> body_Body:
+        """What the model carries."""
+        return body_Body(
+            reference="the point that wheels and chassis are described from",
+            pose=pose,
+            velocity=sliding_velocity,
+            placed=sliding_placed,
+            geometry=self.geometry,
+            limits=self.limits,
+            command=self.command,
+            steer=self.steer if self.parts.kind.steered else None,
+            on_ground=self.on_ground,
+            odometry=self.odometry,
+            wheels=self.parts.wheels,
+            gravity="g",
+            lessens_loads=True,
+            imposed=self.parts.controller.ideal,
+        )
+
+    def steer(self, x: Any, u: Any, p: Any) -> rad:
+        """The mean of both front wheels."""
+        return 0.5 * (x.steer_fl + x.steer_fr)
+
+    def odometry(self, x: Any, u: Any, p: Any) -> Velocity:
+        """As its first two wheels tell it."""
+        twist = self.parts.odometry(x, p)
+        return Velocity(twist.v, 0.0 * twist.v, twist.omega)
+
+    def on_ground(self, x: Any, u: Any, w: Any, ground: GroundUnder, p: Any) -> tuple[Any, Any]:
+        """Slope, friction and rolling resistance as they are."""
+        changes: dict[str, Any] = {}
+        if ground.down is not None:
+            changes |= {"slope_x": ground.down.x, "slope_y": ground.down.y}
+        for name, values in (("mu", self._friction(ground, p)), ("rolling", ground.rolling)):
+            if values is not None:
+                wheels = zip(self.parts.kind.wheels, values, strict=True)
+                changes |= {f"{name}_{wheel}": value for wheel, value in wheels}
+        return u, w._replace(**changes)
+
+    def _friction(self, ground: GroundUnder, p: Any) -> tuple[one, ...] | None:
+        """Under each wheel; negative: its own."""
+        if ground.grip is None:
+            return ground.mu
+        law = p.friction
+        own = law.C_s * law.s_s + law.C_alpha * law.alpha_s if isinstance(law, Ellipse) else law.mu
+        under = ground.mu or (-1.0,) * len(ground.grip)
+        pairs = zip(under, ground.grip, strict=True)
+        return tuple(where(mu < 0.0, own, mu) * grip for mu, grip in pairs)
+
+    def geometry(self, p: Any) -> Geometry:
+        """Wheels and mass as the parameters say; the outline goes round the wheels."""
+        kind, wheels = self.parts.kind, self.parts.wheels(p)
+        steering = kind.wheels[-2:] if kind.steered else ()
+        axles = [wheel.x for k, wheel in enumerate(wheels) if k != kind.caster]
+        drawn = tuple(
+            Wheel(
+                name,
+                wheel.x,
+                wheel.y,
+                wheel.radius,
+                wheel.width,
+                yaw=wheel.yaw,
+                steer=f"steer_{name}" if name in steering else "",
+                F_z=f"F_z_{name}",
+            )
+            for name, wheel in zip(kind.wheels, wheels, strict=True)
+        )
+        return Geometry(
+            front_axle=max(axles),
+            rear_axle=min(axles),
+            wheels=drawn,
+            outlines=(_around(drawn),),
+            height=p.body.height,
+            mass=total_mass(p, wheels),
+            inertia=p.body.I_z,
+            centre_of_mass=(p.body.com_x, p.body.com_y),
+        )
+
+    def limits(self, p: Any) -> Limits:
+        """Friction, and the steering of one that steers."""
+        # An ellipse gives forces by slip, with no bound on them that does not depend on load.
+        grip = inf if isinstance(p.friction, Ellipse) else p.friction.mu * p.g
+        if not self.parts.kind.steered:
+            return Limits(steer_max=0.0, grip=grip)
+        steer = (-p.steer_max, p.steer_max)
+        named = "steer" in self.parts.controller.Input._fields
+        inputs = {"steer": steer} if named else {}
+        return Limits(steer_max=p.steer_max, omega_max=0.0, grip=grip, inputs=inputs)
+
+    def command(self, x: Any, demand: Demand, p: Any) -> Any:
+        """What its controller is told."""
+        Input = self.parts.controller.Input
+        if Input is TwistInput:
+            return TwistInput(demand.v, demand.omega)
+        if Input is SideTorques:
+            return self._sides(x, demand, p)
+        steer = limited(demand.steer, p.steer_max)
+        if Input is FrontSteerInput:
+            return FrontSteerInput(demand.v, steer)
+        tau = self._torque(_undamped(x, demand.a, p), p)
+        return MotorTorque(tau, steer) if Input is MotorTorque else Input(tau, tau, steer)
+
+    def _torque(self, a: m_s2, p: Any) -> Nm:
+        """At each driven wheel, or of the one motor, for an acceleration by its force alone."""
+        wheels = self.parts.wheels(p)
+        return a * total_mass(p, wheels) * wheels[0].radius * (1.0 / self.parts.kind.driven)
+
+    def _sides(self, x: Any, demand: Demand, p: Any) -> SideTorques:
+        wheels = self.parts.wheels(p)
+        half: m = 0.5 * (wheels[0].y - wheels[1].y)
+        faster: rad_s = demand.omega - x.omega
+        # As fast as it gets to speed, half the track away from its middle.
+        turn = self._torque(half * faster * (1.0 / TURN_TIME), p)
+        tau = self._torque(_undamped(x, demand.a, p), p)
+        return SideTorques(tau - turn, tau + turn)
+
+
+def _undamped(x: Any, a: m_s2, p: Any) -> m_s2:
+    """Acceleration to ask of the wheels for one in spite of the damping of the body."""
+    return a + p.body.linear_damping * x.v_x
+
+
+def _around(wheels: tuple[Wheel, ...]) -> Outline:
+    """The rectangle about some wheels."""
+    front = max(wheel.x + wheel.radius for wheel in wheels)
+    rear = min(wheel.x - wheel.radius for wheel in wheels)
+    half = max((abs(wheel.y) + 0.5 * wheel.width for wheel in wheels), default=inf)
+    return box(rear, front, 2.0 * half)
+
+
+Fields = dict[str, tuple[Any, Any, str]]
+"""Unit or record, default (None: none) and meaning of each field."""
+
+
+class Body(NamedTuple):
+    """The rigid body that chassis and wheels form."""
+
+    chassis_mass: Annotated[kg, positive]
+    """Mass without wheels."""
+    com_x: m
+    """Centre of mass with wheels, from the reference point."""
+    com_y: m
+    """Centre of mass with wheels, from the reference point."""
+    com_z: Annotated[m, non_negative]
+    """Height of the centre of mass above the ground."""
+    I_z: Annotated[kg_m2, positive]
+    """Yaw inertia with wheels about the centre of mass."""
+    linear_damping: per_s
+    """Drag over mass and speed."""
+    angular_damping: per_s
+    """Resistance to turning over inertia and yaw rate."""
+    height: Annotated[m, non_negative] = 0.6
+    """Of the upper side of the chassis above the ground; it does not influence the motion."""
+
+
+class WheelParams(NamedTuple):
+    """A wheel."""
+
+    x: m
+    """Position from the reference point, forward."""
+    y: m
+    """Position from the reference point, to the left."""
+    yaw: rad
+    """Angle on the vehicle, positive to the left; of no effect where the wheel steers."""
+    radius: Annotated[m, positive]
+    mass: Annotated[kg, positive]
+    inertia: Annotated[kg_m2, positive]
+    """About the axle."""
+    width: Annotated[m, positive] = 0.2
+    """It does not influence the motion."""
+
+
+def record_type(name: str, doc: str, fields: Mapping[str, tuple[Any, Any, str]]) -> Any:
+    """A record class from units, defaults and meanings."""
+    hints = {field: unit for field, (unit, _, _) in fields.items()}
+    defaults = {field: value for field, (_, value, _) in fields.items() if value is not None}
+    docs = {field: meaning for field, (_, _, meaning) in fields.items()}
+    return record.define(name, hints, defaults, docs, doc)
+
+
+def state_type(wheels: Sequence[str], steered: bool, leans: bool, controller: Controller) -> Any:
+    """Pose, velocity, spin of each wheel, angles of steered ones, and what is remembered."""
+    fields: Fields = {
+        "x": (m, 0.0, "Position of the reference point in the world frame."),
+        "y": (m, 0.0, "Position of the reference point in the world frame."),
+        "yaw": (rad, 0.0, "Heading from the world x axis, positive to the left, not wrapped."),
+        "v_x": (m_s, 0.0, "Velocity of the reference point along the vehicle, forward positive."),
+        "v_y": (m_s, 0.0, "Velocity of the reference point across it, positive to the left."),
+        "omega": (rad_s, 0.0, "Yaw rate, positive to the left."),
+    }
+    for wheel in wheels:
+        meaning = f"Spin of the wheel {wheel} about its axle, positive when it rolls forward."
+        fields[f"spin_{wheel}"] = (rad_s, 0.0, meaning)
+    if steered:
+        for wheel in wheels[-2:]:
+            fields[f"steer_{wheel}"] = (rad, 0.0, f"Angle of the wheel {wheel}, left positive.")
+    if leans:
+        meaning = "the wheels push the body, which the loads follow: force over mass,"
+        fields["a_x"] = (m_s2, 0.0, f"How {meaning} along the vehicle.")
+        fields["a_y"] = (m_s2, 0.0, f"How {meaning} across it, positive to the left.")
+    if controller.Memory._fields:
+        fields["control"] = (controller.Memory, _blank(controller.Memory), "Its memory.")
+    return record_type("State", "State of a wheeled vehicle.", fields)
+
+
+def _blank(memory: Any) -> Any:
+    """The memory before the first step."""
+    hints = memory.__annotations__
+    return memory(*(hints[name]() for name in memory._fields))
+
+
+def params_type(
+    wheels: Sequence[str],
+    steered: bool,
+    leans: bool,
+    friction: type,
+    splits: type | None,
+    gains: Any,
+) -> Any:
+    """Everything that has a number."""
+    fields: Fields = {"body": (Body, None, "The rigid body.")}
+    for wheel in wheels:
+        fields[f"wheel_{wheel}"] = (WheelParams, None, f"The wheel {wheel}.")
+    fields["friction"] = (friction, None, "Friction between wheels and ground.")
+    if gains._fields:
+        fields["control"] = (gains, None, "Gains of the controller.")
+    if splits is not None:
+        fields["drivetrain"] = (splits, None, "How the differentials are set.")
+    if steered:
+        meaning = "Largest angle of a wheel in the middle of the front axle, either side."
+        fields["steer_max"] = (Annotated[rad, non_negative], None, meaning)
+    fields["g"] = (Annotated[m_s2, positive], 9.81, "Gravity.")
+    if leans:
+        meaning = "Time constant with which the wheel loads follow the forces of the wheels."
+        fields["load_lag"] = (Annotated[s, non_negative], 0.05, meaning)
+    return record_type("Params", "Parameters of a wheeled vehicle.", fields)
+
+
+def disturbance_type(wheels: Sequence[str]) -> Any:
+    """What the world does to a vehicle in a step; the defaults do nothing."""
+    fields: Fields = {
+        "slope_x": (one, 0.0, "Downward unit vector in body axes, x: positive downhill ahead."),
+        "slope_y": (one, 0.0, "Downward unit vector in body axes, y: positive downhill left."),
+        "F_x": (N, 0.0, "Force at the centre of mass along the vehicle, forward positive."),
+        "F_y": (N, 0.0, "Force at the centre of mass across the vehicle, positive to the left."),
+        "M_z": (Nm, 0.0, "Yaw moment about the centre of mass, positive to the left."),
+    }
+    for wheel in wheels:
+        under = f"under the wheel {wheel}, in place of its own; negative: its own."
+        fields[f"mu_{wheel}"] = (one, -1.0, f"Friction {under}")
+        fields[f"rolling_{wheel}"] = (one, -1.0, f"Rolling resistance over load {under}")
+    return record_type("Ground", "What ground and contacts do to a wheeled vehicle.", fields)
+
+
+def outputs_type(wheels: Sequence[str]) -> Any:
+    """What a vehicle tells besides its state."""
+    fields: Fields = {
+        "v_odometry": (m_s, None, "Velocity along the vehicle as the wheels tell it."),
+        "omega_odometry": (rad_s, None, "Yaw rate as the wheels tell it, positive to the left."),
+    }
+    for wheel in wheels:
+        fields[f"F_z_{wheel}"] = (N, None, f"Load on the wheel {wheel}.")
+        slip = f"of the contact patch of the wheel {wheel} over ground"
+        fields[f"slip_x_{wheel}"] = (m_s, None, f"Velocity {slip}, along the wheel.")
+        fields[f"slip_y_{wheel}"] = (m_s, None, f"Velocity {slip}, across it, left positive.")
+    return record_type("Outputs", "Odometry, loads and slip of a wheeled vehicle.", fields)
+
 
 COMPAT = (None, "upstream")
 

@@ -2,24 +2,137 @@
 
 A `Description` is what a world file says about a vehicle. `build.vehicle` turns it into one that
 runs. Points are given from the vehicle's reference point, x forward, y left; lengths in m.
+
+The kinds of wheeled vehicles: which wheels they have, who drives, and upstream's defaults.
+
+Mass, centre of mass and yaw inertia of a vehicle from its chassis and wheels.
+
+The chassis is a plate of even thickness and density, a wheel a box as long as its diameter, as in
+Box2D, which MVSim hands both to. Steering the wheels does not change the result.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import struct
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from ... import record
-from ...brief import brief_repr
-from ...checks import finite, must_be
-from ...components.drivetrain import DRIVETRAINS, Splits
-from ...components.wheel_friction import Ellipse, Friction, Law, WardIagnemma
-from ...controllers.pid import Form, Gains
+from ...control.pid import Form, Gains
+from ...control.wheeled import (
+    ACKERMANN,
+    DIFFERENTIAL,
+    DRIVETRAIN,
+    Controller,
+    ackermann_controller,
+    differential_controller,
+    drivetrain_controller,
+)
+from ...core import record
+from ...core.checks import finite, must_be
+from ...core.files import brief_repr
 from ...errors import InvalidValue
+from ...geometry.polygon import hull as convex_hull
+from ...geometry.polygon import moments
 from ...units import non_negative, positive
-from .kinds import KINDS
+from ..parts.drivetrain import DRIVETRAINS, Splits
+from ..parts.wheel_friction import Ellipse, Friction, Law, WardIagnemma
+
+Points = tuple[tuple[float, float], ...]
+
+_ROBOT: Points = ((-0.4, -0.5), (-0.4, 0.5), (0.4, 0.5), (0.6, 0.3), (0.6, -0.3), (0.4, -0.5))
+_CAR: Points = ((-0.8, -1.0), (-0.8, 1.0), (1.5, 0.9), (1.8, 0.8), (1.8, -0.8), (1.5, -0.9))
+_CAR_PLACES: Points = ((0.0, 0.9), (0.0, -0.9), (1.3, 1.0), (1.3, -1.0))
+_CORNERS = ("rl", "rr", "fl", "fr")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What all vehicles of a kind share."""
+
+    wheels: tuple[str, ...]
+    """Names of the wheels in the order of world files; the first two are a left and a right one,
+    and odometry listens to them."""
+    places: Points
+    """Where they stand by default."""
+    controllers: tuple[str, ...]
+    controller: Callable[[str, Form], Controller]
+    drives: tuple[int | None, ...] = ()
+    """For each wheel, which torque of the controller it gets; unused with one motor."""
+    gains: tuple[tuple[str, Gains], ...] = ()
+    """Default gains of the controllers that have some."""
+    steered: bool = False
+    """Whether the last two wheels steer."""
+    one_motor: bool = False
+    """Whether one motor drives the wheels through a drivetrain."""
+    caster: int | None = None
+    """The wheel that swivels, if any."""
+    mass: float = 15.0
+    """Mass of the chassis by default."""
+    shape: Points = _ROBOT
+    """Outline of the chassis by default."""
+    z_min: float = 0.05
+    """Height of the chassis's lower side by default."""
+    z_max: float = 0.6
+    """Height of the chassis's upper side by default."""
+
+    def default_gains(self, controller: str) -> Gains:
+        """Gains of a controller that is given none."""
+        return dict(self.gains).get(controller, Gains())
+
+    @property
+    def driven(self) -> int:
+        """Number of wheels, or motors, that a torque of the controller goes to."""
+        return 1 if self.one_motor else sum(side is not None for side in self.drives)
+
+
+def _differential(
+    wheels: tuple[str, ...], places: Points, *drives: int | None, **rest: Any
+) -> Kind:
+    return Kind(wheels, places, DIFFERENTIAL, differential_controller, drives, **rest)
+
+
+def _car(**rest: Any) -> Kind:
+    return Kind(
+        _CORNERS,
+        _CAR_PLACES,
+        steered=True,
+        mass=500.0,
+        shape=_CAR,
+        z_min=0.2,
+        z_max=1.4,
+        **rest,
+    )
+
+
+_STRONG = Gains(KP=100.0)
+
+KINDS: dict[str, Kind] = {
+    "differential": _differential(("left", "right"), ((0.0, 0.5), (0.0, -0.5)), 0, 1),
+    "differential_3_wheels": _differential(
+        ("left", "right", "caster"), ((0.0, 0.5), (0.0, -0.5), (0.5, 0.0)), 0, 1, None, caster=2
+    ),
+    "differential_4_wheels": _differential(
+        _CORNERS, ((0.0, 0.5), (0.0, -0.5), (0.5, 0.5), (0.5, -0.5)), 0, 1, 0, 1
+    ),
+    "ackermann": _car(
+        controllers=ACKERMANN,
+        controller=ackermann_controller,
+        drives=(None, None, 0, 1),
+        gains=(("twist_front_steer_pid", _STRONG), ("front_steer_pid", _STRONG)),
+    ),
+    "ackermann_drivetrain": _car(
+        controllers=DRIVETRAIN,
+        controller=drivetrain_controller,
+        one_motor=True,
+        gains=(
+            ("twist_front_steer_pid", Gains(KP=100.0, max_torque=400.0)),
+            ("front_steer_pid", _STRONG),
+        ),
+    ),
+}
+"""The kinds by their names in world files."""
 
 FRICTIONS: dict[str, type] = {"default": Friction, "wardiagnemma": WardIagnemma, "ellipse": Ellipse}
 """Friction models by their names in world files."""
@@ -241,3 +354,53 @@ def in_line(points: Sequence[tuple[float, float]]) -> bool:
     a_x, a_y = max(rays, key=lambda ray: math.hypot(*ray))
     size = math.hypot(a_x, a_y)
     return all(abs(a_x * b_y - a_y * b_x) <= 1e-9 * size * size for b_x, b_y in rays)
+
+
+DAMPING = 0.1
+"""Damping of a body that says nothing about it, in 1/s."""
+
+
+class MassProperties(NamedTuple):
+    """Of a whole vehicle; places from its reference point."""
+
+    mass: float
+    com_x: float
+    com_y: float
+    com_z: float
+    """Height above the ground."""
+    I_z: float
+    """About the vertical axis through the centre of mass."""
+
+
+def mass_properties(d: Description, *, hull: bool = False) -> MassProperties:
+    """Of a described vehicle; `hull` takes the convex hull of the chassis, as Box2D does."""
+    chassis = d.chassis
+    plate = moments(convex_hull(chassis.shape) if hull else chassis.shape)
+    parts = [(chassis.mass, plate.x, plate.y, 0.5 * (chassis.z_min + chassis.z_max), plate.polar)]
+    for wheel in d.wheels:
+        box = (wheel.diameter**2 + wheel.width**2) / 12.0
+        parts.append((wheel.mass, wheel.x, wheel.y, 0.5 * wheel.diameter, box))
+    mass = sum(part[0] for part in parts)
+    x, y, z = (sum(part[0] * part[k] for part in parts) / mass for k in (1, 2, 3))
+    I_z = sum(m * (polar + (p_x - x) ** 2 + (p_y - y) ** 2) for m, p_x, p_y, _, polar in parts)
+    return MassProperties(mass, x, y, z, I_z)
+
+
+def damping(chassis: Chassis) -> tuple[float, float]:
+    """Linear and angular damping in 1/s."""
+    linear, angular = chassis.linear_damping, chassis.angular_damping
+    return DAMPING if linear is None else linear, DAMPING if angular is None else angular
+
+
+def upstream_damping(chassis: Chassis) -> tuple[float, float]:
+    """Damping as MVSim reads it: it writes eight bytes where the number has four.
+
+    The lower half of a linear damping becomes the linear one, the upper half the angular one; of an
+    angular damping the lower half remains.
+    """
+    linear, angular = DAMPING, DAMPING
+    if chassis.linear_damping is not None:
+        linear, angular = struct.unpack("<ff", struct.pack("<d", chassis.linear_damping))
+    if chassis.angular_damping is not None:
+        angular = struct.unpack("<ff", struct.pack("<d", chassis.angular_damping))[0]
+    return linear, angular

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ...plane.outline import with_few_corners
+from ...geometry.polygon import with_few_corners
 from ...units import kg, kg_m2, m, m_s, one, per_s, rad, rad_s
 
 Point = tuple[float, float]

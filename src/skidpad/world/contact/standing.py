@@ -7,12 +7,12 @@ from math import atan2, hypot
 
 import numpy as np
 
-from ...arrays import Array
-from ...plane.maps.contour import border_segments
-from ...plane.polygon import edges_at
-from ...plane.pose import to_world
-from ..ground.block_tops import CLIMBABLE
-from ..scene.scene import BlockSpec, OccupancyGrid, Scene, VerticalPlane
+from ...core.arrays import Array
+from ...geometry.maps.map import border_segments
+from ...geometry.polygon import edges_at
+from ...geometry.pose import to_world
+from ..ground.terrain import CLIMBABLE
+from ..scene import BlockSpec, OccupancyGrid, Scene, VerticalPlane
 from .solids import Moving, Part, Surface, solid_parts
 
 WALL = Surface(friction=0.5, restitution=0.01)

@@ -1,29 +1,555 @@
-"""What the ground does to vehicles: friction that differs from place to place, and slopes."""
+"""What the ground does to vehicles: friction that differs from place to place, and slopes.
+
+How high things stand and reach, so that those on different floors do not touch.
+
+Property regions: boxes of the world in which a property has a value.
+
+Of those that overlap, the first in the file counts.
+
+Whether the ground under the vehicles can have changed since it was looked at.
+
+On flat pieces that do not move, the ground is the same all around a vehicle as far as the nearest
+edge of a piece. As long as nobody has come that far, nothing has to be looked up again.
+
+Vehicles that feel the road of a world by themselves, as they do in a `Simulator`.
+
+Where vehicles stand on the ground, and how they lie on it.
+
+Wheels that leave the ground: over an edge they fall until they touch again.
+
+Each of the points on which a vehicle stands rides on the ground, or falls freely with the vertical
+velocity with which it left. The vehicle lies on the plane through them: with all points in the air
+it is in free flight, with constant rates of pitch and roll. With some of them in the air this is a
+body whose dynamic index k²/(l_f l_r) is 1 in pitch and in roll, so that one end falls as if the
+other were not there.
+
+A point leaves the ground where the ground falls away from its free fall by more than tyre and
+suspension extend (`GIVE`), or more steeply than 45°. It lands without a rebound: the normal
+velocity is lost, the horizontal one stays.
+"""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from math import inf, isfinite
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ... import record
-from ...arrays import AnyArray, Array
-from ...body import Down, GroundUnder
-from ...brief import listed
-from ...units import m, rad, s
-from ..contact.contacts import Moving
-from ..errors import WorldWarning
-from ..motion.bodies import Bodies
+from ...core import record
+from ...core.arrays import AnyArray, Array
+from ...core.body import Down, Geometry, GroundUnder, WheelPlace, standing_points
+from ...core.files import listed
+from ...core.model import Vehicle
+from ...geometry.polygon import distances
+from ...geometry.pose import to_world
+from ...road.records import FullGrip
+from ...road.road import Road
+from ...units import m, m_s2, rad, s
+from ..contact.solids import Moving
 from ..motion.build import BuiltVehicle
-from ..scene.scene import Pose, Scene, VehicleSpec
-from .flight import Flags
-from .floors import spans
-from .footing import Footing
-from .regions import Regions
-from .stillness import Stillness
+from ..motion.groups import Bodies
+from ..scene import (
+    BlockSpec,
+    ElevationMap,
+    Pose,
+    PropertyRegion,
+    Scene,
+    VehicleSpec,
+    VerticalPlane,
+    WorldError,
+    WorldWarning,
+)
 from .terrain import Terrain
+
+GIVE = 0.1
+"""Distance in radii by which the ground may fall away below a wheel that stays on it."""
+_EDGE: m = 2e-3
+"""Distance beyond a slope of 45° that the ground may fall in a step without being an edge."""
+
+Flags = NDArray[np.bool_]
+
+
+class Ride(NamedTuple):
+    """Motion of the points of vehicles on and above the ground; arrays (B, n) unless noted."""
+
+    heights: Array
+    """Heights of the points, in m."""
+    free: Array
+    """Heights in free fall since the ground was last touched; those of `heights` in the air."""
+    rates: Array
+    """Rates of `free`, in m/s."""
+    in_air: Flags
+    loose: Flags
+    """Whether a vehicle left the ground with a point and may still lie across an edge, (B,)."""
+    velocity: Array
+    """Velocity v_x, v_y, omega in world axes of vehicles in free flight, (B, 3)."""
+
+    @property
+    def flying(self) -> Flags:
+        """Whether all points of a vehicle are in the air, (B,)."""
+        return np.logical_and.reduce(self.in_air, axis=1)
+
+    def part(self, rows: slice) -> Ride:
+        """The ride of some of the vehicles."""
+        return Ride._make(values[rows] for values in self)
+
+
+def standing(heights: Array) -> Ride:
+    """The ride of vehicles at rest on ground of these heights (B, n)."""
+    count = len(heights)
+    none = np.zeros(heights.shape, dtype=bool)
+    return Ride(
+        heights,
+        heights,
+        np.zeros(heights.shape),
+        none,
+        np.zeros(count, dtype=bool),
+        np.zeros((count, 3)),
+    )
+
+
+def advance(ride: Ride, ground: Array, give: Array, speeds: Array, g: m_s2, dt: s) -> Ride:
+    """The ride one step later.
+
+    Args:
+        ride: at the beginning of the step.
+        ground: heights of the ground under the points at its end, (B, n).
+        give: distance by which the ground may fall away below points that stay on it, (B, n),
+            in m.
+        speeds: of the vehicles, (B,), in m/s.
+        g: gravity in m/s².
+        dt: length of the step in s.
+    """
+    free = ride.free + (ride.rates - 0.5 * g * dt) * dt
+    way = speeds[:, None] * dt
+    rise = ground - ride.heights
+    # What rises more steeply than 45° is a step, which a wheel gets onto without being thrown up.
+    on_ground = np.where(rise > way, 0.0, rise / dt)
+    touches = free <= ground
+    if touches.all() and not ride.loose.any():
+        return ride._replace(
+            heights=ground, free=ground, rates=on_ground, in_air=np.zeros_like(touches)
+        )
+    falls = ride.rates - g * dt
+    gap = free - ground
+    edge = (gap > give) | (gap - (ride.free - ride.heights) > way + _EDGE)
+    leaves = ~ride.in_air & ~touches & edge
+    in_air = (ride.in_air & ~touches) | leaves
+    # A point that leaves the ground falls from its place on it.
+    free = np.where(leaves, ride.heights + (ride.rates - 0.5 * g * dt) * dt, free)
+    # After that fall the ground may still be above it.
+    in_air &= free > ground
+    touches |= leaves & ~in_air
+    return ride._replace(
+        heights=np.where(in_air, free, ground),
+        free=np.where(touches, ground, free),
+        rates=np.where(touches, on_ground, falls),
+        in_air=in_air,
+        loose=ride.loose | in_air.any(axis=1),
+    )
+
+
+def local_slopes(ground: Array, around: Any, reach: m) -> tuple[Array, Array]:
+    """Slopes of the ground under single points, along two directions.
+
+    Args:
+        ground: heights under the points.
+        around: heights at the distance `reach` ahead, behind, to the left and to the right.
+        reach: this distance, in m.
+
+    Returns:
+        Slopes ahead and to the left. Of the two one-sided differences the smaller one counts: an
+        edge next to a point is not a slope under it.
+    """
+    ahead, behind, left, right = around
+    return (
+        _smaller((ahead - ground) / reach, (ground - behind) / reach),
+        _smaller((left - ground) / reach, (ground - right) / reach),
+    )
+
+
+def _smaller(a: Array, b: Array) -> Array:
+    return np.where(np.abs(a) <= np.abs(b), a, b)
+
+
+Span = tuple[m, m]
+"""Lowest and highest point of a thing in the world."""
+
+
+def spans(scene: Scene, terrain: Terrain) -> dict[str, Span]:
+    """Of everything but vehicles and grids, by the names that contacts have.
+
+    On an elevation map a thing may be anywhere between its lowest and highest place, on a road
+    anywhere at all.
+    """
+    maps = [e.heights for e in scene.elements if isinstance(e, ElevationMap)]
+    lowest = min((float(heights.min()) for heights in maps), default=0.0)
+    highest = max((float(heights.max()) for heights in maps), default=0.0)
+    reach = max(highest, 0.0) - min(lowest, 0.0)
+    if scene.road is not None:
+        reach = inf
+    things = {wall.name: (0.0, wall.height) for wall in scene.walls}
+    things |= {block.name: _block(block, terrain) for block in scene.blocks}
+    for k, e in enumerate(scene.elements):
+        if isinstance(e, VerticalPlane):
+            things[f"vertical_plane_{k}"] = (e.z, e.z + e.height)
+    for actor in scene.actors:
+        z = actor.pose.z
+        things[actor.name] = (z, z + actor.collision_height)
+    return {name: (low - reach, high + reach) for name, (low, high) in things.items()}
+
+
+def _block(block: BlockSpec, terrain: Terrain) -> Span:
+    z, shape = block.pose.z, block.shape
+    if not block.skip_elevation_adjust:
+        z = terrain.start(block.pose, shape.z_max)
+    ways = [frame.pose.z for frame in block.animation] or [0.0]
+    return z + shape.z_min + min(ways), z + shape.z_max + max(ways)
+
+
+NUMBERS = ("friction_mu", "friction_C_rr")
+"""Properties that are a number of 0 or more."""
+SWITCHES = ("gps_no_coverage",)
+"""Properties that are true or false."""
+
+
+class Regions:
+    """The regions of a scene with one property."""
+
+    def __init__(self, scene: Scene, name: str) -> None:
+        self._regions = [_checked(r) for r in _of(scene, name)]
+
+    def __bool__(self) -> bool:
+        return bool(self._regions)
+
+    def at(self, x: m, y: m, z: m) -> float | bool | None:
+        """The value at a point of the world; None outside of all regions."""
+        values = (region.value for region in self._regions if (x, y, z) in region)
+        value = next(values, None)
+        assert not isinstance(value, str)
+        return value
+
+    def numbers(self, x: Array, y: Array, z: Array, outside: float) -> Array:
+        """The values at points of the world, and another one outside of all regions."""
+        values = np.full(np.shape(x), outside)
+        # Backwards, so that the first of those that overlap is the last to be written.
+        for r in reversed(self._regions):
+            inside = (x >= r.x_min) & (x <= r.x_max) & (y >= r.y_min) & (y <= r.y_max)
+            values[inside & (z >= r.z_min) & (z <= r.z_max)] = float(r.value)
+        return values
+
+
+def _of(scene: Scene, name: str) -> Sequence[PropertyRegion]:
+    return [e for e in scene.elements if isinstance(e, PropertyRegion) and e.name == name]
+
+
+def _checked(region: PropertyRegion) -> PropertyRegion:
+    """The region; raises if its value is not one that the property can have."""
+    value = region.value
+    if region.name in SWITCHES and not isinstance(value, bool):
+        expected = "true or false, given as <value_bool>"
+    elif region.name in NUMBERS and not _is_amount(value):
+        expected = "a number of 0 or more, given as <value_double>"
+    else:
+        return region
+    raise WorldError(
+        f"{region.name} = {value!r} must be {expected}", source=region.source, element="element"
+    )
+
+
+def _is_amount(value: float | bool | str) -> bool:
+    if isinstance(value, bool | str):
+        return False
+    return isfinite(value) and value >= 0.0
+
+
+class Stillness:
+    """How far vehicles may go until the ground under them may be another.
+
+    Args:
+        bodies: the vehicles, by groups.
+        radii: of the circles around them within which they feel the ground, (B,).
+        edges: of the flat pieces, (n, 4); None: the ground is not made of such.
+    """
+
+    def __init__(self, bodies: Sequence[Bodies], radii: Array, edges: Array | None) -> None:
+        self._bodies, self._radii, self._edges = bodies, radii, edges
+        self._seen: Array | None = None
+        self._room2 = 0.0
+
+    @property
+    def holds(self) -> bool:
+        """Whether nobody has gone too far since `note`."""
+        if self._seen is None:
+            return False
+        moved = (self._places() - self._seen).ravel()
+        # Nobody has moved farther than all together.
+        return bool(moved.dot(moved) < self._room2)
+
+    def note(self) -> None:
+        """Remember where the vehicles are now, the ground under them having been looked up."""
+        self._seen = None
+        if self._edges is None or not len(self._radii):
+            return
+        places = self._places()
+        room = distances(places, self._edges).min(axis=1, initial=np.inf) - self._radii
+        nearest = float(room.min())
+        if nearest > 0.0:
+            self._seen, self._room2 = places.copy(), nearest * nearest
+
+    def forget(self) -> None:
+        """Look anew next time."""
+        self._seen = None
+
+    def _places(self) -> Array:
+        tables = [bodies.places for bodies in self._bodies]
+        return tables[0] if len(tables) == 1 else np.concatenate(tables)
+
+
+def feels(vehicle: Vehicle, road: Road | None) -> bool:
+    """Whether a vehicle feels the heights of a road: they are among its parameters."""
+    own = getattr(vehicle.params, "road", None)
+    return road is not None and own is not None and own.surface == road.surface
+
+
+def warn_of_own_roads(built: Mapping[str, BuiltVehicle], road: Road | None) -> None:
+    """Name the vehicles that are on a road in a world that is not."""
+    flat = Road().record
+    own = [
+        f"{name} ({made.vehicle.name})"
+        for name, made in sorted(built.items())
+        if road is None and getattr(made.vehicle.params, "road", flat) != flat
+    ]
+    if own:
+        warnings.warn(
+            "the ground of the world is level, while vehicles are on a road of their own, which "
+            "World(scene, road=road) makes that of all: " + listed(own, 12),
+            WorldWarning,
+            stacklevel=4,
+        )
+
+
+def warn_of_no_grip(built: Mapping[str, BuiltVehicle], road: Road | None) -> None:
+    """Name the vehicles whose models the grip of a road does nothing to."""
+    if road is None or isinstance(road.friction, FullGrip):
+        return
+    without = [
+        f"{name} ({made.vehicle.name})"
+        for name, made in sorted(built.items())
+        if getattr(getattr(made.vehicle.params, "road", None), "grip", None) != road.friction
+    ]
+    if without:
+        warnings.warn(
+            "the grip of the road does nothing to vehicles whose models have no friction that it "
+            "could change: " + listed(without, 12),
+            WorldWarning,
+            stacklevel=4,
+        )
+
+
+_CLIMB: m = 0.3
+"""How high vehicles without wheels get onto things."""
+
+_AROUND: m = 0.02
+"""Distance around a point over which the slope of the ground under it is measured."""
+_SAME_SLOPE = 0.02
+"""Largest difference of slope between a vehicle's plane and the ground under its wheels with which
+it counts as lying on that ground."""
+_ALL = slice(None)
+
+
+class Footing:
+    """Where the vehicles of a group stand on the ground.
+
+    They lie on the plane that fits best, in the sense of least squares, the heights at their
+    `standing_points`, which ride on the ground or fall: see `flight`.
+    """
+
+    def __init__(self, bodies: Bodies, start: dict[str, m], road: Road | None = None) -> None:
+        self.bodies = bodies
+        self.feels_road = feels(bodies.group.vehicles[0], road)
+        """Whether they feel the road of the world by themselves."""
+        names = bodies.group.names
+        shapes = [vehicle.geometry for vehicle in bodies.group.vehicles]
+        self.wheels = len(shapes[0].wheels)
+        """How many wheels each of them has."""
+        self._wheel_places = np.array([[(w.x, w.y) for w in shape.wheels] for shape in shapes])
+        feelers = np.array([_feelers(shape) for shape in shapes])
+        self._points, self._reach = feelers[:, :, :2], feelers[:, :, 2]
+        """Where heights are read, (B, n, 2) from the reference points, and how far up, (B, n)."""
+        self._fit = np.linalg.pinv(
+            np.concatenate([np.ones((*self._points.shape[:2], 1)), self._points], axis=2)
+        )
+        # A vehicle whose equations contain the road stays on it, as in a `Simulator`.
+        self._give = np.full_like(self._reach, inf) if self.feels_road else GIVE * self._reach
+        start_heights = np.array([[start[name]] for name in names])
+        self.ride = standing(np.tile(start_heights, self._points.shape[1]))
+        """Ride of those points when the ground was last evaluated."""
+        self._last: Ride | None = None
+        self._at: s = 0.0
+        """The ride a step before, if that was looked at."""
+        self._fresh = np.ones(len(names), dtype=bool)
+        """Whether vehicles were put somewhere and have not moved since, (B,)."""
+
+    @property
+    def heights(self) -> Array:
+        """At which those points ride, (B, n), when the ground was last looked at."""
+        return self.ride.heights
+
+    def put(self, row: int, height: m) -> None:
+        """Let a vehicle stand on ground of one height."""
+        one = standing(np.full((1, self.heights.shape[1]), height))
+        for own, new in zip(self.ride, one, strict=True):
+            own[row] = new[0]
+        self._fresh[row], self._last = True, None
+
+    def road_heights(self, terrain: Terrain, poses: Array) -> Array:
+        """Heights of the road alone where the vehicles stand, (B, n)."""
+        return terrain.road_height(*in_world(poses, self._points))
+
+    @property
+    def poses(self) -> Array:
+        """Poses x, y, yaw (B, 3) of the vehicles as they are now."""
+        return self.bodies.poses
+
+    def wheel_places(self, poses: Array) -> tuple[Array, Array]:
+        """World coordinates x, y of the wheels, (B, wheels) each."""
+        return in_world(poses, self._wheel_places)
+
+    @property
+    def wheel_heights(self) -> Array:
+        """Heights of the ground under the wheels, (B, wheels), when it was last looked at."""
+        return self.heights.reshape(len(self.heights), self.wheels, -1).mean(axis=2)
+
+    def heights_under(self, terrain: Terrain, time: s, poses: Array, rows: slice = _ALL) -> Array:
+        """Heights of the ground where some of the vehicles stand, (rows, n)."""
+        x, y = in_world(poses, self._points[rows])
+        return terrain.height(x, y, self.heights[rows] + self._reach[rows], time)
+
+    def ride_on(self, terrain: Terrain, time: s, poses: Array, g: m_s2, dt: s) -> None:
+        """Let the vehicles ride on the ground under them, a step after it was looked at.
+
+        Of two calls for the same time the second replaces the first.
+        """
+        if self._last is not None and time == self._at:
+            self.ride = self._last
+        fresh, start = self._fresh, self.ride
+        ground = self.heights_under(terrain, time, poses)
+        if fresh.any():
+            still = standing(ground)
+            start = Ride._make(
+                np.where(fresh.reshape(-1, *[1] * (old.ndim - 1)), new, old)
+                for new, old in zip(still, start, strict=True)
+            )
+        self._last, self._at = self.ride, time
+        self.ride = advance(start, ground, self._give, self.bodies.speeds(), g, dt)
+        self._fresh = np.zeros_like(fresh)
+
+    def lie_on(self, ground: Array) -> None:
+        """Let all points be on ground of these heights, wherever they were."""
+        self.ride = self.ride._replace(heights=ground)
+
+    def heights_after(
+        self, terrain: Terrain, time: s, rows: slice, g: m_s2, dt: s, *, falls: bool
+    ) -> Array:
+        """Heights at which the points of some vehicles ride where these are now, a step after
+        the ground was looked at; if it `falls` away, they fall."""
+        ground = self.heights_under(terrain, time, self.poses[rows], rows)
+        if not falls or self._fresh[rows].any():
+            return ground
+        give, speeds = self._give[rows], self.bodies.speeds()[rows]
+        return advance(self.ride.part(rows), ground, give, speeds, g, dt).heights
+
+    def felt(self, terrain: Terrain, time: s, poses: Array) -> tuple[Array, Array]:
+        """Pitch and roll of the ground that the vehicles feel, (B,) each.
+
+        It is the plane that they lie on, but under those that are loose the ground at the points
+        that touch it: across an edge, both may be level. There is none in free flight.
+        """
+        _, pitch, roll = self.lying(self.heights)
+        for row in np.flatnonzero(self.ride.loose).tolist():
+            along, across = self._local_slope(terrain, time, poses, row)
+            if not self._agrees(row, pitch[row], roll[row], along, across):
+                pitch[row] = np.arctan(0.0 - along)
+                roll[row] = np.arctan(across / np.hypot(1.0, along))
+        return pitch, roll
+
+    def tighten(self, terrain: Terrain, time: s, poses: Array, hung: Flags) -> None:
+        """Let vehicles be loose no more that lie on the ground again; not those that are `hung`
+        with the chassis over an edge, (B,)."""
+        _, pitch, roll = self.lying(self.heights)
+        for row in np.flatnonzero(self.ride.loose & ~hung).tolist():
+            slope = self._local_slope(terrain, time, poses, row)
+            self.ride.loose[row] = not self._agrees(row, pitch[row], roll[row], *slope)
+
+    def _agrees(self, row: int, pitch: rad, roll: rad, along: float, across: float) -> bool:
+        lies = -np.tan(pitch), np.tan(roll) * np.hypot(1.0, np.tan(pitch))
+        apart = max(abs(lies[0] - along), abs(lies[1] - across))
+        return not self.ride.in_air[row].any() and bool(apart < _SAME_SLOPE)
+
+    def _local_slope(
+        self, terrain: Terrain, time: s, poses: Array, row: int
+    ) -> tuple[float, float]:
+        """Mean slope ahead and to the left under the points that hold a vehicle up."""
+        # Those that only tyre and suspension keep on ground that falls away are not held up by it.
+        touching = self.ride.free[row] <= self.ride.heights[row]
+        touching &= ~self.ride.in_air[row]
+        if not touching.any():
+            return 0.0, 0.0
+        points = self._points[row][touching]
+        reach = (self.heights[row] + self._reach[row])[touching]
+        aside = _AROUND * np.array([(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)])
+        x, y = in_world(poses[row : row + 1], (points + aside[:, None]).reshape(1, -1, 2))
+        under, *around = terrain.height(x[0], y[0], np.tile(reach, 5), time).reshape(5, -1)
+        along, across = local_slopes(under, around, _AROUND)
+        return float(along.mean()), float(across.mean())
+
+    @property
+    def in_air(self) -> Flags:
+        """Whether wheels touch nothing, (B, wheels)."""
+        count = len(self.heights)
+        return np.logical_and.reduce(self.ride.in_air.reshape(count, self.wheels, -1), axis=2)
+
+    def snapshot(self) -> tuple[Any, ...]:
+        """Copies of everything that changes."""
+        return _copy(self.ride), self._fresh.copy()
+
+    def restore(self, snapshot: tuple[Any, ...]) -> None:
+        """Put back what `snapshot` gave."""
+        ride, fresh = snapshot
+        self.ride, self._fresh = _copy(ride), fresh.copy()
+        self._last = None
+
+    def lying(self, heights: Array, rows: slice = _ALL) -> tuple[Array, Array, Array]:
+        """Height of the reference point, pitch and roll of vehicles on ground of these heights."""
+        # From the first height, so that level ground is level to the bit.
+        base = heights[:, :1]
+        rise, along, across = np.einsum("bkn,bn->kb", self._fit[rows], heights - base)
+        return base[:, 0] + rise, np.arctan(0.0 - along), np.arctan(across / np.hypot(1.0, along))
+
+
+def _copy(ride: Ride) -> Ride:
+    return Ride._make(values.copy() for values in ride)
+
+
+def in_world(poses: Array, points: Array) -> tuple[Array, Array]:
+    """World coordinates of points (B, n, 2) seen from poses (B, 3)."""
+    return to_world(poses.T[:, :, None], points[..., 0], points[..., 1])
+
+
+def _feelers(shape: Geometry) -> list[tuple[m, m, m]]:
+    """Points of a vehicle under which heights are read, and how far up it gets there."""
+    if not shape.wheels:
+        x, y = zip(*(point for outline in shape.outlines for point in outline), strict=True)
+        return [(a, b, _CLIMB) for a in (min(x), max(x)) for b in (min(y), max(y))]
+    wheels = [WheelPlace(w.x, w.y, w.radius) for w in shape.wheels]
+    points = standing_points(wheels)
+    # A wheel gets onto what is not higher than its axle.
+    reach = [w.radius for w in wheels for _ in range(len(points) // len(wheels))]
+    return [(x, y, up) for (x, y), up in zip(points, reach, strict=True)]
 
 
 def down(pitch: Any, roll: Any) -> Down:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import atan2, cos, hypot, pi, sin
 
-from ...plane.pose import placed
+from ...geometry.pose import placed
 from ...units import m, rad, s
-from ..contact.contacts import Moving
-from ..scene.scene import ActorSpec, Keyframe, Pose
+from ..contact.solids import Moving
+from ..scene import ActorSpec, Keyframe, Pose
 
 
 def turned_towards(a: rad, b: rad, share: float) -> rad:

@@ -13,14 +13,13 @@ from math import atan, copysign, fmod, hypot
 
 import numpy as np
 
-from ...body import Pose, Velocity, Wish
-from ...controllers.pure_pursuit import arc
-from ...plane.line import arc_length
-from ...plane.pose import to_body
+from ...control.pure_pursuit import arc
+from ...core.body import Demand, Pose, Velocity
+from ...geometry.line import arc_length
+from ...geometry.pose import to_body
 from ...units import m, m_s, rad, rad_s, s
-from ..handle import WorldVehicle
-from ..scene.scene import Scene
-from ..scene.vehicle import TimedPath
+from ..scene import Scene, TimedPath
+from ..vehicle import WorldVehicle
 
 _ARRIVED: m = 1e-3
 """Distance of the point ahead below which it says nothing about the direction."""
@@ -54,11 +53,11 @@ class Route:
             return speed * limit / abs(omega), copysign(limit, omega)
         return speed, omega
 
-    def wish(self, time: s, pose: Pose, velocity: Velocity, wheel_base: m) -> Wish:
+    def demand(self, time: s, pose: Pose, velocity: Velocity, wheel_base: m) -> Demand:
         """What leads a vehicle along the path, whatever it is commanded."""
         v, omega = self.twist(time, *pose)
         steer = atan(wheel_base * omega / v) if v else 0.0
-        return Wish(steer=steer, a=(v - velocity.v_x) / _SPEED_TIME, v=v, omega=omega)
+        return Demand(steer=steer, a=(v - velocity.v_x) / _SPEED_TIME, v=v, omega=omega)
 
     def _at(self, time: s) -> tuple[m, m_s]:
         """Length of the path so far and its speed at a time."""
@@ -96,4 +95,4 @@ class Following:
         """Give each vehicle the motion that follows its path from where it is."""
         for vehicle, route in self._all:
             motion = vehicle.bodies.motion(vehicle.row)
-            vehicle.drive(route.wish(time, *motion, vehicle.built.geometry.wheel_base))
+            vehicle.drive(route.demand(time, *motion, vehicle.built.geometry.wheel_base))

@@ -1,23 +1,54 @@
-"""Vehicles of one model, stepped together: a world step is one call of compiled code per model."""
+"""Vehicles of one model, stepped together: a world step is one call of compiled code per model.
+
+Motion of the vehicles of a group, between their own states and the world's axes.
+
+What a vehicle's body reads from the state as it is, or writes into it as it is, is found once, by
+asking the body about the columns of the state themselves. Only what it computes is asked for again.
+
+Vehicles that a world cannot simulate any further: each is held while the others continue.
+
+A vehicle is held where it last was, at rest, when its state becomes NaN or infinite, or when it has
+run away beyond `FARTHEST`. It can still be seen, touched and pushed; commands to it have no effect.
+`World.place`, `World.restore` and `World.reset` let it go again.
+
+Whether steps are too long for the controllers of wheeled robots.
+
+A controller that acts once in a step and a body that answers it are a loop: with long steps or
+large gains it swings, and what swings grows until the wheels slide. Looked at in straight driving,
+by differences of the step itself.
+
+Steps of a world that are too long for the controllers of its robots.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from math import cos, sin
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ... import integrate, record
-from ...arrays import AnyArray
-from ...compile.bound import BoundRollout
-from ...compile.cpu import Late, RolloutArrays
+from ... import integrate
+from ...compile.cpu import BoundRollout, Late, RolloutArrays
 from ...compile.plant import Plant
-from ...model import Vehicle
-from ...run import batch
+from ...core import record
+from ...core.arrays import AnyArray, Array
+from ...core.body import Acceleration, Demand, Pose, Velocity, body_of
+from ...core.model import Vehicle
+from ...errors import InvalidValue, SimulationDiverged
+from ...geometry.pose import rotated, turned, turned_back
+from ...run import arguments
+from ...run.kept import ended
 from ...run.runner import Runner
 from ...run.settings import Settings
-from ...units import s
+from ...units import m, m_s, one, rad, rad_s, s
+from ...vehicles.wheeled.model import Assembly
+from ..contact.solids import Moving
+from ..scene import WorldWarning
 
 LONGEST_SUBSTEP = 1e-3
 """Longest step in s of a model with a derivative: the motors of the cars react in 1 ms."""
@@ -42,7 +73,7 @@ class Group:
         lanes = next((n for n in (1, 4) if n >= count), None)
         settings = Settings(dt, method, threads=1, lanes=lanes, substeps=substeps)
         self._runner = Runner(Plant.of(first, method), settings, inputs="commands")
-        self._out = batch.empty(2, count, len(self.fields), self._runner.space, "soa")
+        self._out = arguments.empty(2, count, len(self.fields), self._runner.space, "soa")
         self.state: AnyArray = self._out[0]
         """States (B, nx); what is written here is what the next step starts from."""
         self.inputs: AnyArray = _rows(model.Input, [record.build(model.Input)] * count)
@@ -168,3 +199,481 @@ def grouped(vehicles: dict[str, Vehicle], dt: s) -> list[Group]:
         by_model.setdefault(id(vehicles[name].model), []).append(name)
     ordered = sorted(by_model.values())
     return [Group(names, [vehicles[n] for n in names], dt) for names in ordered]
+
+
+class Bodies:
+    """Poses and velocities of the vehicles of a group.
+
+    Of what a contact does to a vehicle, that part stays which its body can do.
+    """
+
+    def __init__(self, group: Group) -> None:
+        self.group = group
+        self.body = body = body_of(group.vehicles[0], "a world")
+        model = group.model
+        # Records of views: what a step or a user changes is in them.
+        self.x = _record(model.State, group.state)
+        self.u = _record(model.Input, group.inputs)
+        self.w = _record(model.Disturbance, group.disturbances)
+        self.p = _record(model.Params, group.params)
+        """States, inputs, disturbances and parameters as records of columns (B,)."""
+        table = group.state, record.flatten(self.x)
+        self._poses = _Table(*table, lambda: body.pose(self.x, self.p))
+        self._places = _Table(*table, lambda: body.pose(self.x, self.p)[:2])
+        self._velocities = _Table(*table, lambda: body.velocity(self.x, self.u, self.p))
+        self._motions = _Table(
+            *table, lambda: (*body.pose(self.x, self.p), *body.velocity(self.x, self.u, self.p))
+        )
+        self.jumps = np.zeros(len(group.names), np.int64)
+        """How often each vehicle was put elsewhere (B,): it did not move there."""
+        self._written = self._fields_written()
+        self._lean: _Lean | None = None
+        self._projected = False
+
+    def lie(self, pitch: Array, roll: Array, *, projected: bool = False) -> None:
+        """Let the vehicles lie on ground of these slopes, (B,) each, from the next step on.
+
+        Their velocities are along the ground; on the map they get less far, which those that are
+        on a road have `projected` by themselves.
+        """
+        self._projected = projected
+        level = not (pitch.any() or roll.any())
+        self._lean = None if level else _Lean(np.cos(pitch), np.sin(pitch) * np.sin(roll), roll)
+
+    def project(self, before: AnyArray) -> None:
+        """Shorten the way that a step made from states (B, nx) to the one on the map."""
+        lean, at = self._lean, self._map_columns
+        if lean is None or at is None or self._projected:
+            return
+        poses = _stacked(self.body.pose(_record(self.group.model.State, before), self.p))
+        yaw = poses[:, 2]
+        c, s = np.cos(yaw), np.sin(yaw)
+        way = self.places - poses[:, :2]
+        ahead, left = turned_back(c, s, way[:, 0], way[:, 1])
+        x, y = turned(c, s, *lean.on_map(ahead, left))
+        self.group.state[:, at[0]] += x - way[:, 0]
+        self.group.state[:, at[1]] += y - way[:, 1]
+
+    @cached_property
+    def _map_columns(self) -> tuple[int, int] | None:
+        """Columns of the state with its position: what the body reads, or by the usual names."""
+        fields = self.group.fields
+        if self._places.columns is not None:
+            x, y = np.arange(len(fields))[self._places.columns].tolist()
+            return x, y
+        # A body seen from elsewhere moves on the map as the point that its state is about.
+        return (fields["x"], fields["y"]) if "x" in fields and "y" in fields else None
+
+    @property
+    def poses(self) -> Array:
+        """Poses x, y, yaw (B, 3), a copy."""
+        return self._poses.now().copy()
+
+    @property
+    def places(self) -> Array:
+        """Positions x, y (B, 2), as they are now: not to be kept."""
+        return self._places.now()
+
+    @property
+    def motions(self) -> Array:
+        """Pose x, y, yaw and velocity v_x, v_y, omega in body axes (B, 6), a copy."""
+        return self._motions.now().copy()
+
+    def motion(self, row: int) -> tuple[Pose, Velocity]:
+        """Pose and velocity of one vehicle."""
+        x, y, yaw, *velocity = self._motions.row(row)
+        return Pose(x, y, yaw), Velocity._make(velocity)
+
+    def speeds(self) -> Array:
+        """How fast each vehicle moves (B,), in m/s."""
+        velocities = self._velocities.now()
+        return np.hypot(velocities[:, 0], velocities[:, 1])
+
+    def places_in(self, states: AnyArray) -> Array:
+        """Positions x, y (B, 2) in other states (B, nx) of the same vehicles."""
+        if self._places.columns is not None:
+            return states[:, self._places.columns]
+        x = _record(self.group.model.State, states)
+        return _stacked(self.body.pose(x, self.p)[:2])
+
+    def moving(self, rows: Sequence[int], before: AnyArray) -> list[Moving]:
+        """Poses before the step with the velocities after it, of some vehicles in world axes."""
+        if self._poses.columns is not None:
+            then = before[:, self._poses.columns][rows].tolist()
+        else:
+            x = _record(self.group.model.State, before[rows])
+            p = _record(self.group.model.Params, self.group.params[rows])
+            then = _stacked(self.body.pose(x, p)).tolist()
+        velocities = self._velocities.now()[rows]
+        if self._lean is not None:
+            ahead, left = self._lean.of(rows).on_map(velocities[:, 0], velocities[:, 1])
+            velocities = _stacked([ahead, left, velocities[:, 2]])
+        now = velocities.tolist()
+        return [_in_world(*a, *b) for a, b in zip(then, now, strict=True)]
+
+    def put(self, rows: Sequence[int], movings: Iterable[Moving]) -> None:
+        """Write poses and velocities in world axes into the states of some vehicles."""
+        state, motions = self.group.state, [_in_body(*moving) for moving in movings]
+        if self._lean is not None and motions:
+            table = np.array(motions)
+            lean = self._lean.of(rows)
+            table[:, 3], table[:, 4] = lean.along_ground(table[:, 3], table[:, 4])
+            motions = table.tolist()
+        if self._written is not None:
+            columns, chosen = self._written
+            # Row by row: up to some twenty vehicles that is faster than one write of all.
+            for row, motion in zip(rows, motions, strict=True):
+                state[row, columns] = chosen(motion)
+            return
+        *pose, v_x, v_y, omega = np.array(motions).T
+        x = _record(self.group.model.State, state[rows])
+        p = _record(self.group.model.Params, self.group.params[rows])
+        after = self.body.placed(x, Pose(*pose), Velocity(v_x, v_y, omega), p)
+        state[rows] = _stacked(record.flatten(after))
+
+    def restart(self, row: int, moving: Moving) -> None:
+        """Let a vehicle begin anew, with this pose and velocity in world axes."""
+        model, state = self.group.model, self.group.state
+        state[row] = record.flatten(record.build(model.State))
+        self.put([row], [moving])
+        if model.settle is not None:
+            state[row] = _stacked(record.flatten(model.settle(self.x, self.p)))[row]
+
+    def settle(self) -> None:
+        """Make dependent fields of all states consistent, as at the start of a run."""
+        model, state = self.group.model, self.group.state
+        if model.settle is not None:
+            state[:] = _stacked(record.flatten(model.settle(self.x, self.p)))
+
+    def fields(self, names: Sequence[str], rows: Sequence[int], states: AnyArray) -> list[Any]:
+        """Fields of states (B, nx) or of their outputs, of some vehicles: a list for each."""
+        known = self.group.fields
+        if all(name in known for name in names):
+            return states[rows][:, columns_at([known[name] for name in names])].tolist()
+        model = self.group.model
+        tables = (states, self.group.inputs, self.group.disturbances, self.group.params)
+        kinds = (model.State, model.Input, model.Disturbance, model.Params)
+        x, u, w, p = (_record(k, table[rows]) for k, table in zip(kinds, tables, strict=True))
+        outputs = self.group.vehicles[0].outputs(x, u, w, p)
+        values = [getattr(x if name in known else outputs, name) for name in names]
+        return _stacked(values).tolist()
+
+    def _fields_written(self) -> tuple[slice | list[int], Callable[[Any], Any]] | None:
+        """Columns of the state that a motion is written to and what of it; None: it is computed."""
+        motion = [np.zeros(len(self.group.names)) for _ in range(6)]
+        after = self.body.placed(self.x, Pose._make(motion[:3]), Velocity._make(motion[3:]), self.p)
+        places = {id(value): k for k, value in enumerate(motion)}
+        pairs = [
+            (column, places.get(id(new)))
+            for column, (old, new) in enumerate(
+                zip(record.flatten(self.x), record.flatten(after), strict=True)
+            )
+            if new is not old
+        ]
+        columns, sources = zip(*pairs, strict=True)
+        return None if None in sources else (columns_at(columns), itemgetter(*sources))
+
+
+class _Lean(NamedTuple):
+    """How vehicles lie: what a way along their axes is on the map, in axes turned by the yaw.
+
+    The axes of a vehicle are turned by yaw, pitch and roll in this order.
+    """
+
+    ahead: Array
+    """Way ahead on the map for one ahead along the ground."""
+    aside: Array
+    """Way ahead on the map for one to the left along the ground."""
+    roll: Array
+
+    def of(self, rows: Sequence[int]) -> _Lean:
+        """That of some vehicles."""
+        return _Lean(*(values[rows] for values in self))
+
+    def on_map(self, ahead: Array, left: Array) -> tuple[Array, Array]:
+        """From along the ground to the map."""
+        return self.ahead * ahead + self.aside * left, np.cos(self.roll) * left
+
+    def along_ground(self, ahead: Array, left: Array) -> tuple[Array, Array]:
+        """From the map to along the ground."""
+        left = left / np.cos(self.roll)
+        return (ahead - self.aside * left) / self.ahead, left
+
+
+class _Table:
+    """Some quantities of all vehicles as one array: columns of the state where they are such."""
+
+    def __init__(
+        self, state: AnyArray, leaves: Sequence[Any], quantities: Callable[[], Sequence[Any]]
+    ) -> None:
+        self._state, self._quantities = state, quantities
+        places = {id(leaf): k for k, leaf in enumerate(leaves)}
+        values = quantities()
+        columns = [places[id(value)] for value in values if id(value) in places]
+        self.columns = columns_at(columns) if len(columns) == len(values) else None
+        """Of the state; None: some of the quantities are computed."""
+
+    def now(self) -> Array:
+        """The quantities (B, n) as they are: not to be kept."""
+        if self.columns is None:
+            return _stacked(self._quantities())
+        return self._state[:, self.columns]
+
+    def row(self, row: int) -> list[float]:
+        """Those of one vehicle."""
+        values = self.now()[row] if self.columns is None else self._state[row, self.columns]
+        return values.tolist()
+
+
+def mean_acceleration(before: Sequence[Any], now: Sequence[Any], dt: Any) -> Acceleration:
+    """Mean acceleration over `dt` seconds, from pose and velocity before and after, six each.
+
+    It is the change of velocity over the time, impulses of contacts included, in the body axes at
+    the end: turned into the world and summed over steps it gives the change of velocity exactly.
+    """
+    *_, yaw_before, v_x_before, v_y_before, omega_before = before
+    *_, yaw, v_x, v_y, omega = now
+    u_x, u_y = rotated(v_x_before, v_y_before, yaw_before - yaw)
+    return Acceleration((v_x - u_x) / dt, (v_y - u_y) / dt, (omega - omega_before) / dt)
+
+
+def _in_world(x: m, y: m, yaw: rad, v_x: m_s, v_y: m_s, omega: rad_s) -> Moving:
+    return Moving(x, y, yaw, *turned(cos(yaw), sin(yaw), v_x, v_y), omega)
+
+
+def _in_body(x: m, y: m, yaw: rad, v_x: m_s, v_y: m_s, omega: rad_s) -> tuple[float, ...]:
+    return x, y, yaw, *turned_back(cos(yaw), sin(yaw), v_x, v_y), omega
+
+
+def _record(kind: type, table: AnyArray) -> Any:
+    """A record of the columns of a table (n, fields)."""
+    return record.unflatten(kind, list(table.T))
+
+
+def _stacked(values: Sequence[Any]) -> Array:
+    """Columns side by side, (n, columns)."""
+    return np.stack(np.broadcast_arrays(*values), axis=1)
+
+
+def columns_at(indices: Sequence[int]) -> slice | list[int]:
+    """Columns of an array as a slice where they lie side by side: NumPy is many times faster."""
+    first = indices[0]
+    if list(indices) == list(range(first, first + len(indices))):
+        return slice(first, first + len(indices))
+    return list(indices)
+
+
+LARGEST_PLACE: m = 1e7
+"""Largest |x| and |y| at which a vehicle can be put: UTM northings end there. Doubles resolve 2 nm,
+and single precision, in which contacts are solved, 1 m before the solver's origin follows."""
+LARGEST_YAW: rad = 1e3
+"""Largest |yaw| with which a vehicle can be put: single precision resolves 6e-5 rad there."""
+LARGEST_INPUT = 1e7
+"""Largest size of an input in SI units: beyond what any actuator of a ground vehicle gives."""
+FARTHEST = 1e8
+"""Largest |x|, |y| (m), |yaw| (rad) and velocities of a vehicle that is simulated; rays are cast up
+to 1e9 m."""
+_LOOK_EVERY = 64
+"""Steps between two checks for vehicles that have run away."""
+
+
+class Halt(NamedTuple):
+    """Why and when a vehicle was stopped."""
+
+    time: s
+    """End of the step in which it happened."""
+    reason: str
+
+
+def check_place(name: str, x: m, y: m, yaw: rad, extent: m = 0.0) -> None:
+    """Raise if a vehicle cannot be put at a pose; one whose vehicles start up to
+    `extent` m away takes twice that."""
+    largest = max(LARGEST_PLACE, 2.0 * extent)
+    for what, value, unit, most in (
+        ("x", x, "m", largest),
+        ("y", y, "m", largest),
+        ("yaw", yaw, "rad", LARGEST_YAW),
+    ):
+        try:
+            fits = abs(float(value)) <= most
+        except (TypeError, ValueError, OverflowError):
+            fits = False
+        if not fits:
+            raise InvalidValue(
+                f"pose of {name}: {what} = {value} {unit} must be finite, from {-most:g} to "
+                f"{most:g} {unit}"
+            )
+
+
+def check_sizes(of: str, fields: Any) -> None:
+    """Raise if a number of a record is not finite or too large to be simulated."""
+    numbers = record.flatten(fields)
+    if all(abs(value) <= LARGEST_INPUT for value in numbers):
+        return
+    for leaf, value in zip(record.fields(type(fields)), numbers, strict=True):
+        if not abs(value) <= LARGEST_INPUT:
+            raise InvalidValue(
+                f"{of}: {leaf.name} = {leaf.unit.behind(f'{value:g}')} must be finite, from "
+                f"{-LARGEST_INPUT:g} to {leaf.unit.behind(f'{LARGEST_INPUT:g}')}"
+            )
+
+
+class Halts:
+    """The vehicles of a world that are held.
+
+    Args:
+        groups: the vehicles.
+        raises: whether a vehicle that fails raises `SimulationDiverged` instead.
+        extent: largest |x| or |y| at which a vehicle starts, in m.
+    """
+
+    def __init__(self, groups: Sequence[Bodies], *, raises: bool, extent: m = 0.0) -> None:
+        self._groups, self.raises = groups, raises
+        self._farthest = max(FARTHEST, 2.0 * extent)
+        self.by_name: dict[str, Halt] = {}
+        """Those that are held."""
+
+    @property
+    def raises(self) -> bool:
+        """Whether a vehicle that fails raises `SimulationDiverged`."""
+        return self._raises
+
+    @raises.setter
+    def raises(self, raises: bool) -> None:
+        self._raises = raises
+        for bodies in self._groups:
+            bodies.group.contains = not raises
+
+    def due(self, steps: int) -> bool:
+        """Whether `hold` has something to do after a number of steps."""
+        if self.by_name or not steps % _LOOK_EVERY:
+            return True
+        return any(bodies.group.failed for bodies in self._groups)
+
+    def hold(self, time: s) -> list[str]:
+        """Stop those that failed in the step that ends at a time, and keep all that are stopped at
+        rest. Returns the names of those that were stopped now."""
+        found = {name: halt for name, halt in self._failures(time) if name not in self.by_name}
+        self.by_name |= found
+        for bodies in self._groups:
+            for row, name in enumerate(bodies.group.names):
+                if name in found:
+                    bodies.group.clear_inputs(row)
+                if name in self.by_name:
+                    pose = np.clip(bodies.poses[row], -self._farthest, self._farthest).tolist()
+                    bodies.restart(row, Moving(*pose))
+        for name, halt in found.items():
+            warnings.warn(
+                f"{name} was stopped at t = {time:g} s, the others go on: {halt.reason}. "
+                f"World.place({name!r}, x, y, yaw) or World.reset() lets it go again",
+                WorldWarning,
+                stacklevel=6,
+            )
+        return list(found)
+
+    def _failures(self, time: s) -> Iterator[tuple[str, Halt]]:
+        farthest = self._farthest
+        for bodies in self._groups:
+            group, motions = bodies.group, bodies.motions
+            failed, group.failed = group.failed, []
+            for row in failed:
+                state = record.unflatten(group.model.State, group.state[row].tolist())
+                why = ended(group.vehicles[row], state)
+                yield group.names[row], Halt(time, why or "its state became NaN or infinite")
+            for row in np.flatnonzero(~(np.abs(motions) <= farthest).all(axis=1)).tolist():
+                x, y, *_ = motions[row].tolist()
+                why = f"it ran away to x = {x:.4g} m, y = {y:.4g} m; allowed are {farthest:g} m"
+                if self.raises:
+                    state = record.unflatten(group.model.State, group.state[row].tolist())
+                    raise SimulationDiverged(
+                        f"{group.names[row]}: {why}", time=time, last_state=state, vehicles=(row,)
+                    )
+                yield group.names[row], Halt(time, why)
+
+
+SPEED: m_s = 1.0
+"""At which it is looked."""
+GROWS: one = 1.001
+"""Growth in a step above which something swings; poses and integrals keep what they have, 1."""
+_SHIFT = 1e-6
+"""By which states are moved to see what becomes of it."""
+_MOST_HALVES = 12
+
+
+def growth(model: Any, params: Array, dt: s) -> Array:
+    """The largest growth in one step of any small deviation from driving straight, (B,).
+
+    Args:
+        model: of a wheeled robot.
+        params: rows of its parameters (B, np).
+        dt: length of the step.
+    """
+    p = record.unflatten(model.Params, list(params.T[:, None, :]))
+    w, u, x = _driving(model, p)
+    x = model.update(x, u, w, p, dt)
+    at = np.stack(np.broadcast_arrays(*record.flatten(x)))[:, 0, :]
+    count = len(at)
+    # State, which of its fields is moved, vehicle.
+    moved = at[:, None, :] + _SHIFT * np.eye(count)[:, :, None]
+    back = at[:, None, :] - _SHIFT * np.eye(count)[:, :, None]
+    after, before = (_flat(model, u, w, p, states, dt) for states in (moved, back))
+    slopes = (after - before) / (2.0 * _SHIFT)
+    slopes = np.where(np.isfinite(slopes), slopes, 0.0)
+    return np.abs(np.linalg.eigvals(slopes.transpose(2, 0, 1))).max(axis=1)
+
+
+def longest_calm(model: Any, params: Array, dt: s) -> s:
+    """The longest of dt / 2, dt / 4, … with which nothing grows, for one row of parameters."""
+    for halves in range(1, _MOST_HALVES):
+        shorter = dt * 0.5**halves
+        if growth(model, params[None], shorter)[0] <= GROWS:
+            return shorter
+    return 0.0
+
+
+def _driving(model: Any, p: Any) -> tuple[Any, Any, Any]:
+    """Disturbance, input and state in straight driving, its wheels rolling."""
+    parts: Assembly = model.update.__self__
+    x = record.at_rest(model.State)
+    x = model.body.placed(x, model.body.pose(x, p), Velocity(SPEED, 0.0, 0.0), p)
+    wheels = zip(parts.kind.wheels, parts.wheels(p), strict=True)
+    x = x._replace(**{f"spin_{name}": SPEED / wheel.radius for name, wheel in wheels})
+    return record.build(model.Disturbance), model.body.command(x, Demand(v=SPEED), p), x
+
+
+def _flat(model: Any, u: Any, w: Any, p: Any, states: Array, dt: s) -> Array:
+    with np.errstate(all="ignore"):
+        after = model.update(record.unflatten(model.State, list(states)), u, w, p, dt)
+    return np.stack(np.broadcast_arrays(*record.flatten(after), states[0])[:-1])
+
+
+_MOST_NAMED = 12
+
+
+def warn_of_long_steps(groups: Iterable[Group], dt: s) -> None:
+    """Name the robots that swing with steps of this length, in one warning.
+
+    Those that repeat another program do as that does.
+    """
+    names, calm = list[str](), dt
+    for group in groups:
+        model = group.model
+        wheeled = isinstance(getattr(model.update, "__self__", None), Assembly)
+        if not wheeled or model.reproduces:
+            continue
+        grown = growth(model, group.params, dt)
+        swinging = [k for k, much in enumerate(grown.tolist()) if much > GROWS]
+        if swinging:
+            names += [group.names[k] for k in swinging]
+            calm = min(calm, longest_calm(model, group.params[int(grown.argmax())], dt))
+    if not names:
+        return
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    way = f"take simul_timestep = {calm:.2g} s, or smaller gains" if calm else "take smaller gains"
+    warnings.warn(
+        WorldWarning(
+            f"steps of {dt:g} s are too long for the controllers of "
+            f"{', '.join(sorted(names)[:_MOST_NAMED])}{more}, whose speeds swing: {way}"
+        ),
+        stacklevel=4,
+    )

@@ -1,7 +1,7 @@
 """MVSim's world files: read into a `Scene`, or checked."""
 
-from ..errors import WorldError, WorldWarning
-from .load import Options, Review, examined, load, loads, problems, reviewed
+from ..scene import WorldError, WorldWarning
+from .reader import Options, Review, examined, load, loads, problems, reviewed
 
 __all__ = [
     "Options",

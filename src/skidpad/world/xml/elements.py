@@ -8,27 +8,25 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...arrays import Array
-from ...errors import InvalidValue
-from ...extras import require
-from ...files import open_file, reading
+from ...core.arrays import Array
+from ...core.files import open_file, reading
+from ...errors import InvalidValue, require
 from ...road.road import Road
 from ...units import non_negative, positive
-from ..scene.elements import (
+from ..scene import (
     Element,
     ElevationMap,
     HorizontalPlane,
     OccupancyGrid,
     Opening,
+    Pose,
     PropertyRegion,
     RoadGround,
     VerticalPlane,
 )
-from ..scene.shapes import Pose
-from .common import RENDERED, keyframes
 from .fields import Fields, as_number, as_switch, one_of
-from .matrices import matrix, table
-from .nodes import Node
+from .markup import Node
+from .things import RENDERED, keyframes, matrix, table
 
 PICTURES = {
     "ground_grid": ("floating", "floating_focus", "color", "line_width", "interval"),
@@ -65,8 +63,7 @@ def element(node: Node) -> Element | None:
 
 
 def _occupancy_grid(fields: Fields, node: Node) -> OccupancyGrid:
-    from ...plane.maps.mrpt_gridmap import read_grid
-    from ...plane.maps.occupancy import read_image, read_occupancy
+    from ...geometry.maps.occupancy import read_grid, read_image, read_occupancy
 
     name = fields.find("file")
     if name is None:

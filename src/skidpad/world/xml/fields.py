@@ -10,10 +10,8 @@ from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from ...units import Allowed, m, positive
-from ..errors import WorldError
-from ..scene.fields import Written, ranges, written
-from ..scene.shapes import Pose
-from .nodes import Context, Node
+from ..scene import Pose, WorldError, Written, ranges, written
+from .markup import Context, Node
 
 T = TypeVar("T")
 Record = TypeVar("Record")

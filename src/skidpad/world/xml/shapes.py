@@ -1,30 +1,279 @@
-"""Outlines of vehicles and blocks: polygons, simple solids, models, and what stands in for them."""
+"""Outlines of vehicles and blocks: polygons, simple solids, models, and what stands in for them.
+
+Outlines of 3-D models: what is left of a mesh when one looks at it from above.
+
+Models at remote addresses: looked up in a folder of the user's, downloaded only if allowed.
+
+The folder is laid out as upstream's own cache, so that one may serve both: a file lies there under
+the last part of its address, and an archive `NAME.zip` beside it, unpacked in `NAME.out`.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import os
+import re
+import urllib.error
+import urllib.request
+import warnings
+import zipfile
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+from typing import Any
 
-from ...errors import InvalidValue
-from ...plane.outline import (
+import numpy as np
+
+from ...core.arrays import Array
+from ...core.body import Outline, Point
+from ...core.files import bytes_of, open_file, replacing
+from ...errors import InvalidValue, MissingExtra, require
+from ...geometry.polygon import (
     MOST_CORNERS,
-    Outline,
-    Point,
     cleaned,
     convex_parts,
     hull,
     rectangle,
     regular,
+    rounded_hull,
+    signed_area,
 )
-from ...plane.polygon import signed_area
 from ...units import m, positive
-from ..scene.shapes import Geometry, Pose, Shape, Visual
+from ..scene import Geometry, Pose, Shape, Visual
 from .fields import SMALLEST, Fields, as_integer, as_numbers, as_size, as_switch, one_of
-from .mesh import NoMesh, outline_of
-from .nodes import Node
-from .remote import is_remote, local_file, zipped_file
+from .markup import Node
+
+FORMATS = (".stl", ".obj", ".dae", ".ply", ".glb", ".gltf", ".off")
+"""Suffixes of models that trimesh reads."""
+_LEAST_AREA = 1e-6
+"""In m²."""
+
+
+class NoMesh(Exception):
+    """Why a model could not be read."""
+
+
+def outline_of(
+    file: Path, pose: Pose, scale: float, z_min: m | None, z_max: m | None
+) -> tuple[Outline, m, m]:
+    """Convex outline of a model between two heights, and the heights it takes up there.
+
+    The model is scaled, then placed at the pose. Raises `NoMesh`.
+    """
+    triangles = _placed(_triangles(*_identity(file)), pose, scale)
+    low = -np.inf if z_min is None else z_min
+    high = np.inf if z_max is None else z_max
+    points = _between(triangles, low, high)
+    if len(points) < 3:
+        raise NoMesh(f"nothing of {file.name} lies between z = {low:g} and {high:g} m")
+    try:
+        corners = rounded_hull([(float(x), float(y)) for x, y in points[:, :2]])
+    except InvalidValue as error:
+        raise NoMesh(f"{file.name} has no area seen from above: {error}") from None
+    if len(corners) < 3 or signed_area(corners) < _LEAST_AREA:
+        raise NoMesh(f"{file.name} has no area seen from above")
+    return corners, float(points[:, 2].min()), float(points[:, 2].max())
+
+
+def segments_of(file: Path) -> Array:
+    """Lines of a drawing in a COLLADA file, shape (lines, 2 ends, 3). Raises `NoMesh`."""
+    with _reading(file):
+        _check_text(file)
+        drawing = _module("collada").Collada(str(file))
+        edges = [
+            np.asarray(part.vertex, dtype=np.float64)[np.asarray(part.vertex_index)]
+            for geometry in drawing.scene.objects("geometry")
+            for part in geometry.primitives()
+            if type(part).__name__ == "BoundLineSet" and len(part.vertex_index)
+        ]
+        unit = drawing.assetInfo.unitmeter or 1.0
+    if not edges:
+        raise NoMesh(f"{file.name} holds no lines")
+    return _upright(np.concatenate(edges).reshape(-1, 3) * unit, file).reshape(-1, 2, 3)
+
+
+def _identity(file: Path) -> tuple[str, int, int]:
+    """What tells one content of a file from another: its name, its time and its size."""
+    if file.suffix.lower() not in FORMATS:
+        raise NoMesh(f"models with the suffix {file.suffix or '(none)'} cannot be read")
+    if not file.is_file():
+        raise NoMesh(f"the model {file} does not exist")
+    stat = file.stat()
+    return str(file), stat.st_mtime_ns, stat.st_size
+
+
+@lru_cache(maxsize=64)
+def _triangles(name: str, time: int, size: int) -> Array:
+    """Triangles of a model in m, shape (triangles, 3 corners, 3); worlds repeat their models."""
+    file = Path(name)
+    with _reading(file):
+        trimesh = _module("trimesh")
+        if file.suffix.lower() == ".dae":
+            _module("collada")
+            _check_text(file)
+        scene: Any = trimesh.load_scene(str(file), skip_materials=True)
+        triangles = np.asarray(scene.to_mesh().triangles, dtype=np.float64)
+    if triangles.size == 0 or not np.isfinite(triangles).all():
+        raise NoMesh(f"{file.name} holds no finite triangles")
+    if file.suffix.lower() == ".dae":
+        unit = re.search(r'<unit[^>]*meter\s*=\s*"([^"]+)"', _head(file))
+        scaled = triangles.reshape(-1, 3) * (float(unit[1]) if unit else 1.0)
+        triangles = _upright(scaled, file).reshape(-1, 3, 3)
+    return triangles
+
+
+def _upright(points: Array, file: Path) -> Array:
+    """Points of a COLLADA file as upstream's importer turns them: with y up."""
+    if not re.search(r"<up_axis>\s*Z_UP", _head(file)):
+        return points
+    return np.stack([points[:, 0], points[:, 2], -points[:, 1]], axis=1)
+
+
+def _head(file: Path) -> str:
+    """The beginning of a COLLADA file, which says unit and axes."""
+    with open_file(file) as content:
+        return content.read(20_000).decode("utf-8", "replace")
+
+
+def _check_text(file: Path) -> None:
+    content = bytes_of(file)
+    # All of it: a long comment may come first. One with zeros is in another encoding.
+    if b"<!ENTITY" in content or b"<!DOCTYPE" in content or b"\0" in content:
+        raise NoMesh(f"{file.name} defines XML entities, which are refused")
+
+
+def _placed(triangles: Array, pose: Pose, scale: float) -> Array:
+    cy, sy = np.cos(pose.yaw), np.sin(pose.yaw)
+    cp, sp = np.cos(pose.pitch), np.sin(pose.pitch)
+    cr, sr = np.cos(pose.roll), np.sin(pose.roll)
+    rotation = np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )
+    return scale * triangles @ rotation.T + np.array([pose.x, pose.y, pose.z])
+
+
+def _between(triangles: Array, low: m, high: m) -> Array:
+    """Corners of what the slab between two heights leaves of the triangles."""
+    points = triangles.reshape(-1, 3)
+    within = [points[(points[:, 2] >= low) & (points[:, 2] <= high)]]
+    begin, end = points, np.roll(triangles, -1, axis=1).reshape(-1, 3)
+    for height in (low, high):
+        if not np.isfinite(height):
+            continue
+        crosses = (begin[:, 2] < height) != (end[:, 2] < height)
+        a, b = begin[crosses], end[crosses]
+        share = (height - a[:, 2]) / (b[:, 2] - a[:, 2])
+        within.append(a + share[:, None] * (b - a))
+    return np.concatenate(within)
+
+
+@contextmanager
+def _reading(file: Path) -> Generator[None]:
+    """Calls of the libraries: without their warnings, and all that goes wrong as `NoMesh`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            yield
+        except NoMesh:
+            raise
+        # Which exceptions broken files cause is up to the libraries.
+        except Exception as error:
+            raise NoMesh(f"{file.name} cannot be read: {error}") from error
+
+
+def _module(name: str) -> Any:
+    try:
+        return require(name, purpose="A 3-D model")
+    except MissingExtra as error:
+        raise NoMesh(str(error)) from None
+
+
+LARGEST = 500_000_000
+"""Size in bytes of the largest file that is downloaded or unpacked."""
+_TIMEOUT = 30.0
+
+
+def cache_folder() -> Path:
+    """Where models are looked up if no folder is given: upstream's own cache."""
+    if os.name == "nt":
+        return Path(os.environ.get("APPDATA", "~")).expanduser() / "mvsim-storage"
+    return Path("~/.cache/mvsim-storage").expanduser()
+
+
+def is_remote(uri: str) -> bool:
+    """Whether a path is an address."""
+    return uri.startswith(("http://", "https://"))
+
+
+def local_file(uri: str, folder: Path, *, allow_download: bool) -> Path | None:
+    """The file that holds a remote model; None: it is not there and may not be downloaded.
+
+    Raises OSError if a download that is allowed fails.
+    """
+    address, inside = _split(uri)
+    file = folder / PurePosixPath(address).name
+    if not file.is_file():
+        unpacked = file.with_suffix(".out") / inside
+        if inside and unpacked.is_file():
+            return unpacked
+        if not allow_download:
+            return None
+        _download(address, file)
+    return _unpacked(file, inside) if inside else file
+
+
+def zipped_file(path: Path) -> Path:
+    """The file behind a path through a local archive, as in `models.zip/robot.dae`."""
+    for parent in path.parents:
+        if parent.suffix == ".zip" and parent.is_file():
+            return _unpacked(parent, path.relative_to(parent).as_posix())
+    return path
+
+
+def _split(uri: str) -> tuple[str, str]:
+    """Address of a file or archive, and the path inside the archive."""
+    at = uri.find(".zip/")
+    return (uri, "") if at < 0 else (uri[: at + 4], uri[at + 5 :])
+
+
+def _download(address: str, file: Path) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with urllib.request.urlopen(address, timeout=_TIMEOUT) as answer, replacing(file) as part:
+            left = LARGEST
+            with part.open("wb") as target:
+                while block := answer.read(1 << 20):
+                    left -= len(block)
+                    if left < 0:
+                        raise OSError(f"{address} is larger than {LARGEST} bytes")
+                    target.write(block)
+    except urllib.error.URLError as error:
+        raise OSError(f"{address} cannot be downloaded: {error.reason}") from error
+
+
+def _unpacked(archive: Path, inside: str) -> Path:
+    folder = archive.with_suffix(".out")
+    target = folder / inside
+    if not target.is_file():
+        try:
+            with zipfile.ZipFile(archive) as content:
+                if sum(entry.file_size for entry in content.infolist()) > LARGEST:
+                    raise OSError(f"{archive} unpacks to more than {LARGEST} bytes")
+                # `extractall` drops what would lead out of the folder.
+                content.extractall(folder)
+        except OSError:
+            raise
+        # Damaged, with a password, or packed as nobody does: each has an exception of its own.
+        except Exception as error:
+            raise OSError(f"{archive} is not an archive that can be read: {error}") from error
+    return target
+
 
 GEOMETRIES = {
     "box": ("lx", "ly", "lz"),

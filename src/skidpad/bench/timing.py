@@ -1,0 +1,313 @@
+"""Timing: the best of several runs for throughput, the median for single calls.
+
+How much work a measurement does.
+
+One figure beside its peers.
+
+What the figures were measured on.
+
+The entries as a table, from 80 columns up; progress goes to stderr.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from statistics import median, quantiles
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from .. import __version__
+from ..compile import native
+from ..core.files import brief_repr
+from ..core.threads import cores
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Sizes and repetitions. They change the noise of a figure, not what it means."""
+
+    vehicles: int
+    """Vehicles in a fleet."""
+    rk4_steps: int
+    """Steps of 1 ms in a rollout with RK4."""
+    radau_steps: int
+    """Steps of 10 ms in a rollout with Radau."""
+    checked: int
+    """Vehicles of the fleet, the first ones, whose end state is compared with the reference."""
+    repeats: int
+    """Timed runs of a fleet and of each of its peers, in turns; the best counts."""
+    peer_seconds: float
+    """About how long one timed run of a fleet peer may take, in s; slow ones make fewer steps."""
+    weave: float
+    """Length of the manoeuvre that single steps are timed on, in s, a multiple of 10 ms."""
+    weave_repeats: int
+    """How often the manoeuvre is driven by those who are fast."""
+    fresh: int
+    """Fresh processes per figure that needs one; imports, which vary more, take some more."""
+
+
+FULL = Budget(
+    vehicles=16384,
+    rk4_steps=500,
+    radau_steps=200,
+    checked=8,
+    repeats=6,
+    peer_seconds=0.25,
+    weave=3.0,
+    weave_repeats=5,
+    fresh=3,
+)
+QUICK = Budget(
+    vehicles=8192,
+    rk4_steps=200,
+    radau_steps=50,
+    checked=4,
+    repeats=2,
+    peer_seconds=0.1,
+    weave=0.5,
+    weave_repeats=3,
+    fresh=1,
+)
+
+RATE = "steps/s"
+EVALUATIONS = "evaluations/s"
+TIME = "s"
+REAL_TIME = "times real time"
+"""Simulated time by the time that takes."""
+
+
+class Measured(NamedTuple):
+    """What a contender achieved."""
+
+    value: float
+    """Steps or evaluations per second, seconds, or times real time."""
+    spread: float | None
+    """Noise relative to the value, None for a single run: from the best run to the middle one where
+    the best counts, between the quartiles where the median does."""
+    error: float | None = None
+    """Error of the end state against the reference, relative to each field's scale; the largest."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A figure of skidpad's under a stable dotted name, and the same work done by others."""
+
+    name: str
+    unit: str
+    own: Measured
+    peers: Mapping[str, Measured] = field(default_factory=dict[str, Measured])
+    absent: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Peers that could not be measured, and why."""
+    details: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What else a reader may want to know: sizes, step, lanes, scaling."""
+
+    __repr__ = brief_repr
+
+    def ratio(self, peer: str) -> float:
+        """How many times as fast as the peer; below 1 the peer is faster."""
+        own, other = self.own.value, self.peers[peer].value
+        return other / own if self.unit == TIME else own / other
+
+    def as_json(self) -> dict[str, Any]:
+        """The entry as plain values; numbers that are not finite become null."""
+        return {
+            "name": self.name,
+            "value": _finite(self.own.value),
+            "unit": self.unit,
+            "spread": _finite(self.own.spread),
+            "error": _finite(self.own.error),
+            "peers": {name: _finite(peer.value) for name, peer in self.peers.items()},
+            "ratios": {name: _finite(self.ratio(name)) for name in self.peers},
+            "peer_errors": {name: _finite(peer.error) for name, peer in self.peers.items()},
+            "peer_spreads": {name: _finite(peer.spread) for name, peer in self.peers.items()},
+            "absent": dict(self.absent),
+            "details": dict(self.details),
+        }
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else float(value)
+
+
+def seconds(action: Callable[[], object]) -> float:
+    """How long one call takes, in s."""
+    begin = perf_counter()
+    action()
+    return perf_counter() - begin
+
+
+def interleaved(actions: Sequence[Callable[[], object]], repeats: int) -> list[list[float]]:
+    """Times of each action in s, run in turns so that a disturbance hits all of them alike."""
+    times: list[list[float]] = [[] for _ in actions]
+    for _ in range(repeats):
+        for action, own in zip(actions, times, strict=True):
+            own.append(seconds(action))
+    return times
+
+
+def best_rate(work: float, times: Sequence[float]) -> Measured:
+    """Work per second of the best run: what disturbs a run can only make it slower."""
+    best = min(times)
+    return Measured(work / best, median(times) / best - 1.0)
+
+
+def typical(times: Sequence[float]) -> Measured:
+    """The median time, with the distance between the quartiles as its spread."""
+    middle = median(times)
+    if len(times) < 2:
+        return Measured(middle, None)
+    low, _, high = quantiles(times, n=4, method="inclusive")
+    return Measured(middle, (high - low) / middle)
+
+
+PACKAGE_HOME = str(Path(__file__).parents[2])
+LIBRARIES = ("numpy", "scipy", "casadi", "llvmlite", "jax")
+
+
+def machine() -> dict[str, Any]:
+    """Processor, cores, vector width, system, Python, and how busy the machine is."""
+    return {
+        "cpu": cpu_model(),
+        "cores": cores(),
+        "vector_bits": native.vector_bits(),
+        "architecture": platform.machine(),
+        "os": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        "load": _load(),
+    }
+
+
+def versions() -> dict[str, str | None]:
+    """Versions of skidpad and of the libraries that take part; null where one is not installed."""
+    return {"skidpad": __version__, **{name: _version(name) for name in LIBRARIES}}
+
+
+def cpu_model() -> str:
+    """The processor's name as the system tells it."""
+    if sys.platform == "linux":
+        for line in Path("/proc/cpuinfo").read_text("utf-8", "replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    if sys.platform == "darwin":
+        command = ["sysctl", "-n", "machdep.cpu.brand_string"]
+        return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+    return platform.processor() or platform.machine()
+
+
+def _load() -> float | None:
+    """Processes that wanted to run over the last minute, on average; null where unknown."""
+    return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def environment(**settings: str) -> dict[str, str]:
+    """This process's environment with settings added, in which the same skidpad is found."""
+    path = os.pathsep.join(filter(None, [PACKAGE_HOME, os.environ.get("PYTHONPATH")]))
+    return {**os.environ, "PYTHONPATH": path, **settings}
+
+
+_PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+_SIGNS = {RATE: "/s", EVALUATIONS: "/s", REAL_TIME: "rt"}
+LEGEND = (
+    "Steps or evaluations per second (/s), seconds (s) or times real time (rt). × says how many "
+    "times as fast skidpad is as the line's peer. Noise is how far runs differ. Error is the "
+    "largest difference of the end states from a solution with tolerance 1e-12, or of forces from "
+    "extended precision, relative to each field's scale; of exports, from the simulator itself."
+)
+
+
+def show(machine: Mapping[str, Any], versions: Mapping[str, Any], entries: Iterable[Entry]) -> None:
+    """Measure and print."""
+    console = Console()
+    with Console(stderr=True).status("measuring") as status:
+        rows: list[Entry] = []
+        for entry in entries:
+            rows.append(entry)
+            status.update(f"measured {entry.name}")
+    console.print(table(rows))
+    console.print(Text(_about(machine, versions), "dim"))
+    console.print(Text(LEGEND, "dim"))
+
+
+def table(entries: Iterable[Entry]) -> Table:
+    """An entry in bold, its peers below it, and a rule between entries."""
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    # A long name folds, so that its figures always show.
+    grid.add_column("entry", overflow="fold")
+    for heading in ("value", "noise", "×", "error"):
+        grid.add_column(heading, justify="right", no_wrap=True)
+    above: Entry | None = None
+    for entry in entries:
+        for row in _rows(entry, above):
+            grid.add_row(*row)
+        grid.add_section()
+        above = entry
+    return grid
+
+
+def _rows(entry: Entry, above: Entry | None) -> Iterable[tuple[Text, ...]]:
+    own = entry.own
+    yield _row("bold cyan", entry.name, quantity(own.value, entry.unit), own.spread, "", own.error)
+    if "scaling" in entry.details:
+        yield _row("", "  times one thread", "", None, f"{entry.details['scaling']:.2f}", None)
+    if above is not None and entry.peers and entry.peers == above.peers:
+        yield _row("dim", "  peers as above", "", None, "", None)
+        return
+    slowed = entry.details.get("peers_with_one_thread", ())
+    for name, peer in entry.peers.items():
+        shown = f"  {name} (with one thread)" if name in slowed else f"  {name}"
+        ratio = entry.ratio(name)
+        times = f"{ratio:.0f}" if ratio >= 99.95 else f"{ratio:.3g}"
+        value = quantity(peer.value, entry.unit)
+        yield _row("", shown, value, peer.spread, times, peer.error)
+    for name, reason in entry.absent.items():
+        yield _row("dim", f"  {name}: {reason}", "", None, "", None)
+
+
+def _row(
+    style: str, name: str, value: str, noise: float | None, ratio: str, error: float | None
+) -> tuple[Text, ...]:
+    spread = "" if noise is None else f"{100.0 * noise:.0f} %"
+    return (
+        Text(name, style),
+        Text(value, style if style == "dim" else "bold" if style else ""),
+        Text(spread, "dim"),
+        Text(ratio),
+        Text("" if error is None else f"{error:.1e}"),
+    )
+
+
+def quantity(value: float, unit: str) -> str:
+    """A rate or a time with three digits and a prefix: `11.3 M/s`, `2.82 µs`, `1.22 krt`."""
+    factor, prefix = next(
+        ((f, p) for f, p in _PREFIXES if abs(value) >= 0.9995 * f), (_PREFIXES[-1])
+    )
+    return f"{value / factor:#.3g} {prefix}{_SIGNS.get(unit, unit)}".replace(". ", " ")
+
+
+def _about(machine: Mapping[str, Any], versions: Mapping[str, Any]) -> str:
+    libraries = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
+    load = "" if machine["load"] is None else f" Load before: {machine['load']}."
+    return (
+        f"{machine['cpu']}, {machine['cores']} cores, {machine['vector_bits']}-bit vectors, "
+        f"{machine['os']}, Python {machine['python']}; {libraries}.{load}"
+    )

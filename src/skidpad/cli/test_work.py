@@ -1,0 +1,447 @@
+"""What `skidpad test` is asked for: vehicles by name, parameters, what to compare with.
+
+How tests look on a terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from .. import vehicles
+from ..core.files import counted, json_of, yaml_of
+from ..core.model import Vehicle
+from ..errors import InvalidValue
+from ..study.manoeuvres.case_run import CaseRun
+from ..study.manoeuvres.evaluation import (
+    FAIL,
+    NONE,
+    PASS,
+    Evaluation,
+    Reference,
+    Row,
+    difference_text,
+    earlier,
+    number_text,
+)
+from ..study.manoeuvres.logs import adapted, adapted_settings, drive_of_log, measured_reference
+from ..study.manoeuvres.proving_ground import Manoeuvre, Result
+from ..study.manoeuvres.sensitivities import parsed_spread, spread_out
+from ..study.manoeuvres.subject import Subject
+from ..study.vehicle_by_text import TYRE_NAMES, is_own, vehicle_by_text
+from ..vehicles.command_driven.records import NAMES
+from .legible import Legible, needed
+from .output import warnings_as_notes
+
+LOGS = (".csv", ".parquet", ".mcap", ".db3")
+UNCHANGED = "(unchanged)"
+"""Behind the name of a vehicle that is compared with itself as it was."""
+
+
+def chosen_subjects(
+    names: Sequence[str],
+    params: Sequence[Path] | None = None,
+    settings: Sequence[str] | None = None,
+    variants: int = 0,
+    spread: Sequence[str] | None = None,
+    seed: int = 0,
+) -> list[Subject]:
+    """The vehicles under test, with variants if there are to be any."""
+    twice = next((name for name in names if list(names).count(name) > 1), None)
+    if twice is not None:
+        raise InvalidValue(f"{twice} is there twice; vehicles under test must differ")
+    if spread and not variants:
+        raise InvalidValue("--spread goes with --variants, as in --variants 200")
+    if variants and not spread:
+        raise InvalidValue("--variants goes with --spread, as in --spread m=5%")
+    values = set_values(settings)
+    cars = {name: vehicle_of(name, params or (), values) for name in names}
+    if not variants:
+        return [Subject(car, name=name) for name, car in cars.items()]
+    widths = parsed_spread(spread or ())
+    return [spread_out(car, widths, variants, seed=seed, name=name) for name, car in cars.items()]
+
+
+def set_values(settings: Sequence[str] | None) -> dict[str, float | str]:
+    """Parameters that `--set` gives, by dotted name; of tyres their files or names."""
+    pairs = split_pairs("--set", settings).items()
+    return {name: text if name in TYRE_NAMES else _number(name, text) for name, text in pairs}
+
+
+def vehicle_of(
+    name: str,
+    files: Sequence[Path] = (),
+    values: Mapping[str, float | str] | None = None,
+    *,
+    telling: bool = False,
+) -> Vehicle:
+    """A vehicle by its name, name and parameter set, or `module:name`, with some parameters
+    replaced: by those of files, later ones winning, and by single ones. `telling` warns of those
+    that are assumed."""
+    with warnings_as_notes():
+        if name in NAMES:  # files of Autoware's
+            return vehicle_by_text(name, values, files=files, telling=telling)
+        return vehicle_by_text(name, parameter_changes(files, values), telling=telling)
+
+
+def parameter_changes(
+    files: Sequence[Path] = (), values: Mapping[str, float | str] | None = None
+) -> dict[str, Any]:
+    """Parameters by dotted name: those of files, later ones winning, and single ones."""
+    changes: dict[str, Any] = {}
+    for file in files:
+        changes |= _parameters(file)
+    return changes | dict(values or {})
+
+
+def _parameters(file: Path) -> dict[str, Any]:
+    """Parameters by dotted name of a file in YAML or JSON, as mappings may be nested."""
+    tree = json_of(file) if file.suffix.lower() == ".json" else yaml_of(file)
+    if not isinstance(tree, Mapping):
+        raise InvalidValue(f"{file} must be a mapping of parameters by name")
+    return dict(_leaves(tree, ""))
+
+
+def _leaves(tree: Mapping[Any, Any], before: str) -> list[tuple[str, Any]]:
+    leaves: list[tuple[str, Any]] = []
+    for name, value in tree.items():
+        if isinstance(value, Mapping):
+            leaves += _leaves(value, f"{before}{name}.")
+        else:
+            leaves.append((f"{before}{name}", value))
+    return leaves
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidValue(f"--set {name}={text}: {text!r} must be a number") from None
+
+
+def split_pairs(option: str, texts: Sequence[str] | None) -> dict[str, str]:
+    """`name=value` pairs; a name may have an equals sign in it."""
+    pairs: dict[str, str] = {}
+    for text in texts or ():
+        name, sign, value = text.rpartition("=")
+        if not (name and sign and value):
+            raise InvalidValue(f"{option} {text}: expected NAME=VALUE")
+        pairs[name] = value
+    return pairs
+
+
+@dataclass(frozen=True)
+class Against:
+    """What vehicles are to be compared with, as far as it is known before they drive."""
+
+    earlier: Reference | None = None
+    drive: CaseRun | None = None
+    aligned: bool = True
+    wheel_base: float | None = None
+    """Of the measured vehicle in m; that of the vehicle under test if None."""
+    notes: Sequence[str] = ()
+    cars: Sequence[Subject] = ()
+    """Another vehicle, which has to drive, too."""
+
+    def adapting(self, tests: Sequence[Manoeuvre]) -> tuple[Sequence[Manoeuvre], Against]:
+        """Tests as a log was driven, where it tells how, and notes on what differs from usual."""
+        if self.drive is None:
+            return tests, self
+        as_driven: list[Manoeuvre] = []
+        notes = list(self.notes)
+        for test in tests:
+            try:
+                as_driven.append(adapted(test, self.drive))
+            except InvalidValue:  # `measured` tells why
+                as_driven.append(test)
+            if settings := adapted_settings(test, as_driven[-1]):
+                notes.append(f"{test.name} is driven as the log was: {settings}")
+        return as_driven, replace(self, notes=notes)
+
+    def reference(self, results: Sequence[Result], others: Sequence[Result]) -> Reference | None:
+        """With the results of the vehicles under test, and of the other one."""
+        if self.drive is not None:
+            return measured_reference(
+                self.drive,
+                results,
+                notes=self.notes,
+                aligned=self.aligned,
+                wheel_base=self.wheel_base,
+            )
+        if self.cars:
+            return Reference.of_results(self.cars[0].name, others)
+        return self.earlier
+
+
+def compared_with(
+    against: str | None,
+    tests: Sequence[str] | None,
+    cars: Sequence[Subject],
+    names: Mapping[str, str],
+    at: float | None,
+    *,
+    changed: bool = False,
+    wheel_base: float | None = None,
+) -> Against:
+    """What `--against` names; `tests` are the manoeuvres that were named. With `changed` the
+    vehicles under test are not as their names say, and one may be compared with what it was."""
+    path = Path(against) if against is not None else Path()
+    log = against is not None and (path.is_dir() or path.suffix.lower() in LOGS)
+    of_log = {"map": names or None, "at": at, "wheelbase": wheel_base}
+    given = [option for option, value in of_log.items() if value is not None]
+    if given and not log:
+        raise InvalidValue(f"--{given[0]} goes with --against LOG")
+    if against is None:
+        return Against()
+    if log:
+        from ..study.identify.log import read_log
+
+        if not tests:
+            raise InvalidValue(
+                f"--against {against}: say what the log is of with --manoeuvre, as in step_steer"
+            )
+        drive, notes = drive_of_log(read_log(path, names), at)
+        return Against(drive=drive, aligned=at is None, wheel_base=wheel_base, notes=notes)
+    if path.suffix.lower() == ".json":
+        return Against(earlier(path))
+    under_test = against in [car.name for car in cars]
+    if under_test and not changed:
+        raise InvalidValue(
+            f"--against {against}: it is under test itself; name another one, or change the one "
+            f"under test with --set or --params"
+        )
+    if not is_own(against) and against.partition(":")[0] not in (*vehicles.names(), *NAMES):
+        raise InvalidValue(
+            f"--against {against} is neither a file of results (.json), nor a log "
+            f"({', '.join(LOGS)}, or a bag), nor a vehicle; skidpad models lists the vehicles"
+        )
+    name = f"{against} {UNCHANGED}" if under_test else against
+    return Against(cars=[Subject(vehicle_of(against), name=name)])
+
+
+STYLES = {PASS: "green", FAIL: "bold red"}
+ABOVE = ("metric", "unit", "verdict")
+"""Columns that stand above the numbers where all of them do not fit beside each other."""
+
+
+class Column(NamedTuple):
+    """A column of the table, and when it is there."""
+
+    name: str
+    cell: Callable[[Row], str | Text]
+    wanted: Callable[[Sequence[Row]], bool] = lambda _: True
+    right: bool = True
+
+
+def _interval(row: Row) -> str:
+    if row.interval is None:
+        return NONE
+    low, high = map(number_text, row.interval)
+    return f"{low} to {high}" + (f" ({row.lacking} without)" if row.lacking else "")
+
+
+def _if(base: float | None, text: str) -> str:
+    return "" if base is None else text
+
+
+COLUMNS = (
+    Column("metric", lambda row: row.name, right=False),
+    Column("value", lambda row: number_text(row.value)),
+    Column("unit", lambda row: row.unit, right=False),
+    Column("5 to 95 %", _interval, lambda rows: any(row.interval for row in rows)),
+    Column(
+        "theory",
+        lambda row: _if(row.theory, number_text(row.theory)),
+        lambda rows: any(row.theory is not None for row in rows),
+    ),
+    Column(
+        "diff.",
+        lambda row: _if(row.theory, difference_text(row.value, row.theory, row.unit)),
+        lambda rows: any(row.theory is not None for row in rows),
+    ),
+    Column(
+        "against",
+        lambda row: _if(row.reference, number_text(row.reference)),
+        lambda rows: any(row.reference is not None for row in rows),
+    ),
+    Column(
+        "diff.",
+        lambda row: _if(row.reference, difference_text(row.value, row.reference, row.unit)),
+        lambda rows: any(row.reference is not None for row in rows),
+    ),
+    Column(
+        "limit",
+        lambda row: "" if row.limit is None else str(row.limit),
+        lambda rows: any(row.verdict for row in rows),
+    ),
+    Column(
+        "verdict",
+        lambda row: Text(row.verdict, STYLES.get(row.verdict, "dim")),
+        lambda rows: any(row.verdict for row in rows),
+        right=False,
+    ),
+)
+
+
+def evaluation_tables(evaluation: Evaluation) -> RenderableType:
+    """A table for each manoeuvre of each vehicle; below them what was not driven and what was
+    broken."""
+    parts: list[RenderableType] = []
+    for car in evaluation.cars:
+        own = [result for result in evaluation.results if result.car.name == car]
+        parts.append(Text(car, "bold cyan"))
+        rows = [row for row in evaluation.rows if row.car == car]
+        parts += [part for result in own for part in _of_result(result, rows)]
+        parts += _unfit(own)
+    if len(evaluation.cars) > 1 and evaluation.reference is None:
+        first, second = evaluation.cars[:2]
+        hint = f"in columns side by side: skidpad test {second} --against {first}, or --html"
+        parts.append(Text(f"\n{hint}", "dim"))
+    if evaluation.reference is not None:
+        parts.append(Text(f"against: {evaluation.reference.name}", "dim"))
+        parts += [
+            Text(f"note: {name}: {reason}", "yellow")
+            for name, reason in evaluation.not_compared.items()
+        ]
+        parts += [Text(f"note: {note}", "yellow") for note in evaluation.reference.notes]
+    return Group(*parts, *_verdicts(evaluation))
+
+
+def _of_result(result: Result, rows: Sequence[Row]) -> Iterator[RenderableType]:
+    """A heading, the table and notes; `rows` are all of the vehicle."""
+    if result.findings is None:
+        return
+    manoeuvre = result.manoeuvre
+    yield Text.assemble(
+        "\n", (manoeuvre.name, "bold"), (f"  {manoeuvre.title}, {manoeuvre.source}", "dim")
+    )
+    yield _Metrics([row for row in rows if row.manoeuvre == manoeuvre.name])
+    for note in result.findings.notes:
+        yield Text(f"note: {note}", "yellow")
+
+
+class _Metrics:
+    """Metrics in a row each; on a narrow terminal in two, names and verdicts above the numbers."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self.rows = rows
+        self.columns = [column for column in COLUMNS if column.wanted(rows)]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        wide = self._wide()
+        if needed(wide) <= options.max_width:
+            yield wide
+            return
+        numbers = [column for column in self.columns if column.name not in ABOVE]
+        cells = [[str(column.cell(row)) for column in numbers] for row in self.rows]
+        heads = [column.name for column in numbers]
+        widths = [max(map(cell_len, column)) for column in zip(heads, *cells, strict=True)]
+        if sum(widths) + 2 * len(widths) > options.max_width:
+            yield Legible(wide)
+            return
+        yield Text(_padded(heads, widths), "bold")
+        yield Text("─" * (sum(widths) + 2 * len(widths)))
+        for row, texts in zip(self.rows, cells, strict=True):
+            yield _above(row)
+            yield Text(_padded(texts, widths))
+
+    def _wide(self) -> Table:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+        for column in self.columns:
+            table.add_column(
+                column.name,
+                style="cyan" if column.name == "metric" else "",
+                justify="right" if column.right else "left",
+                no_wrap=True,
+            )
+        for row in self.rows:
+            table.add_row(*(column.cell(row) for column in self.columns))
+        return table
+
+
+def _padded(texts: Sequence[str], widths: Sequence[int]) -> str:
+    """Numbers of a line, to the right of their columns."""
+    pairs = zip(texts, widths, strict=True)
+    return "".join("  " + " " * (width - cell_len(text)) + text for text, width in pairs).rstrip()
+
+
+def _above(row: Row) -> Text:
+    unit = f" in {row.unit}" if row.unit else ""
+    verdict = (row.verdict, STYLES.get(row.verdict, "dim"))
+    return Text.assemble((row.name, "cyan"), unit, "  " if row.verdict else "", verdict)
+
+
+def _unfit(results: Sequence[Result]) -> list[Text]:
+    """Manoeuvres that were not driven, by their reasons."""
+    reasons: dict[str, list[str]] = {}
+    for result in results:
+        if result.unfit:
+            reasons.setdefault(result.unfit, []).append(result.manoeuvre.name)
+    return [
+        Text(f"not driven: {', '.join(names)}: {reason}", "dim")
+        for reason, names in reasons.items()
+    ]
+
+
+def _verdicts(evaluation: Evaluation) -> list[Text]:
+    if evaluation.limits is None:
+        return []
+    checked, failed = len(evaluation.checked), evaluation.failed
+    lines = [
+        Text(f"{FAIL} {row.car}, {row.manoeuvre}, {row.name}: {row.reason} {row.unit}", "red")
+        for row in failed
+    ]
+    limits = counted(checked, "limit")
+    text = f"{len(failed)} of {limits} broken" if failed else f"{limits} kept"
+    skipped = len(evaluation.judged) - checked
+    said = (text if checked else f"{limits} checked") + (f", {skipped} skipped" if skipped else "")
+    return [*lines, Text(said, "bold")]
+
+
+def manoeuvre_list(manoeuvres: Sequence[Manoeuvre], cars: Sequence[Subject]) -> RenderableType:
+    """All manoeuvres with their sources, and why a vehicle cannot do one."""
+    return _List(
+        [
+            (one.name, one.title, one.source, *(one.unfit(car) or "yes" for car in cars))
+            for one in manoeuvres
+        ],
+        [car.name for car in cars],
+    )
+
+
+class _List:
+    """Manoeuvres in a row each; on a narrow terminal with all that is said of one in a cell."""
+
+    def __init__(self, rows: Sequence[Sequence[str]], cars: Sequence[str]) -> None:
+        self.rows, self.cars = rows, cars
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        wide = _listed(["manoeuvre", "what it is", "source", *self.cars], self.rows)
+        if needed(wide) <= options.max_width:
+            yield wide
+            return
+        rows: list[tuple[str, str]] = []
+        for name, title, source, *answers in self.rows:
+            said = [
+                text if text.startswith(car) else f"{car}: {text}"  # a reason names its vehicle
+                for car, text in zip(self.cars, answers, strict=True)
+            ]
+            rows.append((name, "\n".join([f"{title}, {source}", *said])))
+        yield Legible(_listed(["manoeuvre", "what it is, source, and who can do it"], rows))
+
+
+def _listed(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for k, head in enumerate(heads):
+        table.add_column(head, style="cyan" if k == 0 else "", no_wrap=k == 0)
+    for row in rows:
+        table.add_row(*row)
+    return table

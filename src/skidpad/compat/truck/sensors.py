@@ -1,0 +1,302 @@
+"""The IMU of the truck: rigid-body readings at its mounting.
+
+Measurement noise of the engine's sensors; every reading of the state draws anew.
+
+Where the sensors sit on the truck, from the middle of the rear axle, which its state is of.
+
+What is around the truck: what its lidar sees and its body meets.
+
+Time and inner steps: how many fit into an advance, and what becomes of the rest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.arrays import Array
+from ...core.checks import must_be
+from ...core.record import unknown_name
+from ...errors import InvalidValue
+from ...geometry.collision.checker import Checker, Footprint
+from ...geometry.maps.map import Map
+from ...geometry.raycast.fan import fan
+from ...geometry.raycast.scene import Scene
+from ...random.streams import key_of, normals
+from ...sensors.imu import Imu
+from ...sensors.motion import Motion, Mounting, pose_in_world
+from ...units import Allowed, m, non_negative, s
+from ...vehicles.parts.kinematics import Twist, yaw_acceleration
+from ...vehicles.truck import Actuation, Params, State
+from .model_file import AngularVelocity, LidarModel, SpecificForce, Transform, TruckModel
+
+
+class Noise(NamedTuple):
+    """Normal noise of one sensor, independent in each axis or ray, in the unit of the sensor."""
+
+    mean: float = 0.0
+    std: float = 0.0
+    """Standard deviation. Upstream calls it variance and uses it as this."""
+
+
+class SensorNoise(NamedTuple):
+    """Noise of all sensors."""
+
+    accel: Noise = Noise()
+    """Of the accelerometer, in m/s²."""
+    gyro: Noise = Noise()
+    """Of the gyroscope, in rad/s."""
+    lidar: Noise = Noise()
+    """Of the ranges, in m."""
+
+
+def sensor_noise(noises: Any) -> SensorNoise:
+    """Noise from a mapping of sensors to standard deviations or `Noise`; none if None."""
+    if noises is None:
+        return SensorNoise()
+    if isinstance(noises, SensorNoise):
+        noises = noises._asdict()
+    if not isinstance(noises, Mapping):
+        raise InvalidValue(
+            f"noise = {noises!r} must be a mapping such as {{'lidar': 0.01, 'gyro': Noise(0, 0.1)}}"
+        )
+    for name in noises:
+        if name not in SensorNoise._fields:
+            raise InvalidValue(unknown_name("noise", name, SensorNoise._fields, "sensor"))
+    return SensorNoise(**{name: _noise(name, value) for name, value in noises.items()})
+
+
+def _noise(name: str, noise: Any) -> Noise:
+    if isinstance(noise, Mapping):
+        for key in noise:
+            if key not in Noise._fields:
+                raise InvalidValue(unknown_name(f"noise[{name!r}]", key, Noise._fields, "key"))
+        noise = Noise(**noise)
+    mean, std = noise if isinstance(noise, tuple) and len(noise) == 2 else (0.0, noise)
+    return Noise(
+        must_be(f"noise {name} mean", mean, Allowed()),
+        must_be(f"noise {name} std", std, non_negative),
+    )
+
+
+class NoiseSource:
+    """Draws the noise of one reading after another, the same for the same seed.
+
+    What one sensor draws does not depend on the others.
+    """
+
+    def __init__(self, noise: SensorNoise, seed: int) -> None:
+        key_of(seed, "")
+        self._noise, self._seed = noise, seed
+        self.reading = 0
+        """Number of the coming reading."""
+
+    def added(self, sensor: str, values: NDArray[Any]) -> NDArray[Any]:
+        """Values of a sensor (n,) with the noise of this reading, in their own precision."""
+        noise: Noise = getattr(self._noise, sensor)
+        if noise.std == 0.0:
+            return values if noise.mean == 0.0 else values + values.dtype.type(noise.mean)
+        drawn = normals(self._seed, f"engine.{sensor}", self.reading, width=values.size)
+        return (values + (noise.mean + noise.std * drawn.ravel())).astype(values.dtype)
+
+
+LIDAR = "lidar_link"
+IMU = "camera_imu_optical_frame"
+BASE = "base"
+_LEVEL = 1e-6
+"""Sine of the tilt of a lidar that counts as level."""
+
+
+def mounting_of(model: TruckModel, frame: str) -> Mounting:
+    """Pose of a frame on the truck, by its fixed transforms from the base."""
+    pose = model.placed_frames.pose(frame, seen_from=BASE)
+    x, y, z = pose.translation.tolist()
+    return Mounting(model.params.base_to_rear + x, y, z, *_angles(pose))
+
+
+def level_mounting_of(model: TruckModel, frame: str) -> Mounting:
+    """Pose of a frame whose z axis points up; raises if it does not."""
+    up = model.placed_frames.pose(frame, seen_from=BASE).rotation[:, 2]
+    if np.hypot(up[0], up[1]) > _LEVEL or up[2] < 0.0:
+        raise InvalidValue(
+            f"tf_static: the z axis of {frame!r} points along {np.round(up, 6).tolist()} of the "
+            "base; the lidar must be level, upright"
+        )
+    return mounting_of(model, frame)
+
+
+def _angles(pose: Transform) -> tuple[float, float, float]:
+    """Roll, pitch and yaw of the axes of a frame."""
+    r = pose.rotation
+    pitch = -math.asin(max(-1.0, min(1.0, float(r[2, 0]))))
+    if math.hypot(r[0, 0], r[1, 0]) < 1e-12:
+        # Straight up or down, where roll and yaw turn about one axis: all of it is yaw.
+        return 0.0, pitch, math.atan2(-r[0, 1], r[1, 1])
+    return math.atan2(r[2, 1], r[2, 2]), pitch, math.atan2(r[1, 0], r[0, 0])
+
+
+Reading = Callable[[State, Twist, Actuation], tuple[AngularVelocity, SpecificForce]]
+"""What the IMU shows at a state, with the twist of the rear axle and what acts next."""
+
+
+def imu(model: TruckModel) -> Reading:
+    """The readings of an IMU in the frame of the model file."""
+    unit = Imu(mounting=mounting_of(model, IMU))
+    wheel_base = model.params.wheel_base
+
+    def reading(x: State, rear: Twist, act: Actuation) -> tuple[AngularVelocity, SpecificForce]:
+        a_x = act.v_x.rate
+        turning = yaw_acceleration(x.v_x, x.steer, a_x, act.steer.rate, wheel_base)
+        # The rear axle does not move sideways, so all of its lateral acceleration is centripetal.
+        motion = Motion(
+            v_x=x.v_x, omega=rear.omega, a_x=a_x, a_y=x.v_x * rear.omega, omega_rate=turning
+        )
+        shown = unit.measure(motion)
+        return (
+            AngularVelocity(shown.omega_x, shown.omega_y, shown.omega_z),
+            SpecificForce(shown.f_x, shown.f_y, shown.f_z),
+        )
+
+    return reading
+
+
+class Surroundings(Protocol):
+    """What an engine asks of the world around the truck. States are of the rear axle."""
+
+    def scan(self, x: State) -> NDArray[Any]:
+        """True ranges of all rays in m."""
+        ...
+
+    def shown(self, ranges: NDArray[Any]) -> NDArray[Any]:
+        """What the lidar makes of ranges with their noise."""
+        ...
+
+    def touches(self, x: State) -> bool:
+        """Whether the body meets an obstacle at a state."""
+        ...
+
+    def first_contact(self, path: Array) -> int | None:
+        """The first step along states (n + 1, 5), from 0, during which the body meets one."""
+        ...
+
+
+class ExactSurroundings:
+    """Rays meet obstacles exactly; the whole body does too, also on its way between two states."""
+
+    def __init__(self, map: Map, model: TruckModel, tolerance: float) -> None:
+        self._scene = Scene.of(map)
+        self._mounting = level_mounting_of(model, LIDAR)
+        self._lidar = model.lidar
+        self._rays = fan(ray_angles(model.lidar))
+        self._checker = Checker(map)
+        self._footprint = footprint(model.params)
+        self._room = Room(map, self._footprint.radius)
+
+    def scan(self, x: State) -> NDArray[Any]:
+        """True ranges in m; inf where nothing is within the largest range."""
+        pose = pose_in_world(self._mounting, x.x, x.y, x.yaw)
+        farthest = self._lidar.range_max
+        return self._scene.scan([pose], self._rays, max_range=farthest, threads=1)[0]
+
+    def shown(self, ranges: NDArray[Any]) -> NDArray[Any]:
+        """The ranges, inf above the largest and -inf below the least, as ROS has it (REP 117)."""
+        ranges[ranges > self._lidar.range_max] = np.inf
+        ranges[ranges < self._lidar.range_min] = -np.inf
+        return ranges
+
+    def touches(self, x: State) -> bool:
+        """Whether the body meets an obstacle, is within one or stands over one."""
+        return bool(self._checker.hits(self._footprint, np.array([x[:3]]))[0])
+
+    def first_contact(self, path: Array) -> int | None:
+        """The first step in which the body, as it moves, meets an obstacle."""
+        if self._room.has(path[:, :2]):
+            return None
+        met = self._checker.first_contact_along(self._footprint, path[:, :3])
+        return None if met is None else max(math.ceil(met) - 1, 0)
+
+
+class Room:
+    """Knows at little cost, most of the time, that a body on its way has nothing near it.
+
+    The distance to the nearest obstacle changes by no more than the body moves. So one distance
+    tells for a while that there is room, or that a new one would be of no use.
+    """
+
+    def __init__(self, map: Map, radius: m) -> None:
+        self._map, self._radius = map, radius
+        self._x = self._y = self._distance = math.inf
+        """Where the distance was looked up, and what it is; at first nowhere."""
+
+    def has(self, places: Array) -> bool:
+        """Whether no obstacle can touch a body that passes through these places (n, 2)."""
+        x, y = places[:, 0], places[:, 1]
+        if math.isfinite(self._x):
+            if np.hypot(x - self._x, y - self._y).max() + self._radius < self._distance:
+                return True
+            most = self._distance + math.hypot(x[0] - self._x, y[0] - self._y)
+        else:
+            most = math.inf
+        needed = float(np.hypot(x - x[0], y - y[0]).max()) + self._radius
+        if needed >= most:
+            return False
+        self._x, self._y = float(x[0]), float(y[0])
+        self._distance = float(self._map.distance(places[:1])[0])
+        return needed < self._distance
+
+
+def ray_angles(lidar: LidarModel) -> Array:
+    """Angles of all rays from the lidar's x axis, counter-clockwise, in rad."""
+    return lidar.angle_min + lidar.angle_increment * np.arange(round(lidar.spans), dtype=np.float64)
+
+
+def footprint(p: Params) -> Footprint:
+    """The outline of the body, from the middle of the rear axle."""
+    return Footprint.rectangle(length=p.length, width=p.width, rear=p.base_to_tail - p.base_to_rear)
+
+
+_SLACK = 1e-9
+"""Part of a step that may be missing from a whole number of steps, by rounding."""
+
+
+class Clock(Protocol):
+    """What an engine asks of its clock."""
+
+    @property
+    def time_ns(self) -> int:
+        """Time in ns."""
+        ...
+
+    def steps_in(self, seconds: s) -> int:
+        """Inner steps to take in an advance by so much."""
+        ...
+
+    def advanced(self, seconds: s, steps: int, done: int) -> None:
+        """So many of the steps were taken; fewer than asked for if the truck hit something."""
+        ...
+
+
+class CarryingClock:
+    """Keeps what is left of a step for the next advance, so that no time is lost."""
+
+    def __init__(self, step: s) -> None:
+        self._step = step
+        self._steps, self._left = 0, 0.0
+
+    @property
+    def time_ns(self) -> int:
+        """Time in ns: that of the state, and what has not made a whole step yet."""
+        return round((self._steps * self._step + self._left) * 1e9)
+
+    def steps_in(self, seconds: s) -> int:
+        """Whole steps in what was left before and this."""
+        return math.floor((self._left + seconds) / self._step + _SLACK)
+
+    def advanced(self, seconds: s, steps: int, done: int) -> None:
+        """Time stops at the end of the step in which the truck hit something."""
+        self._steps += done
+        self._left = self._left + seconds - steps * self._step if done == steps else 0.0

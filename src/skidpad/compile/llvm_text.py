@@ -1,0 +1,246 @@
+"""LLVM's types for one precision and lane count, and instructions as lines of its text.
+
+`read` as LLVM instructions: an element of a shared array for each lane, by its number.
+
+The module has the address of the table of arrays (see `shared_arrays`) as a global, and a function
+that sets it; whoever loads the module calls that. Where a number has no array, the block of a
+single NaN takes its place, so that nothing branches and no address is ever wrong.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import count
+from typing import Any, NamedTuple
+
+from llvmlite import ir
+
+from ..core.arrays import HEADER, MOST_ARRAYS
+
+I1 = ir.IntType(1)
+I32 = ir.IntType(32)
+I64 = ir.IntType(64)
+POINTER = ir.PointerType()
+CACHE_LINE = 64
+"""Bytes that memory is read and written in, about as wide as the widest registers."""
+
+
+class Text(ir.Value):
+    """A value as LLVM's text has it, for llvmlite to use like its own.
+
+    llvmlite keeps an object of many parts for each instruction and compares types as it goes: three
+    times the work, where LLVM itself checks the text when it reads it.
+    """
+
+    def __init__(self, kind: Any, reference: str, line: str = "") -> None:
+        self.type = kind
+        self._reference = reference
+        self._line = line
+
+    def get_reference(self) -> str:
+        """How other instructions write it."""
+        return self._reference
+
+    def __str__(self) -> str:
+        return self._line
+
+
+class Target:
+    """The LLVM types for one precision and lane count, constants of them, and lines of text."""
+
+    def __init__(self, module: ir.Module, precision: str, lanes: int) -> None:
+        self.module = module
+        self.precision = precision
+        self.lanes = lanes
+        double = precision == "float64"
+        self.bytes = 8 if double else 4
+        self.scalar: Any = ir.DoubleType() if double else ir.FloatType()
+        self.integer: Any = I64 if double else I32
+        self.vector = self.widen(self.scalar)
+        self.bits = self.widen(self.integer)
+        self.truth = self.widen(I1)
+        self.suffix = (f"v{lanes}" if lanes > 1 else "") + ("f64" if double else "f32")
+        self.functions: dict[int, Any] = {}
+        """Functions of the Program that are in the module, by number."""
+        self._lines = count()
+        self._numbers: dict[tuple[float, float], Any] = {}
+
+    def align_stack(self, function: ir.Function) -> None:
+        """Have a function keep its values on a stack as aligned as they are: of itself LLVM writes
+        vectors across two lines of the cache there, which takes twice the time."""
+        if self.lanes > 1:
+            function.attributes.alignstack = min(self.lanes * self.bytes, CACHE_LINE)
+            # llvmlite writes the alignment beside a named attribute only.
+            function.attributes.add("nounwind")
+
+    def widen(self, element: Any) -> Any:
+        """The type of one value per lane."""
+        return ir.VectorType(element, self.lanes) if self.lanes > 1 else element
+
+    def number(self, value: float) -> Any:
+        """The same number in every lane."""
+        # Zeros of both signs are equal, and no NaN is equal to itself.
+        key = value, math.copysign(1.0, value)
+        if key not in self._numbers:
+            self._numbers[key] = self.everywhere(ir.Constant(self.scalar, value))
+        return self._numbers[key]
+
+    def word(self, value: int) -> Any:
+        """The same integer, as wide as a number, in every lane."""
+        return self.everywhere(ir.Constant(self.integer, value))
+
+    def everywhere(self, constant: Any) -> Any:
+        """The same constant in every lane."""
+        if self.lanes == 1:
+            return constant
+        return Text(self.widen(constant.type), f"splat ({constant})")
+
+    def write(self, builder: ir.IRBuilder, kind: Any, text: str) -> Text:
+        """An instruction at the end of the builder's block; its value is of this kind."""
+        name = f"%v{next(self._lines)}"
+        return _append(builder, Text(kind, name, f"{name} = {text}"))
+
+    def apply(self, builder: ir.IRBuilder, op: str, kind: Any, args: Sequence[Any]) -> Text:
+        """An instruction whose operands are all of the type of the first."""
+        operands = ", ".join([a.get_reference() for a in args])
+        return self.write(builder, kind, f"{op} {args[0].type} {operands}")
+
+    def cast(self, builder: ir.IRBuilder, op: str, value: Any, kind: Any) -> Text:
+        """A value as one of another type."""
+        return self.write(builder, kind, f"{op} {value.type} {value.get_reference()} to {kind}")
+
+    def intrinsic(self, builder: ir.IRBuilder, name: str, args: Sequence[Any]) -> Any:
+        """Call llvm.NAME on numbers of this type."""
+        full = f"llvm.{name}.{self.suffix}"
+        if full not in self.module.globals:
+            kind = ir.FunctionType(self.vector, [self.vector] * len(args))
+            ir.Function(self.module, kind, full)
+        operands = ", ".join([f"{self.vector} {a.get_reference()}" for a in args])
+        return self.write(builder, self.vector, f"call {self.vector} @{full}({operands})")
+
+    def address(self, builder: ir.IRBuilder, base: Any, place: int) -> Any:
+        """Where the value with this number lies, of those from a base on."""
+        text = f"getelementptr {self.vector}, ptr {base.get_reference()}, i64 {place}"
+        return self.write(builder, POINTER, text)
+
+    def load(self, builder: ir.IRBuilder, address: Any) -> Any:
+        """The value at an address."""
+        text = f"load {self.vector}, ptr {address.get_reference()}"
+        return self.write(builder, self.vector, text)
+
+    def store(self, builder: ir.IRBuilder, value: Any, address: Any) -> None:
+        """Put a value at an address."""
+        text = f"store {value.type} {value.get_reference()}, ptr {address.get_reference()}"
+        _append(builder, Text(ir.VoidType(), "", text))
+
+    def splat(self, builder: ir.IRBuilder, value: Any) -> Any:
+        """A scalar repeated in every lane."""
+        if self.lanes == 1:
+            return value
+        kind = ir.VectorType(value.type, self.lanes)
+        text = f"insertelement {kind} undef, {value.type} {value.get_reference()}, i32 0"
+        first = self.write(builder, kind, text).get_reference()
+        text = f"shufflevector {kind} {first}, {kind} undef, <{self.lanes} x i32> zeroinitializer"
+        return self.write(builder, kind, text)
+
+
+def _append(builder: ir.IRBuilder, line: Text) -> Text:
+    block: Any = builder.block
+    block.instructions.append(line)
+    builder.position_at_end(block)
+    return line
+
+
+SETTER = "skidpad_set_arrays_"
+"""With the precision behind it, the function that tells a module where the table is."""
+
+_TABLE, _NONE = "arrays", "no_array"
+
+
+class LaneArrays(NamedTuple):
+    """Where the arrays of some lanes are."""
+
+    block: Any
+    """Addresses of their blocks, as 64-bit integers."""
+    last: Any
+    """Their last indices, as numbers."""
+
+
+def arrays_of(t: Target, b: ir.IRBuilder, number: Any) -> LaneArrays:
+    """The array of each lane's number; reads of the same number share it."""
+    table = b.load(_table(t), typ=I64)
+    whole = b.fcmp_ordered("==", t.intrinsic(b, "floor", [number]), number)
+    within = b.and_(
+        b.fcmp_ordered(">=", number, t.number(1.0)),
+        b.fcmp_ordered("<", number, t.number(float(MOST_ARRAYS))),
+    )
+    # No array has the number 0.
+    known = b.select(b.and_(whole, within), number, t.number(0.0))
+    offset = b.mul(_integer(t, b, known), _words(t, 8))
+    entry = _load(t, b, b.add(t.splat(b, table), offset), I64)
+    nothing = t.splat(b, b.ptrtoint(t.module.globals[_NONE], I64))
+    block = b.select(b.icmp_signed("==", entry, _words(t, 0)), nothing, entry)
+    count = _load(t, b, block, I64)
+    return LaneArrays(block, b.sitofp(b.sub(count, _words(t, 1)), t.vector))
+
+
+def element(t: Target, b: ir.IRBuilder, array: LaneArrays, index: Any) -> Any:
+    """The element at each lane's index, the nearest one where it is outside, NaN where it is."""
+    zero = t.number(0.0)
+    at = b.select(b.fcmp_ordered(">", index, zero), index, zero)
+    at = b.select(b.fcmp_ordered("<", at, array.last), at, array.last)
+    offset = b.mul(_integer(t, b, at), _words(t, t.bytes))
+    place = b.add(b.add(array.block, _words(t, HEADER)), offset)
+    value = _load(t, b, place, t.scalar)
+    return b.select(b.fcmp_ordered("ord", index, index), value, t.number(float("nan")))
+
+
+def _word(value: int) -> Any:
+    return ir.Constant(I64, value)
+
+
+def _words(t: Target, value: int) -> Any:
+    """The same word in every lane."""
+    return t.everywhere(_word(value))
+
+
+def _integer(t: Target, b: ir.IRBuilder, number: Any) -> Any:
+    return b.fptosi(number, t.widen(I64))
+
+
+def _load(t: Target, b: ir.IRBuilder, addresses: Any, kind: Any) -> Any:
+    """What lies at each lane's address."""
+    if t.lanes == 1:
+        return b.load(b.inttoptr(addresses, POINTER), typ=kind)
+    vector = t.widen(kind)
+    size = 8 if kind is I64 else t.bytes
+    name = {"double": "f64", "float": "f32"}.get(str(kind), str(kind))
+    full = f"llvm.masked.gather.v{t.lanes}{name}.v{t.lanes}p0"
+    pointers: Any = b.inttoptr(addresses, t.widen(POINTER))
+    everywhere: Any = ir.Constant(t.widen(I1), [1] * t.lanes)
+    signature = ir.FunctionType(vector, [pointers.type, I32, everywhere.type, vector])
+    gather = t.module.globals.get(full) or ir.Function(t.module, signature, full)
+    zero = ir.Constant(vector, [0] * t.lanes)
+    return b.call(gather, [pointers, ir.Constant(I32, size), everywhere, zero])
+
+
+def _table(t: Target) -> Any:
+    """The global with the address of the table, and what goes with it."""
+    known = t.module.globals.get(_TABLE)
+    return _new_table(t) if known is None else known
+
+
+def _new_table(t: Target) -> Any:
+    table: Any = ir.GlobalVariable(t.module, I64, _TABLE)
+    table.linkage, table.initializer = "internal", _word(0)
+    block = ir.LiteralStructType([I64, t.scalar])
+    nothing: Any = ir.GlobalVariable(t.module, block, _NONE)
+    nothing.linkage, nothing.global_constant = "internal", True
+    nothing.initializer = ir.Constant(block, [_word(1), ir.Constant(t.scalar, float("nan"))])
+    kind = ir.FunctionType(ir.VoidType(), [I64])
+    setter = ir.Function(t.module, kind, SETTER + t.precision)
+    b = ir.IRBuilder(setter.append_basic_block())
+    b.store(setter.args[0], table)
+    b.ret_void()
+    return table

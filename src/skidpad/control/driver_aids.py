@@ -1,0 +1,484 @@
+"""Driver aids for cars on four spinning wheels: they compile with car and driver into one kernel.
+
+An `Aid` stands between a driver, any `Policy`, and the car: `aided(driver, stability(car),
+anti_lock(car))` is a policy again. Aids read the state of the car, its true speed among it.
+
+What a driver aid is: a pure function between a driver and a car, with a memory of its own.
+
+The contract of `Aid.adjust(x, u, m, p, dt)`:
+
+1. `x` is the state of the car, `u` the input that the driver or the aid before asks for, `m` the
+   memory of the aid, `p` its parameters and `dt` the control step in s.
+2. It returns `(u, m)`: the input that goes on, and the memory after the step.
+3. It is pure, as a policy is: `skidpad.ops`, no `if` on a value.
+
+`aided(driver, *aids)` puts aids behind a driver, in their order, and is a `Policy` again.
+
+What aids know of a car on four spinning wheels: its chassis, and how its wheels slip.
+
+A limit on the power of all motors together, as of an engine or of the rules of a race.
+
+Brakes and drive held to a slip: the same law lets go of a wheel that locks or that spins.
+
+Each wheel has a share of what the driver asks for. It shrinks while the wheel slips more than it
+should and comes back slowly; beyond the target a part is taken back at once.
+
+Yaw moments that bring a car to the yaw rate its driver asks for with the steering wheel.
+
+Torque vectoring drives the wheels of one side more than those of the other, always and either way.
+A stability programme brakes single wheels, and only when the car no longer does as it is steered:
+the outer front wheel of a car that spins, the inner rear wheel of one that ploughs on. What the
+driver asks for is the steady turn of a linear bicycle with a wanted understeer gradient, within
+the grip of the road.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
+
+from ..core import record
+from ..core.files import brief_repr, shortened
+from ..core.policy import ARGUMENTS, Nothing, Policy
+from ..errors import InvalidValue
+from ..ops import abs, clip, cos, logical_or, maximum, sin, where
+from ..tyres.low_speed import above_zero
+from ..units import Nm, Unit, kg_m2, m, m_s, m_s2, non_negative, one, per_s, positive, rad, rad_s, s
+from ..vehicles.parts.actuators import limited, outside_dead_band
+
+__all__ = [
+    "WHEELS",
+    "Aid",
+    "Chassis",
+    "Memory",
+    "Params",
+    "SlipControlParams",
+    "Stability",
+    "Vectoring",
+    "aided",
+    "anti_lock",
+    "bicycle_yaw_rate",
+    "chassis",
+    "longitudinal_slips",
+    "power_limit",
+    "speeds",
+    "stability",
+    "told",
+    "torque_vectoring",
+    "traction",
+]
+
+
+@dataclass(frozen=True)
+class Aid:
+    """A driver aid and the records that it uses; see the module text for the contract."""
+
+    name: str
+    """What its memory and its parameters are called in those of the policy."""
+    adjust: Callable[[Any, Any, Any, Any, Any], tuple[Any, Any]]
+    params: Any
+    """Its gains and limits, a record."""
+    Memory: type = Nothing
+    """What it remembers from step to step, a NamedTuple; the defaults are the values at start."""
+
+    __repr__ = brief_repr
+
+
+def told(vehicle: Any) -> Policy:
+    """The driver who does as told: the reference of each step is the input of the vehicle."""
+    return Policy(_as_told, Reference=vehicle.Input, name="told")
+
+
+def _brief(value: Any) -> str:
+    return shortened(repr(value), 80)
+
+
+def _as_told(r: Any) -> Any:
+    return r
+
+
+def aided(driver: Policy, *aids: Aid) -> Policy:
+    """The driver with aids, the first of which hears the driver and the last of which the car.
+
+    Memory and parameters are those of the driver, `driver`, and of each aid by its name:
+    `policy_params={"anti_lock.slip": 0.1}` of a fleet's rollout changes an aid.
+    """
+    if not isinstance(driver, Policy):
+        raise InvalidValue(f"driver must be a Policy, such as told(car), got {_brief(driver)}")
+    for aid in aids:
+        if not isinstance(aid, Aid):
+            raise InvalidValue(f"aids must be of Aid, such as anti_lock(car), got {_brief(aid)}")
+    names = [aid.name for aid in aids]
+    if len({*names, "driver"}) <= len(names):
+        raise InvalidValue(f"aids must have names of their own beside 'driver', got {names}")
+    kinds = {"driver": driver.Memory} | {aid.name: aid.Memory for aid in aids}
+    Memory = record.define("Memory", kinds, {name: kind() for name, kind in kinds.items()})
+    kinds = {"driver": driver.Params} | {aid.name: type(aid.params) for aid in aids}
+    params = (driver.params, *(aid.params for aid in aids))
+    Params = record.define("Params", kinds, dict(zip(kinds, params, strict=True)))
+
+    start = Memory()
+
+    def act(x: Any, p: Any, dt: Any, m: Any = start, r: Any = None) -> Any:
+        u, memory = driver.command(x, m.driver, r, p.driver, dt)
+        memories = [memory]
+        for aid in aids:
+            u, memory = aid.adjust(x, u, getattr(m, aid.name), getattr(p, aid.name), dt)
+            memories.append(memory)
+        return (u, Memory(*memories)) if record.size(Memory) else u
+
+    records = {"m": Memory, "r": driver.Reference, "p": Params}
+    asked = [name for name in ARGUMENTS if name not in records or record.size(records[name])]
+    ports = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in asked]
+    # A policy may not ask for a record that is empty.
+    act.__signature__ = inspect.Signature(ports)
+    label = " + ".join([driver.name, *names])
+    return Policy(act, Memory, driver.Reference, Params, Params(*params), label)
+
+
+WHEELS = ("fl", "fr", "rl", "rr")
+rad_s2_m = Annotated[float, Unit("rad/(m/s²)", length=-1, time=2)]
+"""Steering angle per lateral acceleration: an understeer gradient."""
+
+
+class Chassis(NamedTuple):
+    """Where the wheels are, and how large."""
+
+    l_f: Annotated[m, positive]
+    """Centre of mass to front axle."""
+    l_r: Annotated[m, positive]
+    """Centre of mass to rear axle."""
+    track_f: Annotated[m, positive]
+    """Between the front wheels."""
+    track_r: Annotated[m, positive]
+    """Between the rear wheels."""
+    radius_f: Annotated[m, positive]
+    """Of the front wheels."""
+    radius_r: Annotated[m, positive]
+    """Of the rear wheels."""
+
+
+def chassis(vehicle: Any) -> Chassis:
+    """The chassis of a car whose state and input have the wheels fl, fr, rl and rr."""
+    known = {*vehicle.State._fields, *vehicle.Input._fields}
+    missing = [f"{n}_{w}" for n in ("spin", "tau", "brake") for w in WHEELS]
+    missing = [name for name in missing if name not in known]
+    if missing:
+        pedals = "spin_fl" in known
+        of = " with powertrain=WheelTorques() and brakes=BrakeTorques(), its defaults" * pedals
+        raise InvalidValue(
+            f"aids are for cars on four spinning wheels with torques of their own, such as "
+            f"two_track{of}; {vehicle.name!r} has no {', '.join(missing)}"
+        )
+    wheels = {wheel.name: wheel for wheel in vehicle.geometry.wheels}
+    fl, fr, rl, rr = (wheels[name] for name in WHEELS)
+    return Chassis(fl.x, -rl.x, fl.y - fr.y, rl.y - rr.y, fl.radius, rl.radius)
+
+
+def speeds(x: Any, c: Chassis) -> tuple[m_s, m_s, m_s, m_s]:
+    """Velocity of each wheel along itself, as the state tells it."""
+    half_f, half_r = 0.5 * c.track_f * x.omega, 0.5 * c.track_r * x.omega
+    across = sin(x.steer) * (x.v_y + c.l_f * x.omega)
+    along = cos(x.steer)
+    return (
+        along * (x.v_x - half_f) + across,
+        along * (x.v_x + half_f) + across,
+        x.v_x - half_r,
+        x.v_x + half_r,
+    )
+
+
+def longitudinal_slips(x: Any, c: Chassis, v_least: m_s) -> list[one]:
+    """Slip of each wheel, positive when it turns faster than it rolls; 0 to -1 when it locks.
+
+    A slower wheel is taken to move at 3/8 of `v_least` at the least.
+    """
+    radii = (c.radius_f, c.radius_f, c.radius_r, c.radius_r)
+    spins = (x.spin_fl, x.spin_fr, x.spin_rl, x.spin_rr)
+    columns = zip(speeds(x, c), radii, spins, strict=True)
+    return [(R * spin - v) / above_zero(v, v_least) for v, R, spin in columns]
+
+
+def bicycle_yaw_rate(
+    steer: rad, v_x: m_s, c: Chassis, understeer: rad_s2_m, grip: m_s2, v_least: m_s
+) -> rad_s:
+    """Yaw rate of a steady turn of a linear bicycle, within a lateral acceleration of `grip`."""
+    base = c.l_f + c.l_r
+    omega = v_x * steer / (base + understeer * (v_x * v_x))
+    most = grip / above_zero(v_x, v_least)
+    return clip(omega, -most, most)
+
+
+W = Annotated[float, Unit("W", length=2, mass=1, time=-3)]
+
+
+class Params(NamedTuple):
+    """The limit."""
+
+    power: Annotated[W, positive]
+    """Largest power at the wheels together."""
+
+
+def within_power(x: Any, u: Any, m: Nothing, p: Params, dt: s) -> tuple[Any, Nothing]:
+    """Scales all torques so that together they give no more than the power."""
+    wheels = [(f"tau_{wheel}", getattr(x, f"spin_{wheel}")) for wheel in WHEELS]
+    asked = sum((getattr(u, name) * spin for name, spin in wheels), 0.0 * p.power)
+    share = p.power / maximum(asked, p.power)
+    return u._replace(**{name: share * getattr(u, name) for name, _ in wheels}), m
+
+
+def power_limit(vehicle: Any, power: W) -> Aid:
+    """An engine behind all wheels: torques are scaled to a power, in W."""
+    chassis(vehicle)
+    return Aid("power_limit", within_power, Params(power))
+
+
+class SlipControlParams(NamedTuple):
+    """How slip is held."""
+
+    chassis: Chassis
+    """Of the car."""
+    slip: Annotated[one, positive]
+    """Slip to hold, without its sign: a little below that of the largest force."""
+    shrink: Annotated[per_s, positive]
+    """Fastest loss of the share of a wheel."""
+    grow: Annotated[per_s, positive]
+    """Fastest growth of the share of a wheel."""
+    at_once: Annotated[one, non_negative]
+    """Share that is taken back at once for each time that the slip exceeds the target."""
+    v_off: Annotated[m_s, positive]
+    """Speed of the car below which brakes are left alone, and by which slip is measured at the
+    least."""
+
+
+class Memory(NamedTuple):
+    """Share of each wheel in what the driver asks for."""
+
+    fl: one = 1.0
+    """Front left."""
+    fr: one = 1.0
+    """Front right."""
+    rl: one = 1.0
+    """Rear left."""
+    rr: one = 1.0
+    """Rear right."""
+
+
+def next_share(share: one, slip: one, idle: Any, p: SlipControlParams, dt: s) -> one:
+    """Share after a step in which a wheel slips, all of it where there is nothing to do."""
+    error = clip(1.0 - slip / p.slip, -1.0, 1.0)
+    rate = where(error > 0.0, p.grow, p.shrink) * error
+    return where(idle, 1.0, clip(share + rate * dt, 0.0, 1.0))
+
+
+def left_of(asked: Any, share: one, slip: one, p: SlipControlParams) -> Any:
+    """What a wheel gets of what is asked for."""
+    return asked * clip(share - p.at_once * maximum(slip / p.slip - 1.0, 0.0), 0.0, 1.0)
+
+
+def keep_wheels_turning(
+    x: Any, u: Any, m: Memory, p: SlipControlParams, dt: s
+) -> tuple[Any, Memory]:
+    """Lets go of brakes whose wheels lock."""
+    kappas = longitudinal_slips(x, p.chassis, p.v_off)
+    slow = x.v_x * x.v_x < p.v_off * p.v_off
+    shares: list[one] = []
+    brakes: dict[str, Any] = {}
+    columns = zip(WHEELS, kappas, speeds(x, p.chassis), m, strict=True)
+    for wheel, kappa, v, share in columns:
+        asked, locking = getattr(u, f"brake_{wheel}"), where(v < 0.0, kappa, -kappa)
+        idle = logical_or(asked <= 0.0, slow)
+        shares.append(next_share(share, locking, idle, p, dt))
+        brakes[f"brake_{wheel}"] = where(idle, asked, left_of(asked, shares[-1], locking, p))
+    return u._replace(**brakes), Memory(*shares)
+
+
+def keep_wheels_rolling(
+    x: Any, u: Any, m: Memory, p: SlipControlParams, dt: s
+) -> tuple[Any, Memory]:
+    """Takes torque from wheels that spin, forwards or backwards."""
+    kappas = longitudinal_slips(x, p.chassis, p.v_off)
+    shares: list[one] = []
+    torques: dict[str, Any] = {}
+    for wheel, kappa, share in zip(WHEELS, kappas, m, strict=True):
+        asked = getattr(u, f"tau_{wheel}")
+        spinning = where(asked < 0.0, -kappa, kappa)
+        shares.append(next_share(share, spinning, asked == 0.0, p, dt))
+        torques[f"tau_{wheel}"] = left_of(asked, shares[-1], spinning, p)
+    return u._replace(**torques), Memory(*shares)
+
+
+def anti_lock(
+    vehicle: Any,
+    *,
+    slip: one = 0.06,
+    shrink: per_s = 30.0,
+    grow: per_s = 6.0,
+    at_once: one = 1.0,
+    v_off: m_s = 2.0,
+) -> Aid:
+    """Anti-lock brakes: brakes let go of wheels that slip more than `slip`."""
+    params = SlipControlParams(chassis(vehicle), slip, shrink, grow, at_once, v_off)
+    return Aid("anti_lock", keep_wheels_turning, params, Memory)
+
+
+def traction(
+    vehicle: Any,
+    *,
+    slip: one = 0.05,
+    shrink: per_s = 10.0,
+    grow: per_s = 3.0,
+    at_once: one = 1.0,
+    v_off: m_s = 2.0,
+) -> Aid:
+    """Traction control: the drive takes torque from wheels that slip more than `slip`."""
+    params = SlipControlParams(chassis(vehicle), slip, shrink, grow, at_once, v_off)
+    return Aid("traction", keep_wheels_rolling, params, Memory)
+
+
+class Vectoring(NamedTuple):
+    """How drive torques turn the car."""
+
+    chassis: Chassis
+    """Of the car."""
+    inertia: Annotated[kg_m2, positive]
+    """Yaw inertia of the car."""
+    rate: Annotated[per_s, non_negative]
+    """Rate at which an error of the yaw rate would die out by the moment alone."""
+    understeer: rad_s2_m
+    """Understeer gradient that the car is to have; 0 is neutral."""
+    grip: Annotated[m_s2, positive]
+    """Largest lateral acceleration that is asked for."""
+    front: one
+    """Share of the front axle in the moment."""
+    most: Annotated[Nm, non_negative]
+    """Largest torque that a wheel gets more or less."""
+    v_off: Annotated[m_s, positive]
+    """Speed up to which the aid fades in."""
+
+
+class Stability(NamedTuple):
+    """How brakes turn the car."""
+
+    chassis: Chassis
+    """Of the car."""
+    inertia: Annotated[kg_m2, positive]
+    """Yaw inertia of the car."""
+    rate: Annotated[per_s, non_negative]
+    """Rate at which an error of the yaw rate would die out by the moment alone."""
+    understeer: rad_s2_m
+    """Understeer gradient of the car while it does as it is steered."""
+    grip: Annotated[m_s2, positive]
+    """Largest lateral acceleration that is asked for."""
+    band: Annotated[rad_s, positive]
+    """Error of the yaw rate that is left alone."""
+    cut: Annotated[rad_s, positive]
+    """Error beyond that at which no drive is left."""
+    most: Annotated[Nm, non_negative]
+    """Largest brake torque that a wheel gets more."""
+    v_off: Annotated[m_s, positive]
+    """Speed up to which the aid fades in."""
+
+
+def asked_yaw_rate(x: Any, u: Any, p: Any) -> rad_s:
+    """Yaw rate that the steering asks for."""
+    return bicycle_yaw_rate(u.steer, x.v_x, p.chassis, p.understeer, p.grip, p.v_off)
+
+
+def fading(v_x: m_s, v_off: m_s) -> one:
+    """0 at rest and backwards, 1 from `v_off` on."""
+    return clip(v_x * (1.0 / v_off), 0.0, 1.0)
+
+
+def drive_apart(x: Any, u: Any, m: Nothing, p: Vectoring, dt: s) -> tuple[Any, Nothing]:
+    """Moves torque from one side to the other."""
+    c = p.chassis
+    error = asked_yaw_rate(x, u, p) - x.omega
+    moment = (p.inertia * p.rate) * error * fading(x.v_x, p.v_off)
+    front = limited(p.front * c.radius_f * (1.0 / c.track_f) * moment, p.most)
+    rear = limited((1.0 - p.front) * c.radius_r * (1.0 / c.track_r) * moment, p.most)
+    more = (-front, front, -rear, rear)
+    pairs = zip(WHEELS, more, strict=True)
+    torques = {f"tau_{wheel}": getattr(u, f"tau_{wheel}") + extra for wheel, extra in pairs}
+    return u._replace(**torques), m
+
+
+def brake_apart(x: Any, u: Any, m: Nothing, p: Stability, dt: s) -> tuple[Any, Nothing]:
+    """Brakes the wheel that turns the car back to where it is steered, and takes drive away."""
+    c = p.chassis
+    asked = asked_yaw_rate(x, u, p)
+    error = x.omega - asked
+    excess = outside_dead_band(error, p.band) * fading(x.v_x, p.v_off)
+    moment = (p.inertia * p.rate) * excess
+    # A car that turns more than it should is oversteering, also where it should not turn at all.
+    front = where(error * asked >= 0.0, 1.0, 0.0)
+    arms = (c.radius_f * (2.0 / c.track_f), c.radius_r * (2.0 / c.track_r))
+    at_front, at_rear = front * arms[0] * moment, (1.0 - front) * arms[1] * moment
+    # A positive error is too much to the left, and brakes on the right turn the car back.
+    more = (-at_front, at_front, -at_rear, at_rear)
+    left = clip(1.0 - abs(excess) * (1.0 / p.cut), 0.0, 1.0)
+    changes: dict[str, Any] = {}
+    for wheel, extra in zip(WHEELS, more, strict=True):
+        changes[f"brake_{wheel}"] = getattr(u, f"brake_{wheel}") + clip(extra, 0.0, p.most)
+        changes[f"tau_{wheel}"] = getattr(u, f"tau_{wheel}") * left
+    return u._replace(**changes), m
+
+
+def torque_vectoring(
+    vehicle: Any,
+    *,
+    rate: per_s = 10.0,
+    understeer: rad_s2_m = 0.0,
+    grip: m_s2 | None = None,
+    front: one = 0.0,
+    most: Nm | None = None,
+    v_off: m_s = 3.0,
+) -> Aid:
+    """Torque vectoring, for cars with a motor at each wheel of an axle or of both.
+
+    `grip` and `most` are those of the vehicle where they are left out.
+    """
+    limits = vehicle.limits
+    params = Vectoring(
+        chassis(vehicle),
+        vehicle.geometry.inertia,
+        rate,
+        understeer,
+        0.9 * limits.grip if grip is None else grip,
+        front,
+        limits.inputs["tau_rl"][1] if most is None else most,
+        v_off,
+    )
+    return Aid("torque_vectoring", drive_apart, params)
+
+
+def stability(
+    vehicle: Any,
+    *,
+    rate: per_s = 15.0,
+    understeer: rad_s2_m = 0.0025,
+    grip: m_s2 | None = None,
+    band: rad_s = 0.05,
+    cut: rad_s = 0.1,
+    most: Nm | None = None,
+    v_off: m_s = 5.0,
+) -> Aid:
+    """A stability programme by the brakes. Anti-lock brakes belong behind it.
+
+    `grip` and `most` are those of the vehicle where they are left out.
+    """
+    limits = vehicle.limits
+    params = Stability(
+        chassis(vehicle),
+        vehicle.geometry.inertia,
+        rate,
+        understeer,
+        0.9 * limits.grip if grip is None else grip,
+        band,
+        cut,
+        limits.inputs["brake_fl"][1] if most is None else most,
+        v_off,
+    )
+    return Aid("stability", brake_apart, params)

@@ -1,0 +1,263 @@
+"""Set-points by keys: w and s faster and slower, a and d to the left and right, space to stop.
+
+Each key press changes the set-points by a fixed step; holding none changes nothing. The records of
+the controllers of wheeled robots have rules of their own, which are upstream's. Other inputs are
+known by their names: w and s change `velocity`, or `acceleration` if there is none, or all torques
+`tau_...`; a and d change `steer` or `curvature`; space sets what w and s change to 0.
+
+From keys to what a vehicle is demanded to do, whatever it is.
+
+Two axes, ahead and left, follow the keys; what they ask for is a `Demand`, which the body of the
+vehicle turns into its input. All functions are pure: what is remembered comes in and goes out. They
+take numbers and symbols for all but the abilities, so that a page can be given them as a Program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf, pi
+from typing import Any, NamedTuple
+
+from ..core.body import Demand, Velocity
+from ..errors import InvalidValue
+from ..ops import abs as size_of
+from ..ops import atan, atan2, clip, equal, logical_and, logical_or, maximum, minimum, tan, where
+from ..units import Nm, m_s, m_s2, one, per_m, rad, rad_s, s
+from .car import Abilities
+from .wheeled import FrontSteerInput, FrontTorques, MotorTorque, SideTorques, TwistInput
+
+__all__ = [
+    "Axes",
+    "Memory",
+    "Steps",
+    "brake_acceleration",
+    "demand_of_keys",
+    "demand_to_stop",
+    "pedal_acceleration",
+    "pressed",
+    "steering",
+    "steps_of",
+]
+
+KEYS = ("w", "s", "a", "d", " ")
+DEGREE: rad = pi / 180.0
+
+
+@dataclass(frozen=True)
+class Steps:
+    """How far one key press goes."""
+
+    v: m_s = 0.1
+    omega: rad_s = 2.0 * DEGREE
+    steer: rad = DEGREE
+    torque: Nm = 1.0
+    acceleration: m_s2 = 0.1
+    curvature: per_m = 0.02
+
+
+OWN = Steps(torque=5.0)
+"""Of vehicles that upstream does not have."""
+
+
+def steps_of(kind: str, controller: str) -> Steps:
+    """The steps that MVSim takes for a kind of vehicle and its controller; `OWN` for others."""
+    if not kind.startswith(("differential", "ackermann")):
+        return OWN
+    if kind.startswith("differential"):
+        return Steps(torque=0.05)
+    return Steps() if controller == "twist_ideal" else Steps(omega=DEGREE)
+
+
+def pressed(set_point: Any, key: str, steps: Steps | None = None, steer_max: float = inf) -> Any:
+    """The set-points after a key press.
+
+    `steer_max` limits the steering angle in rad, or the curvature in 1/m where that is commanded.
+    """
+    change = _CHANGES.get(type(set_point), _by_names)
+    if key.lower() not in KEYS:
+        raise InvalidValue(f"key {key!r} is unknown; allowed are {', '.join(map(repr, KEYS))}")
+    key = key.lower()
+    ahead = {"w": 1.0, "s": -1.0}.get(key, 0.0)
+    left = {"a": 1.0, "d": -1.0}.get(key, 0.0)
+    return change(set_point, ahead, left, key == " ", steps or Steps(), steer_max)
+
+
+def _by_names(u: Any, ahead: float, left: float, stop: bool, by: Steps, most: float) -> Any:
+    """A press for any record whose names say what drives and what steers."""
+    fields: tuple[str, ...] = getattr(u, "_fields", ())
+    torques = [name for name in fields if name.startswith("tau_")]
+    known = (("velocity",), by.v), (("acceleration",), by.acceleration), (torques, by.torque)
+    drives, step = next(
+        ((names, step) for names, step in known if names and set(names) <= set(fields)), ((), 0.0)
+    )
+    if not drives:
+        has = f": it has {', '.join(fields)}" if fields else ""
+        raise InvalidValue(f"{type(u).__name__} has no keys{has}")
+    new = {name: 0.0 if stop else getattr(u, name) + ahead * step for name in drives}
+    for name, step in (("steer", by.steer), ("curvature", by.curvature)):
+        if left and name in fields:
+            new[name] = max(-most, min(most, getattr(u, name) + left * step))
+    return u._replace(**new)
+
+
+def _twist(u: TwistInput, ahead: float, left: float, stop: bool, by: Steps, most: rad) -> Any:
+    return TwistInput() if stop else TwistInput(u.v + ahead * by.v, u.omega + left * by.omega)
+
+
+def _front_steer(
+    u: FrontSteerInput, ahead: float, left: float, stop: bool, by: Steps, most: rad
+) -> Any:
+    return FrontSteerInput(0.0 if stop else u.v + ahead * by.v, _steered(u.steer, left, by, most))
+
+
+def _sides(u: SideTorques, ahead: float, left: float, stop: bool, by: Steps, most: rad) -> Any:
+    if stop:
+        return SideTorques()
+    return SideTorques(
+        u.tau_left + (ahead - left) * by.torque, u.tau_right + (ahead + left) * by.torque
+    )
+
+
+def _front(u: FrontTorques, ahead: float, left: float, stop: bool, by: Steps, most: rad) -> Any:
+    left_torque, right_torque = (
+        0.0 if stop else tau + ahead * by.torque for tau in (u.tau_fl, u.tau_fr)
+    )
+    return FrontTorques(left_torque, right_torque, _steered(u.steer, left, by, most))
+
+
+def _motor(u: MotorTorque, ahead: float, left: float, stop: bool, by: Steps, most: rad) -> Any:
+    torque = 0.0 if stop else u.tau + ahead * by.torque
+    return MotorTorque(torque, _steered(u.steer, left, by, most))
+
+
+def _steered(steer: rad, left: float, by: Steps, most: rad) -> rad:
+    return max(-most, min(most, steer + left * by.steer)) if left else steer
+
+
+_CHANGES: dict[type, Callable[..., Any]] = {
+    TwistInput: _twist,
+    FrontSteerInput: _front_steer,
+    SideTorques: _sides,
+    FrontTorques: _front,
+    MotorTorque: _motor,
+}
+
+AHEAD_TIME: s = 0.1
+"""In which a key goes from nothing to full drive, and back."""
+LEFT_TIME: s = 0.12
+"""In which a key goes from straight to full steering, and back."""
+CREEP: m_s = 0.6
+"""Speed below which braking turns into reversing."""
+STILL: m_s = 0.02
+"""Set-points below it are 0 when no key is held."""
+STOP_SHARE: one = 0.6
+"""Of full braking, when nobody drives."""
+LEAD: s = 1.0
+"""How far a set-point of speed may be ahead of the vehicle: by what it gains in this time."""
+
+
+class Axes(NamedTuple):
+    """How keys, stick or pedals are held."""
+
+    ahead: one = 0.0
+    """From -1 to 1."""
+    left: one = 0.0
+    """From -1 to 1."""
+    handbrake: bool = False
+
+
+class Memory(NamedTuple):
+    """What is remembered from step to step."""
+
+    ahead: one = 0.0
+    left: one = 0.0
+    """Where the axes are that follow the keys."""
+    v: m_s = 0.0
+    """Set-point of a vehicle that is commanded a speed."""
+
+
+def demand_of_keys(
+    axes: Axes, memory: Memory, now: Velocity, can: Abilities, dt: s
+) -> tuple[Demand, Memory]:
+    """What keys ask for in the step that begins, and what to remember."""
+    ahead = _closer(memory.ahead, axes.ahead, dt / AHEAD_TIME)
+    left = _closer(memory.left, axes.left, dt / LEFT_TIME)
+    pulled = axes.handbrake > 0.5
+    v = _set_point_near(memory.v, now.v_x, can, logical_or(pulled, ahead * memory.v < 0.0))
+    a, a_set = pedal_acceleration(ahead, now.v_x, can), pedal_acceleration(ahead, v, can)
+    if not can.handbrake:
+        a = where(pulled, brake_acceleration(now.v_x, can.a_brake), a)
+        a_set = where(pulled, brake_acceleration(v, can.a_brake), a_set)
+    after = Memory(ahead, left, _next_set_point(v, a_set, dt, equal(ahead, 0.0)))
+    return _demand(a, after, now, can, can.handbrake * axes.handbrake), after
+
+
+def demand_to_stop(memory: Memory, now: Velocity, can: Abilities, dt: s) -> tuple[Demand, Memory]:
+    """What brings a vehicle that nobody drives to a stop, and what to remember."""
+    left = _closer(memory.left, 0.0, dt / LEFT_TIME)
+    v = _set_point_near(memory.v, now.v_x, can, braking=True)
+    strength = STOP_SHARE * can.a_brake
+    after = Memory(0.0, left, _next_set_point(v, brake_acceleration(v, strength), dt, at_rest=True))
+    return _demand(brake_acceleration(now.v_x, strength), after, now, can), after
+
+
+def pedal_acceleration(ahead: one, v: m_s, can: Abilities) -> m_s2:
+    """Acceleration of a vehicle at a speed: drive, brake, reverse or coast."""
+    way = where(ahead < 0.0, -1.0, 1.0)
+    along = way * v
+    # Against the motion it is a brake, down to the speed at which it becomes a drive.
+    share = clip(-along / CREEP, 0.0, 1.0)
+    drive = where(way > 0.0, can.a_drive, can.a_back)
+    most = where(way > 0.0, can.v_max, can.v_back)
+    fading = clip((most - along) / maximum(0.1 * most, STILL), 0.0, 1.0)
+    driven = ahead * (share * can.a_brake + (1.0 - share) * drive * fading)
+    return where(equal(ahead, 0.0), -can.a_coast * _unit(v / CREEP), driven)
+
+
+def brake_acceleration(v: m_s, strength: m_s2) -> m_s2:
+    """Acceleration that stops a vehicle and does not drive it backwards."""
+    return -strength * _unit(v / CREEP)
+
+
+def steering(left: one, now: Velocity, can: Abilities) -> rad:
+    """Angle for an axis: at most what the tyres hold at the speed, and further against a slide."""
+    v2 = maximum(now.v_x * now.v_x + now.v_y * now.v_y, 1e-6)
+    most = atan(can.wheel_base * can.a_turn / v2)
+    slide = where(now.v_x > CREEP, atan2(now.v_y, now.v_x), 0.0)
+    against = maximum(where(left < 0.0, -slide, slide), 0.0)
+    return left * minimum(most + against, can.steer_max)
+
+
+def _demand(a: m_s2, memory: Memory, now: Velocity, can: Abilities, handbrake: one = 0.0) -> Demand:
+    """On the spot one turns by the axis alone, else by speed and angle."""
+    if can.steer_max == 0.0:
+        return Demand(a=a, v=memory.v, omega=memory.left * can.omega_max, handbrake=handbrake)
+    steer = steering(memory.left, now, can)
+    return Demand(steer, a, memory.v, memory.v * tan(steer) / can.wheel_base, handbrake)
+
+
+def _set_point_near(v: m_s, actual: m_s, can: Abilities, braking: bool) -> m_s:
+    """A set-point that has not run away from a vehicle that is held up or lags behind.
+
+    Braking begins at the speed that the vehicle has.
+    """
+    lead = max(LEAD * can.a_drive, CREEP)
+    low, high = actual - lead, actual + lead
+    forward = v > 0.0
+    braked_low = where(forward, low, minimum(actual, 0.0))
+    braked_high = where(forward, maximum(actual, 0.0), high)
+    return clip(v, where(braking, braked_low, low), where(braking, braked_high, high))
+
+
+def _next_set_point(v: m_s, a: m_s2, dt: s, at_rest: bool) -> m_s:
+    after = v + a * dt
+    return where(logical_and(at_rest, size_of(after) < STILL), 0.0, after)
+
+
+def _closer(value: float, target: float, most: float) -> float:
+    return value + clip(target - value, -most, most)
+
+
+def _unit(value: float) -> float:
+    return clip(value, -1.0, 1.0)

@@ -1,0 +1,528 @@
+"""A speed controller with proportional, integral and derivative action, as wheeled robots have one.
+
+What a controller has besides the three actions is its `Form`: it decides which memory it needs.
+`upstream` in a form repeats the program MVSim, where the filtered derivative is none.
+
+Speed and lateral offset by two PID controllers, which command acceleration and steering rate.
+
+The laws are those of commonroad-control: the error is the reference minus the measurement, the
+integral is a sum that includes the present error, the derivative a difference over one step. Limits
+and anti-windup are ours and off by default, and the derivative starts with the second error;
+upstream takes the error before the first one to be zero, which kicks (`compat="upstream"`).
+
+PID controllers that keep their memory, called by the names of commonroad-control.
+
+See `pid_long_lat` for the laws and for the same as pure functions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
+
+from ..core import record
+from ..core.checks import finite
+from ..core.files import brief_repr
+from ..core.policy import Policy
+from ..core.record import made_once
+from ..errors import InvalidValue
+from ..ops import exp, where
+from ..units import (
+    N,
+    Nm,
+    Unit,
+    m,
+    m_s,
+    m_s2,
+    non_negative,
+    one,
+    per_m,
+    per_m_s,
+    per_s,
+    positive,
+    rad_s,
+    s,
+)
+from ..vehicles.parts.actuators import limited
+from .car import Car, after, car_of, deviation, upstream
+from .reference import Point
+
+__all__ = [
+    "Answer",
+    "Command",
+    "Form",
+    "Gains",
+    "LoopAnswer",
+    "Memory",
+    "OffsetGains",
+    "OffsetMemory",
+    "PIDControl",
+    "PIDLongLat",
+    "PidLongLatGains",
+    "PolicyParams",
+    "Settings",
+    "SpeedGains",
+    "SpeedMemory",
+    "answer",
+    "at_start",
+    "command",
+    "forgotten",
+    "loop_answer",
+    "memory_type",
+    "pid_answer",
+    "policy",
+    "within",
+]
+
+Nm_s_m = Annotated[float, Unit("N·m/(m/s)", length=1, mass=1, time=-1)]
+kg_m = Annotated[float, Unit("N·m/(m/s²)", length=1, mass=1)]
+
+LEAST_KP: Nm_s_m = 1e-12
+"""Proportional gain below which there is no anti-windup, which divides by it."""
+
+
+class Gains(NamedTuple):
+    """Gains and limits. Torques are positive forward."""
+
+    KP: Nm_s_m = 10.0
+    """Torque per speed error."""
+    KI: N = 0.0
+    """Growth of the torque per second and speed error, N·m/s per m/s: a force in SI."""
+    KD: kg_m = 0.0
+    """Torque per rate of the speed error."""
+    N: Annotated[per_s, non_negative] = 0.0
+    """Bandwidth of the filtered derivative."""
+    max_torque: Annotated[Nm, non_negative] = 100.0
+    """Largest torque, either direction; 0 means no limit."""
+    reference_filter_tau: Annotated[s, positive] = 0.1
+    """Time constant of the filter of the speed asked for."""
+    feedforward_gain: one = 1.0
+    """Share of the weight along a slope that is balanced without waiting for an error."""
+    zero_threshold: Annotated[m_s, non_negative] = 1e-3
+    """Speed below which a speed asked for means to stop."""
+    stop_threshold: Annotated[m_s, non_negative] = 0.05
+    """Speed below which a vehicle that is to stop has stopped."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """What a controller has besides gains."""
+
+    filtered_derivative: bool = False
+    """The derivative is low-pass filtered with the bandwidth N; else a difference."""
+    anti_windup: bool = False
+    """The integral lets go while the torque is at its limit; else it has no limit."""
+    reference_order: int = 0
+    """Number of first-order filters that the speed asked for goes through: 0, 1 or 2."""
+    feed_forward: bool = False
+    """The weight along a slope is balanced."""
+    upstream: bool = False
+    """The filtered "derivative" is the low-pass filtered error, and the feed-forward has the sign
+    of the pitch angle."""
+
+    def __post_init__(self) -> None:
+        if self.reference_order not in (0, 1, 2):
+            raise InvalidValue(
+                f"reference_order = {self.reference_order} is unknown; allowed are 0, 1, 2"
+            )
+
+
+_MEMORY: dict[str, tuple[Any, str]] = {
+    "integral": (Nm, "Torque that the integral action has gathered."),
+    "error": (m_s, "Speed error of the last step."),
+    "started": (one, "1 once there is a last step, else 0."),
+    "filtered": (Nm, "KD times the low-pass filtered error, over the filter's time constant."),
+    "reference_1": (m_s, "Speed asked for after the first filter."),
+    "reference_2": (m_s, "Speed asked for after the second filter."),
+}
+
+
+def memory_type(form: Form) -> Any:
+    """The one record class of what a controller of this form remembers; all zero at the start."""
+    derivative = ("filtered",) if form.filtered_derivative else ("error", "started")
+    references = ("reference_1", "reference_2")[: form.reference_order]
+    return _memory_type(("integral", *derivative, *references))
+
+
+@made_once
+def _memory_type(names: tuple[str, ...]) -> Any:
+    hints = {name: _MEMORY[name][0] for name in names}
+    docs = {name: _MEMORY[name][1] for name in names}
+    doc = "What a speed controller remembers."
+    return record.define("PidMemory", hints, dict.fromkeys(names, 0.0), docs, doc)
+
+
+class Answer(NamedTuple):
+    """What a controller does in a step."""
+
+    torque: Nm
+    memory: Any
+    reference: m_s
+    """The speed that it steered to: the one asked for after the filters."""
+
+
+class LoopAnswer(NamedTuple):
+    """The same for one who solves for the speed at the end of the step."""
+
+    torque: Nm
+    memory: Any
+    reference: m_s
+    wanted: Nm
+    """The torque before its limit."""
+    gain: Nm_s_m
+    """How much less it would be per speed that the vehicle had more."""
+
+
+def pid_answer(
+    p: Gains, form: Form, memory: Any, asked: m_s, actual: m_s, dt: s, feed_forward: Nm = 0.0
+) -> Answer:
+    """Torque for the coming dt and the memory after it."""
+    return Answer(*loop_answer(p, form, memory, asked, actual, dt, feed_forward)[:3])
+
+
+def loop_answer(
+    p: Gains, form: Form, memory: Any, asked: m_s, actual: m_s, dt: s, feed_forward: Nm = 0.0
+) -> LoopAnswer:
+    """`answer`, and how the torque depends on the speed."""
+    changed: dict[str, Any] = {}
+    reference = _filtered_reference(p, form, memory, asked, dt, changed)
+    error = reference - actual
+    integral = memory.integral + p.KI * error * dt
+    rest = p.KP * error + _derivative(p, form, memory, error, dt, changed) + feed_forward
+    torque = within(rest + integral, p)
+    if form.anti_windup:
+        active = where(p.KP > LEAST_KP, where(p.max_torque > 0.0, 1.0, 0.0), 0.0)
+        back = active * p.KI * (1.0 / where(p.KP > LEAST_KP, p.KP, 1.0)) * dt
+        integral = integral + back * (torque - (rest + integral))
+        torque = within(rest + integral, p)
+    after = memory._replace(integral=integral, **changed)
+    return LoopAnswer(torque, after, reference, rest + integral, _gain(p, form, memory, dt))
+
+
+def _gain(p: Gains, form: Form, memory: Any, dt: s) -> Nm_s_m:
+    """Slope of the torque over the speed, of all actions together."""
+    by_rate = p.N if form.filtered_derivative else memory.started * (1.0 / dt)
+    return p.KP + p.KI * dt + p.KD * by_rate
+
+
+def within(torque: Nm, p: Gains) -> Nm:
+    """The torque within its limit, if it has one."""
+    return where(p.max_torque > 0.0, limited(torque, p.max_torque), torque)
+
+
+def _filtered_reference(
+    p: Gains, form: Form, memory: Any, asked: m_s, dt: s, changed: dict[str, Any]
+) -> m_s:
+    if not form.reference_order:
+        return asked
+    value = asked
+    kept = exp(-dt / p.reference_filter_tau)
+    for name in ("reference_1", "reference_2")[: form.reference_order]:
+        value = kept * getattr(memory, name) + (1.0 - kept) * value
+        changed[name] = value
+    return value
+
+
+def _derivative(
+    p: Gains, form: Form, memory: Any, error: m_s, dt: s, changed: dict[str, Any]
+) -> Nm:
+    """Torque by the rate of the error."""
+    if form.filtered_derivative:
+        rate = p.N * (p.KD * error - memory.filtered)
+        changed["filtered"] = filtered = memory.filtered + dt * rate
+        return filtered if form.upstream else rate
+    changed |= {"error": error, "started": 1.0}
+    return p.KD * memory.started * (error - memory.error) * (1.0 / dt)
+
+
+def forgotten(memory: Any, when: Any) -> Any:
+    """The memory as at the start where a condition holds."""
+    return type(memory)(*(where(when, 0.0, value) for value in memory))
+
+
+per_s2 = Annotated[float, Unit("1/s²", time=-2)]
+per_m_s2 = Annotated[float, Unit("1/(m·s²)", length=-1, time=-2)]
+
+
+class SpeedGains(NamedTuple):
+    """From speed to acceleration; the defaults are upstream's."""
+
+    k_p: per_s = 1.0
+    """Acceleration per speed error."""
+    k_i: per_s2 = 0.0
+    """Growth of the acceleration per second and speed error."""
+    k_d: one = 0.0
+    """Acceleration per rate of the speed error."""
+    limit: Annotated[m_s2, non_negative] = 0.0
+    """Largest acceleration, either sign; 0 means no limit."""
+
+
+class OffsetGains(NamedTuple):
+    """From lateral offset to steering rate; the defaults are upstream's."""
+
+    k_p: per_m_s = 0.05
+    """Steering rate per offset."""
+    k_i: per_m_s2 = 0.0
+    """Growth of the steering rate per second and offset."""
+    k_d: per_m = 0.1
+    """Steering rate per rate of the offset."""
+    limit: Annotated[rad_s, non_negative] = 0.0
+    """Largest steering rate, either side; 0 means no limit."""
+
+
+class SpeedMemory(NamedTuple):
+    """What the speed controller remembers."""
+
+    integral: m_s2 = 0.0
+    """Acceleration that the integral action has gathered."""
+    error: m_s = 0.0
+    """Error of the last step."""
+    started: one = 0.0
+    """1 once there is a last step, else 0."""
+
+
+class OffsetMemory(NamedTuple):
+    """What the offset controller remembers."""
+
+    integral: rad_s = 0.0
+    """Steering rate that the integral action has gathered."""
+    error: m = 0.0
+    """Error of the last step."""
+    started: one = 0.0
+    """1 once there is a last step, else 0."""
+
+
+class Memory(NamedTuple):
+    """What both controllers remember."""
+
+    longitudinal: SpeedMemory = SpeedMemory()
+    lateral: OffsetMemory = OffsetMemory()
+
+
+class PidLongLatGains(NamedTuple):
+    """Gains of both controllers."""
+
+    longitudinal: SpeedGains = SpeedGains()
+    lateral: OffsetGains = OffsetGains()
+
+
+class Command(NamedTuple):
+    """What the two controllers ask for."""
+
+    a: m_s2
+    """Acceleration along the car."""
+    steer_rate: rad_s
+    """Rate of the steering angle, positive to the left."""
+
+
+def answer(
+    p: Any,
+    memory: Any,
+    measured: Any,
+    reference: Any,
+    dt: s,
+    *,
+    anti_windup: bool = False,
+    feed_forward: Any = 0.0,
+) -> tuple[Any, Any]:
+    """One PID step with gains `k_p`, `k_i`, `k_d` and a `limit`: the output and the memory after.
+
+    Gains and memory are those of either controller here, or of the same field names.
+    """
+    gains = Gains(KP=p.k_p, KI=p.k_i, KD=p.k_d, max_torque=p.limit)
+    form = Form(anti_windup=anti_windup)
+    output = pid_answer(gains, form, memory, reference, measured, dt, feed_forward)
+    return output.torque, output.memory
+
+
+def command(
+    p: PidLongLatGains,
+    memory: Memory,
+    v: m_s,
+    v_reference: m_s,
+    offset: m,
+    offset_reference: m,
+    dt: s,
+    *,
+    anti_windup: bool = False,
+) -> tuple[Command, Memory]:
+    """Acceleration and steering rate for the coming dt, and what to remember.
+
+    Offsets are positive to the left of the line.
+    """
+    along, across = memory
+    a, along = answer(p.longitudinal, along, v, v_reference, dt, anti_windup=anti_windup)
+    rate, across = answer(p.lateral, across, offset, offset_reference, dt, anti_windup=anti_windup)
+    return Command(a, rate), Memory(along, across)
+
+
+def at_start(compat: str | None = None) -> Memory:
+    """The memory before the first step; upstream's has a last error, of zero."""
+    started = 1.0 if upstream(compat) else 0.0
+    return Memory(SpeedMemory(started=started), OffsetMemory(started=started))
+
+
+class PolicyParams(NamedTuple):
+    """Parameters of the policy."""
+
+    gains: PidLongLatGains = PidLongLatGains()
+    t_ahead: Annotated[s, non_negative] = 0.5
+    """How far ahead in time the offset is measured; upstream's default."""
+
+
+def policy(
+    vehicle: Any,
+    gains: Any = None,
+    *,
+    t_ahead: s = 0.5,
+    anti_windup: bool = False,
+    car: Car | None = None,
+) -> Policy:
+    """The two controllers as a policy for a car with inputs `a` and `steer_rate`.
+
+    Its references are `Point` records with the line a time `t_ahead` ahead of the step:
+    `reference.rows(steps, dt, ahead=t_ahead)`. The offset is that of the place where the car will
+    then be if it goes straight on: steering by the offset here and now is not stable. Between
+    errors of two steps lies one step of steering, so gains that are good at one dt may be too high
+    at a longer one.
+    """
+    known = car or car_of(vehicle)
+    names = set(record.names(vehicle.Input))
+    if names != {"a", "steer_rate"}:
+        raise InvalidValue(
+            f"{vehicle.name!r} has the inputs {', '.join(sorted(names))}; this controller commands "
+            "a and steer_rate"
+        )
+
+    def act(x: Any, m: Memory, r: Point, p: PolicyParams, dt: s) -> tuple[Any, Memory]:
+        motion = known.motion(x, known.geometry)
+        coming = after(motion, p.t_ahead)
+        left = deviation(coming, r).left  # type: ignore[arg-type]
+        asked, memory = command(
+            p.gains, m, known.speed(x), r.v, left, 0.0, dt, anti_windup=anti_windup
+        )
+        return vehicle.Input(a=asked.a, steer_rate=asked.steer_rate), memory
+
+    params = PolicyParams(record.build(PidLongLatGains, gains), t_ahead)
+    return Policy(act, Memory, Point, PolicyParams, params, name="pid_long_lat")
+
+
+class Settings(NamedTuple):
+    """Settings of a PID controller whose error and output have any unit."""
+
+    kp: one
+    """Output per error."""
+    ki: per_s
+    """Growth of the output per second and error."""
+    kd: s
+    """Output per rate of the error."""
+    delta_t: Annotated[s, positive]
+    """Time between two calls."""
+    limit: Annotated[one, non_negative] = 0.0
+    """Largest output, either sign; 0 means no limit."""
+
+
+class PIDControl:
+    """One PID controller with its memory, called as commonroad-control calls it."""
+
+    def __init__(
+        self,
+        kp: float,
+        ki: float,
+        kd: float,
+        delta_t: float,
+        *,
+        limit: float = 0.0,
+        anti_windup: bool = False,
+        compat: str | None = None,
+    ) -> None:
+        self._settings = record.build(Settings, kp=kp, ki=ki, kd=kd, delta_t=delta_t, limit=limit)
+        self._anti_windup = anti_windup
+        self._start = at_start(compat).longitudinal
+        self._memory: Any = self._start
+
+    def __repr__(self) -> str:
+        return f"PIDControl{tuple(self._settings)[:4]}"
+
+    @property
+    def kp(self) -> float:
+        """Output per error."""
+        return self._settings.kp
+
+    @property
+    def ki(self) -> float:
+        """Growth of the output per second and error."""
+        return self._settings.ki
+
+    @property
+    def kd(self) -> float:
+        """Output per rate of the error."""
+        return self._settings.kd
+
+    @property
+    def delta_t(self) -> float:
+        """Time between two calls in s."""
+        return self._settings.delta_t
+
+    def compute_control_input(self, measured_output: float, reference_output: float) -> float:
+        """The output for the coming step; the memory moves on."""
+        p = self._settings
+        acceleration, self._memory = answer(
+            SpeedGains(p.kp, p.ki, p.kd, p.limit),
+            self._memory,
+            finite("measured_output", measured_output),
+            finite("reference_output", reference_output),
+            p.delta_t,
+            anti_windup=self._anti_windup,
+        )
+        return acceleration
+
+    def reset(self) -> None:
+        """Forget what was."""
+        self._memory = self._start
+
+
+class PIDLongLat:
+    """Speed and lateral offset by two controllers, called as commonroad-control calls them."""
+
+    __repr__ = brief_repr
+
+    def __init__(
+        self,
+        kp_long: float,
+        ki_long: float,
+        kd_long: float,
+        kp_lat: float,
+        ki_lat: float,
+        kd_lat: float,
+        delta_t: float,
+        *,
+        compat: str | None = None,
+    ) -> None:
+        self.longitudinal_pid = PIDControl(kp_long, ki_long, kd_long, delta_t, compat=compat)
+        """From speed to acceleration."""
+        self.lateral_pid = PIDControl(kp_lat, ki_lat, kd_lat, delta_t, compat=compat)
+        """From lateral offset to steering rate."""
+
+    @property
+    def delta_t(self) -> float:
+        """Time between two calls in s."""
+        return self.longitudinal_pid.delta_t
+
+    def compute_control_input(
+        self,
+        measured_v_long: float,
+        reference_v_long: float,
+        measured_lat_offset: float,
+        reference_lat_offset: float = 0.0,
+    ) -> tuple[float, float]:
+        """Acceleration in m/s² and steering rate in rad/s for the coming step."""
+        return (
+            self.longitudinal_pid.compute_control_input(measured_v_long, reference_v_long),
+            self.lateral_pid.compute_control_input(measured_lat_offset, reference_lat_offset),
+        )
+
+    def reset(self) -> None:
+        """Forget what was."""
+        self.longitudinal_pid.reset()
+        self.lateral_pid.reset()

@@ -1,0 +1,470 @@
+"""Reference: where a vehicle is to be, when and how fast, for controllers that follow it.
+
+A reference is a line with a time at each of its points. Between them everything is linear; before
+the first and after the last point it goes on straight at the speed it has there, and a closed one
+goes round, lap after lap. It is driven forwards: headings are those of the line, which a car that
+slips does not point along.
+
+A controller meets it in one of three ways: as `Point` records by time or by distance, as rows for
+the references of a compiled policy (`rows`), or as a pure function of distance (`table`).
+
+A line to follow with a speed at each of its points, quick to ask from Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..core.arrays import Array
+from ..core.checks import positive, whole
+from ..core.files import brief_repr, shown
+from ..errors import InvalidValue
+from ..geometry.line import Line, Nearest, arc_length, directions, vertices
+from ..geometry.polygon import frozen
+from ..ops import clip, cos, floor, logical_or, lookup, sin, where
+from ..units import Unit, m, m_s, m_s2, per_m, rad, s
+from .speed import Grip, speed_profile
+
+__all__ = [
+    "Course",
+    "Point",
+    "Reference",
+]
+
+per_m2 = Annotated[float, Unit("1/m²", length=-2)]
+
+STANDS = 1e-6
+"""Distance in m, and speed in m/s, below which a vehicle stands."""
+KNOTS = 64
+"""Points of a line that is compiled in, unless said otherwise."""
+
+
+class Point(NamedTuple):
+    """One point of a reference, in the world frame; what a policy is told at a step."""
+
+    x: m = 0.0
+    """Position."""
+    y: m = 0.0
+    """Position."""
+    heading: rad = 0.0
+    """Direction of the line from the world x axis, positive to the left, not wrapped."""
+    curvature: per_m = 0.0
+    """Rate of the heading over distance, positive in a left turn."""
+    v: m_s = 0.0
+    """Speed along the line."""
+    a: m_s2 = 0.0
+    """Rate of that speed."""
+    sharpness: per_m2 = 0.0
+    """Rate of the curvature over distance."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """A line driven at known times; see the module text. Made by `from_...` and `along`."""
+
+    t: Array
+    """Time of each point in s, increasing."""
+    s: Array
+    """Distance along the line to each point in m, never decreasing."""
+    points: Any
+    """What the reference is at each of them: a `Point` of arrays."""
+    closed: bool = False
+    """Whether the last point is the first again, a lap and its turns on."""
+
+    __repr__ = brief_repr
+
+    @classmethod
+    def from_arrays(
+        cls,
+        t: ArrayLike,
+        x: ArrayLike,
+        y: ArrayLike,
+        *,
+        heading: ArrayLike | None = None,
+        curvature: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        a: ArrayLike | None = None,
+    ) -> Reference:
+        """From times in s and positions in m, each (n,); what is not given follows from these.
+
+        While the position does not change, heading and curvature are those of the point before.
+        """
+        time = _column("t", t)
+        if len(time) < 2 or (np.diff(time) <= 0.0).any():
+            raise InvalidValue("t must have at least 2 times, and they must increase")
+        places = np.column_stack([_column("x", x, len(time)), _column("y", y, len(time))])
+        moves = _moving(places)
+        line = vertices(places[moves], "x, y")
+        leg = np.cumsum(moves) - 1
+        headings, curvatures = (column[leg] for column in directions(line))
+        distance = arc_length(line)[leg]
+        speed = np.gradient(distance, time) if v is None else _column("v", v, len(time))
+        if (speed < 0.0).any():
+            raise InvalidValue(
+                f"v = {speed.min():g} m/s: a reference is driven forwards, so its speed must not "
+                "be negative"
+            )
+        rate = np.gradient(speed, time) if a is None else _column("a", a, len(time))
+        if heading is not None:
+            headings = np.unwrap(_column("heading", heading, len(time)))
+        if curvature is not None:
+            curvatures = _column("curvature", curvature, len(time))
+        sharpness = _slope(curvatures, distance)
+        return cls._of(time, distance, *places.T, headings, curvatures, speed, rate, sharpness)
+
+    @classmethod
+    def from_trajectory(cls, trajectory: Any) -> Reference:
+        """Along the columns `x` and `y` of a Trajectory, at its times."""
+        for name in ("v", "v_x"):
+            if name in trajectory and (slowest := float(trajectory[name].min())) < -STANDS:
+                raise InvalidValue(
+                    f"the trajectory reverses ({name} = {slowest:g} m/s); a reference is driven "
+                    "forwards"
+                )
+        return cls.from_arrays(trajectory.t, trajectory["x"], trajectory["y"])
+
+    @classmethod
+    def along(
+        cls,
+        line: ArrayLike,
+        v: Any,
+        *,
+        t_0: float = 0.0,
+        spacing: float | None = None,
+        closed: bool = False,
+    ) -> Reference:
+        """Along a line of points (n, 2), at a speed profile.
+
+        A `closed` line goes on from its last point to its first and round again; whether the first
+        is repeated at the end does not matter.
+
+        `v` is one speed in m/s, one for each point, or a function of the distance in m that takes
+        and returns arrays. Between points the acceleration is constant. With `spacing` in m the
+        line first gets so many points more that none are further apart; a line of few points with a
+        varying speed needs that, as everything is linear in time between points.
+        """
+        points = vertices(line, "line")
+        if closed:
+            points = _loop(points)
+        columns = np.vstack([points.T, *_directions(points, closed)])
+        s = arc_length(points)
+        v = v if callable(v) else _speeds(v, s, closed)
+        if spacing is not None:
+            finer = _finer(s, spacing)
+            v = v if callable(v) else np.interp(finer, s, v)
+            columns = np.array([np.interp(finer, s, column) for column in columns])
+            s = finer
+        speed = _profile(v, s)
+        mean = 0.5 * (speed[1:] + speed[:-1])
+        if (speed < 0.0).any() or (mean == 0.0).any():
+            raise InvalidValue(
+                f"v has {speed.min():g} m/s; speeds must not be negative, nor two points in a row "
+                "have none, as the line would never be passed"
+            )
+        t = t_0 + np.concatenate([[0.0], np.cumsum(np.diff(s) / mean)])
+        # Of the piece that follows; the last point has that of the piece before it.
+        rate = np.diff(speed) / np.diff(t)
+        rate = np.append(rate, rate[0] if closed else rate[-1])
+        return cls._of(t, s, *columns, speed, rate, _slope(columns[3], s), closed=closed)
+
+    @classmethod
+    def _of(cls, t: Array, s: Array, *points: Any, closed: bool = False) -> Reference:
+        columns = [frozen(np.ascontiguousarray(c, dtype=float)) for c in (t, s, *points)]
+        return cls(columns[0], columns[1], _point(columns[2:]), closed)
+
+    @property
+    def duration(self) -> float:
+        """Time from the first to the last point in s."""
+        return float(self.t[-1] - self.t[0])
+
+    @property
+    def length(self) -> float:
+        """Distance from the first to the last point in m."""
+        return float(self.s[-1])
+
+    @cached_property
+    def line(self) -> Line:
+        """The line itself, each point at which the reference stands once."""
+        moves = np.concatenate([[True], np.diff(self.s) > 0.0])
+        x, y, heading, curvature = (column[moves] for column in self.points[:4])
+        return Line(self.s[moves], x, y, heading, curvature, self.closed)
+
+    def at_time(self, t: ArrayLike) -> Point:
+        """The reference at a time, or at many (n,), in s."""
+        moments, laps = self._lap(self.t, _numbers("t", t))
+        inside = np.clip(moments, self.t[0], self.t[-1])
+        point = self._between(self.t, inside, laps)
+        return _numeric(_continued(point, (moments - inside) * point.v, moments != inside))
+
+    def at_distance(self, s: ArrayLike) -> Point:
+        """The reference at a distance along its line, or at many (n,), in m."""
+        distances, laps = self._lap(self.s, _numbers("s", s))
+        inside = np.clip(distances, 0.0, self.length)
+        point = self._between(self.s, inside, laps)
+        return _numeric(_continued(point, distances - inside, distances != inside))
+
+    def distance_at(self, t: ArrayLike) -> Any:
+        """Distance along the line where the reference is at a time, or at many (n,), in m."""
+        moments, laps = self._lap(self.t, _numbers("t", t))
+        inside = np.clip(moments, self.t[0], self.t[-1])
+        speed = np.interp(inside, self.t, self.points.v)
+        here = np.interp(inside, self.t, self.s) + (moments - inside) * speed
+        return _plain(here + laps * self.length)
+
+    def nearest(self, x: ArrayLike, y: ArrayLike) -> Nearest:
+        """Distance along the line to the point nearest to a place, and how far left of it that is.
+
+        Places may be arrays (n,). An open line goes on straight before its start and after its
+        end, so that distances may be negative, or larger than its length.
+        """
+        first, second = np.broadcast_arrays(_numbers("x", x), _numbers("y", y))
+        places = np.column_stack([first.ravel(), second.ravel()])
+        feet = self.line.project(places, beyond=True)
+        return Nearest(*(_plain(column.reshape(first.shape)) for column in feet))
+
+    def offset(self, x: ArrayLike, y: ArrayLike) -> Any:
+        """How far left of the line a place is, or many (n,), in m; negative to its right."""
+        return self.nearest(x, y).left
+
+    def ahead(
+        self, x: ArrayLike, y: ArrayLike, *, distance: float = 0.0, time: float = 0.0
+    ) -> Point:
+        """The reference a distance in m, and a time in s at its own speed, beyond the nearest.
+
+        Places may be arrays (n,).
+        """
+        s = np.asarray(self.nearest(x, y).s)
+        here = np.clip(s, 0.0, self.length)
+        moment = np.interp(here, self.s, self.t)
+        return self.at_distance(self.distance_at(moment + time) + (s - here) + distance)
+
+    def horizon(self, t: float, steps: int, dt: float) -> Point:
+        """The reference at `steps` + 1 times from t on, dt apart, in s: what an MPC looks at."""
+        dt = positive("dt", dt, "s")
+        return self.at_time(t + dt * np.arange(whole("steps", steps, "at least 1") + 1))
+
+    def rows(self, steps: int, dt: float, *, t_0: float | None = None, ahead: float = 0.0) -> Array:
+        """References of a compiled policy, (steps, 1, 7): the `Point` of each step, as numbers.
+
+        Step k is told the reference at t_0 + k dt, in s; t_0 is its first time if None. With
+        `ahead`, in s, position, heading and curvature are of that much later; speed is not.
+        """
+        begin = self.t[0] if t_0 is None else t_0
+        moments = begin + positive("dt", dt, "s") * np.arange(whole("steps", steps, "at least 1"))
+        now = self.at_time(moments)
+        told = self.at_time(moments + ahead)._replace(v=now.v, a=now.a)
+        return np.stack(told, axis=-1)[:, None]
+
+    def table(self, knots: int = KNOTS) -> Callable[[Any], Point]:
+        """The reference as a pure function of the distance, to be compiled into a policy.
+
+        It is an arc of the line's own curvature between `knots` points at equal distances; what it
+        costs grows with their number. Of a closed one distances go on growing lap by lap.
+        """
+        at = np.linspace(0.0, self.length, whole("knots", knots, "at least 2", least=2))
+        columns: list[Any] = [np.asarray(column).tolist() for column in self.at_distance(at)]
+        places, spacing, lap = at.tolist(), float(at[1]), self.length
+        closed, turn = self.closed, self._turn
+
+        def point(s: Any) -> Point:
+            laps = floor(s * (1.0 / lap)) if closed else 0.0
+            s = s - laps * lap
+            inside = clip(s, 0.0, places[-1])
+            chord = Point(*(lookup(inside, places, column) for column in columns))
+            share = inside * (1.0 / spacing) - floor(inside * (1.0 / spacing))
+            # An arc lies outside its chord: to the right of it in a left turn.
+            right = 0.5 * spacing * spacing * chord.curvature * share * (1.0 - share)
+            arc = chord._replace(
+                x=chord.x + right * sin(chord.heading), y=chord.y - right * cos(chord.heading)
+            )
+            if closed:
+                return arc._replace(heading=arc.heading + laps * turn)
+            return _continued(arc, s - inside, logical_or(s < 0.0, s > places[-1]))
+
+        return point
+
+    @property
+    def _turn(self) -> float:
+        """Change of the heading over a lap, in rad."""
+        return float(self.points.heading[-1] - self.points.heading[0])
+
+    def _lap(self, knots: Array, at: Array) -> tuple[Array, Array]:
+        """Times or distances within the first lap, and laps before; of an open line all as is."""
+        if not self.closed:
+            return at, np.zeros(at.shape)
+        laps = np.floor((at - knots[0]) / (knots[-1] - knots[0]))
+        return at - laps * (knots[-1] - knots[0]), laps
+
+    def _between(self, knots: Array, at: Array, laps: Array) -> Point:
+        point = _point(np.interp(at, knots, column) for column in self.points)
+        return point._replace(heading=point.heading + laps * self._turn)
+
+
+def reference_of(path: Any) -> Reference:
+    """The reference; raises for anything else, such as an array of points."""
+    if isinstance(path, Reference):
+        return path
+    kind = type(path).__qualname__
+    raise InvalidValue(
+        f"path must be a Reference, got a {kind}: Reference.along and Reference.from_trajectory "
+        "make one"
+    )
+
+
+def _continued(point: Point, distance: Any, outside: Any) -> Point:
+    """Straight on by a distance, where outside."""
+    return Point(
+        point.x + distance * cos(point.heading),
+        point.y + distance * sin(point.heading),
+        point.heading,
+        where(outside, 0.0, point.curvature),
+        point.v,
+        where(outside, 0.0, point.a),
+        where(outside, 0.0, point.sharpness),
+    )
+
+
+def _loop(points: Array) -> Array:
+    """The points of a closed line with the first again at the end."""
+    if len(points) > 3 and (points[0] == points[-1]).all():
+        return points
+    if len(points) < 3:
+        raise InvalidValue(f"a closed line has at least 3 points, got {len(points)}")
+    return np.vstack([points, points[:1]])
+
+
+def _directions(points: Array, closed: bool) -> tuple[Array, Array]:
+    return directions(points[:-1], closed=True) if closed else directions(points)
+
+
+def _speeds(v: Any, s: Array, closed: bool) -> Array:
+    """Speeds at distances s; of a closed line the last may be left out, as it is the first."""
+    speeds = _numbers("v", v)
+    if closed and speeds.shape == (len(s) - 1,):
+        speeds = np.append(speeds, speeds[0])
+    return _profile(speeds, s)
+
+
+def _moving(places: Array) -> NDArray[np.bool_]:
+    """Which places lie further from the last such one than rounding errors and creeping."""
+    moves = np.zeros(len(places), dtype=bool)
+    moves[0], (x, y) = True, places[0]
+    for k, (x_k, y_k) in enumerate(places.tolist()):
+        if abs(x_k - x) + abs(y_k - y) > STANDS:
+            moves[k], x, y = True, x_k, y_k
+    return moves
+
+
+def _slope(values: Array, s: Array) -> Array:
+    """Rate of values over the distance; 0 where that does not grow."""
+    moves = np.concatenate([[True], np.diff(s) > 0.0])
+    if moves.sum() < 2:
+        return np.zeros(len(s))
+    slope = np.gradient(values[moves], s[moves])
+    return slope[np.cumsum(moves) - 1]
+
+
+def _finer(s: Array, spacing: float) -> Array:
+    """The distances with so many more evenly between them that none are further apart."""
+    positive("spacing", spacing, "m")
+    pieces = np.ceil(np.diff(s) / spacing).astype(int)
+    inner = [
+        np.linspace(a, b, n, endpoint=False) for a, b, n in zip(s, s[1:], pieces, strict=False)
+    ]
+    return np.append(np.concatenate(inner), s[-1])
+
+
+def _point(columns: Iterable[Any]) -> Point:
+    """A point whose fields may be arrays."""
+    return Point(*columns)
+
+
+def _numeric(point: Point) -> Point:
+    return _point(_plain(value) for value in point)
+
+
+def _plain(value: Any) -> Any:
+    """A number instead of an array without axes."""
+    return float(value) if np.ndim(value) == 0 else value
+
+
+def _numbers(name: str, values: ArrayLike) -> Array:
+    try:
+        array = np.asarray(values, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidValue(
+            f"{name} = {shown(values)} must be a number or an array of them"
+        ) from None
+    if not np.isfinite(array).all():
+        raise InvalidValue(f"{name} must be finite, got {array[~np.isfinite(array)][0]}")
+    return array
+
+
+def _column(name: str, values: ArrayLike, count: int | None = None) -> Array:
+    array = _numbers(name, values)
+    if array.ndim != 1 or (count is not None and len(array) != count):
+        raise InvalidValue(
+            f"{name} has shape {array.shape}; expected ({'n' if count is None else count},)"
+        )
+    return array
+
+
+def _profile(v: Any, s: Array) -> Array:
+    """Speeds at distances s."""
+    values: Any = v(s) if callable(v) else v
+    speeds = _numbers("v", values)
+    if speeds.shape not in ((), s.shape):
+        raise InvalidValue(f"v has shape {speeds.shape}; expected one speed or {s.shape}")
+    return np.broadcast_to(speeds, s.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """A line and its speeds; a closed one goes on with its first point after its last.
+
+    What `Reference` is for compiled code and whole arrays, for one place at a time.
+    """
+
+    line: Line
+    v: Array
+    """Speed at each of its points, (n,), in m/s."""
+
+    @classmethod
+    def of(cls, points: ArrayLike, v: Any, *, closed: bool) -> Course:
+        """Through points (n, 2) in m, at one speed or one for each."""
+        line = Line.through(points, closed=closed)
+        speeds = np.broadcast_to(v, len(line.vertices))
+        return cls(line, np.append(speeds, speeds[0]) if closed else speeds)
+
+    @classmethod
+    def fastest(cls, points: ArrayLike, grip: Grip, *, closed: bool, v_end: m_s = np.inf) -> Course:
+        """Through points (n, 2) in m, as fast as its bends allow; see `speed_profile`."""
+        line = Line.through(points, closed=closed)
+        return cls(line, speed_profile(line, grip, v_end=v_end))
+
+    @property
+    def length(self) -> m:
+        """Of a lap, or from end to end."""
+        return self.line.length
+
+    @property
+    def time(self) -> s:
+        """That the line takes at its speeds."""
+        return float((np.diff(self.line.s) / (0.5 * (self.v[1:] + self.v[:-1]))).sum())
+
+    def at(self, distance: m) -> Point:
+        """The point a distance along the line; beyond the ends of an open one it is straight."""
+        spot = self.line.spot(distance)
+        x, y, heading, curvature = self.line.point(spot)
+        # Of the piece, along which v² is linear; beyond the ends the speed stays.
+        (v_0, v_1), (s_0, s_1) = (
+            values[spot.row : spot.row + 2].tolist() for values in (self.v, self.line.s)
+        )
+        a = 0.0 if spot.beyond else (v_1 * v_1 - v_0 * v_0) / (2.0 * (s_1 - s_0))
+        return Point(x, y, heading, curvature, v_0 + spot.share * (v_1 - v_0), a)

@@ -1,0 +1,177 @@
+"""Speed control: proportional and integral action on torque, with limits and anti-windup.
+
+The fastest speeds along a line that a car with limited grip can hold.
+
+First what each bend allows alone, v² = a_lateral / |curvature|. Then what the car can reach from
+the point before and brake from for the point after: v dv/ds = a, with as much of a as the ellipse
+of grip leaves beside cornering. Round a closed line, two rounds make it periodic.
+
+The line of least curvature within a lane.
+
+A line of curvature κ that is moved to the left by distances e, small against its radii, has the
+curvature κ + e'' + κ² e, where the dashes are derivatives over its length. So the smallest sum of
+squared curvatures is a linear least-squares problem with bounds on e. The distances are a cubic
+B-spline along the lane: smooth, and within the bounds that its coefficients are.
+"""
+
+from __future__ import annotations
+
+from math import inf, sqrt
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from ..core.arrays import Array
+from ..core.checks import not_negative, number, positive
+from ..errors import InvalidValue
+from ..geometry.line import Line
+from ..ops import clip, logical_and, logical_or, where
+from ..units import Allowed, N, Nm, Unit, m, m_s, m_s2, non_negative, s
+from ..units import positive as above_zero
+
+__all__ = [
+    "Grip",
+    "Memory",
+    "Params",
+    "least_curvature",
+    "speed_profile",
+    "torque",
+]
+
+Nm_s_m = Annotated[float, Unit("N·m/(m/s)", length=1, mass=1, time=-1)]
+"""Torque per speed error."""
+
+
+class Params(NamedTuple):
+    """Gains and limits. Torques are those of one wheel; positive drives forward."""
+
+    k_p: Annotated[Nm_s_m, non_negative]
+    """Torque per speed error."""
+    k_i: Annotated[N, non_negative]
+    """Growth of the torque per second and speed error, N·m/s per m/s: a force in SI."""
+    tau_min: Nm
+    """Smallest torque asked for; negative brakes."""
+    tau_max: Nm
+    """Largest torque asked for."""
+
+
+class Memory(NamedTuple):
+    """What the controller remembers."""
+
+    integral: Nm = 0.0
+    """Torque that the integral action has gathered."""
+
+
+def torque(p: Params, memory: Memory, v: m_s, v_target: m_s, dt: s) -> tuple[Nm, Memory]:
+    """Torque target for the coming `dt` and the memory after it.
+
+    The integral rests while the torque is at a limit and the error would push it further beyond.
+    """
+    error = v_target - v
+    demand = p.k_p * error + memory.integral
+    pushing = logical_or(
+        logical_and(demand > p.tau_max, error > 0.0), logical_and(demand < p.tau_min, error < 0.0)
+    )
+    gathered = memory.integral + where(pushing, 0.0 * error, p.k_i * error * dt)
+    return clip(demand, p.tau_min, p.tau_max), Memory(gathered)
+
+
+class Grip(NamedTuple):
+    """What the driver asks of the car."""
+
+    a_lateral: m_s2
+    """Greater than 0."""
+    a_drive: m_s2
+    """At least 0."""
+    a_brake: m_s2
+    """At least 0: how much slower, not an acceleration with its sign."""
+    v_max: m_s
+    """Greater than 0; may be infinite."""
+
+
+def speed_profile(line: Line, grip: Grip, *, v_end: m_s = inf) -> Array:
+    """Speeds at the points of a line, shape (n,); at the end of an open one at most `v_end`."""
+    grip, v_end = _checked(grip), _in("v_end", v_end, non_negative)
+    bend, spacing = np.abs(line.curvature), np.diff(line.s)
+    v = np.minimum(grip.v_max, np.sqrt(grip.a_lateral / np.maximum(bend, 1e-9)))
+    if not line.closed:
+        v[-1] = min(v[-1], v_end)
+    v = _reached(v, bend, spacing, grip.a_lateral, grip.a_drive, line.closed)
+    # Braking is driving the other way in a film that runs backwards.
+    back = _reached(v[::-1], bend[::-1], spacing[::-1], grip.a_lateral, grip.a_brake, line.closed)
+    return back[::-1]
+
+
+def _checked(grip: Grip) -> Grip:
+    """As floats; raises InvalidValue for what no car can do."""
+    return Grip(
+        positive("grip.a_lateral", grip.a_lateral, "m/s²"),
+        not_negative("grip.a_drive", grip.a_drive, "m/s²"),
+        not_negative("grip.a_brake", grip.a_brake, "m/s²"),
+        _in("grip.v_max", grip.v_max, above_zero),
+    )
+
+
+def _in(name: str, value: m_s, allowed: Allowed) -> m_s:
+    """A speed in a range, of which infinity is a part."""
+    v = number(name, value, "m/s")
+    if v not in allowed:
+        raise InvalidValue(f"{name} = {v:g} m/s must be {allowed}")
+    return v
+
+
+def _reached(
+    v: Array, bend: Array, spacing: Array, a_lateral: m_s2, a_along: m_s2, closed: bool
+) -> Array:
+    speeds, bends, steps = v.tolist(), bend.tolist(), spacing.tolist()
+    for _ in range(2 if closed else 1):
+        for k, step in enumerate(steps):
+            share = min(speeds[k] ** 2 * bends[k] / a_lateral, 1.0)
+            a = a_along * sqrt(1.0 - share * share)
+            speeds[k + 1] = min(speeds[k + 1], sqrt(speeds[k] ** 2 + 2.0 * a * step))
+        if closed:
+            speeds[0] = min(speeds[0], speeds[-1])
+    return np.array(speeds)
+
+
+KNOT: m = 5.0
+"""Distance between the knots of the spline, about."""
+
+
+def least_curvature(line: Line, room: m) -> Array:
+    """How far to the left of the points of a closed line, at equal distances, to drive: (n,) in m,
+    at most `room` to either side, which is finite and at least 0."""
+    room = not_negative("room", room, "m")
+    if not line.closed:
+        raise InvalidValue("line is open; it must be closed, as Line.through(points, closed=True)")
+    if room == 0.0:
+        return np.zeros(len(line.vertices))
+    from scipy.optimize import lsq_linear
+
+    points, kappa = len(line.vertices), line.curvature[:-1]
+    spline = _spline(points, round(line.length / KNOT))
+    changes = _bend(spline, line.length / points) + (kappa * kappa)[:, None] * spline
+    # Its triangular factor has the same solution and few rows.
+    q, r = np.linalg.qr(changes)
+    return spline @ lsq_linear(r, -q.T @ kappa, (-room, room)).x
+
+
+def _bend(values: Array, spacing: m) -> Array:
+    """Second derivative along a closed line of points at equal distances."""
+    ahead, behind = np.roll(values, -1, axis=0), np.roll(values, 1, axis=0)
+    return (ahead - 2.0 * values + behind) / spacing**2
+
+
+def _spline(points: int, knots: int) -> Array:
+    """Values (points, knots) of uniform cubic B-splines along a closed line."""
+    whole, u = np.divmod(np.arange(points) * knots / points, 1.0)
+    weights = (
+        (1.0 - u) ** 3 / 6.0,
+        (4.0 - 6.0 * u**2 + 3.0 * u**3) / 6.0,
+        (1.0 + 3.0 * u + 3.0 * u**2 - 3.0 * u**3) / 6.0,
+        u**3 / 6.0,
+    )
+    table = np.zeros((points, knots))
+    for k, weight in enumerate(weights):
+        table[np.arange(points), (whole.astype(int) + k - 1) % knots] += weight
+    return table

@@ -1,0 +1,1 @@
+"""What everything is built from: records, models, bodies, policies, checks, files, threads."""

@@ -1,0 +1,226 @@
+"""Names for the arrays that functions take and give; their shapes stand in the docstrings.
+
+Large arrays that vehicles share and compiled code reads, each known by a number.
+
+A road grid or a motor map of a million values is no record of scalars. Its values are kept here,
+once for the whole process, and a record holds their number: a scalar leaf like any other. It goes
+through parameters, sweeps and worlds as it is, vehicles of one fleet may read different arrays, and
+exchanging an array compiles nothing.
+
+An array lives as long as somebody holds its `ArrayNumber`. Its number is never given to another
+array: who reads it afterwards gets NaN. Kernels find an array by a table of addresses, one for each
+precision, that never moves; an entry is the address of a block: the count of the numbers as a
+64-bit integer and the numbers themselves. While a kernel runs, its caller holds what `alive` gives,
+so nothing is freed under it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import weakref
+from collections import deque
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InvalidValue
+from .threads import ARRAYS, guard
+
+__all__ = [
+    "ArrayNumber",
+    "shared_array",
+]
+
+Array = NDArray[np.float64]
+"""Numbers in double precision, on the host."""
+AnyArray = NDArray[Any]
+"""Numbers of either precision; on a CUDA device where a function says so."""
+Mask = NDArray[np.bool_]
+"""True or false for each of something."""
+
+MOST_ARRAYS = 1 << 22
+"""Numbers that a process can give out; float32 has them all."""
+LONGEST_FLOAT32 = 1 << 24
+"""Numbers of an array that an index in float32 tells apart; of a longer one it reads NaN."""
+HEADER = 8
+"""Bytes of a block before its numbers."""
+
+
+class ArrayNumber(float):
+    """The number of a shared array. It is a float, and keeps the array alive."""
+
+    _values: Array
+    __slots__ = ("__weakref__", "_values")
+
+    @classmethod
+    def of(cls, number: int, values: Array) -> ArrayNumber:
+        """The number of these values; `shared_array` gives them out."""
+        made = cls(number)
+        made._values = values
+        return made
+
+    @property
+    def values(self) -> Array:
+        """The array itself, flat; it cannot be written."""
+        return self._values
+
+    def __repr__(self) -> str:
+        return f"<array {int(self)} of {self._values.size} numbers>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For `pickle` and `copy`: by content, as another process has other numbers."""
+        return shared_array, (np.array(self._values),)
+
+
+class Blocks(NamedTuple):
+    """An array as compiled code reads it."""
+
+    float64: AnyArray
+    """Bytes: the count, then the numbers."""
+    float32: AnyArray | None = None
+    """The same in single precision, once a Program of that precision reads arrays."""
+
+
+def shared_array(values: Any) -> ArrayNumber:
+    """The number of an array with these values, flat in the order of C.
+
+    They are copied. The same values have the same number while somebody holds it.
+    """
+    return _ARRAYS.number(_checked(values))
+
+
+def kept_number(value: Any) -> float:
+    """A value as a float; the number of an array stays what it is."""
+    return value if type(value) is ArrayNumber else float(value)
+
+
+def alive() -> Mapping[int, Blocks]:
+    """The arrays there are at this moment, by number. Whoever holds it keeps their memory."""
+    return _ARRAYS.blocks
+
+
+def values_of(number: float) -> Array | None:
+    """The array of a number; None if there is none."""
+    blocks = _ARRAYS.blocks.get(int(number)) if number == number // 1.0 else None
+    return None if blocks is None else _numbers(blocks.float64, np.float64)
+
+
+def table_address(precision: str) -> int:
+    """Where the addresses of the blocks of a precision are, `MOST_ARRAYS` of them, 0 for none."""
+    return _ARRAYS.table(precision).ctypes.data
+
+
+def _checked(values: Any) -> Array:
+    try:
+        raw = np.asarray(values)
+    except ValueError as error:  # rows of different lengths
+        raise InvalidValue(f"a shared array takes numbers, got {values!r:.80}") from error
+    if raw.dtype.kind not in "fiub":
+        raise InvalidValue(f"a shared array takes numbers, got {values!r:.80}")
+    array = np.array(raw, dtype=np.float64, order="C").ravel()
+    if array.size == 0:
+        raise InvalidValue("a shared array needs at least 1 number, got none")
+    return array
+
+
+def _block(values: Array, dtype: Any) -> AnyArray:
+    block = np.empty(HEADER + values.size * np.dtype(dtype).itemsize, np.uint8)
+    block[:HEADER].view(np.int64)[0] = values.size
+    with np.errstate(over="ignore"):
+        block[HEADER:].view(dtype)[:] = values
+    block.flags.writeable = False
+    return block
+
+
+def _numbers(block: AnyArray, dtype: Any) -> AnyArray:
+    return block[HEADER:].view(dtype)
+
+
+class _Arrays:
+    """All arrays of the process."""
+
+    def __init__(self) -> None:
+        self.blocks: dict[int, Blocks] = {}
+        """By number. It is replaced, never changed: a caller may hold it."""
+        self._lock = threading.Lock()
+        guard(self._lock, ARRAYS)
+        self._dropped: deque[tuple[int, bytes]] = deque()
+        """Numbers and digests of arrays that nobody holds any more, still in the tables."""
+        self._known: dict[bytes, weakref.ref[ArrayNumber]] = {}
+        self._last_number = 0
+        # Pages that are never written to take no memory.
+        self._tables = {"float64": np.zeros(MOST_ARRAYS, np.uint64)}
+
+    def number(self, values: Array) -> ArrayNumber:
+        """The number of an array, a new one if there is none with these values."""
+        digest = hashlib.sha256(values.data).digest()
+        with self._lock:
+            known = self._known.get(digest)
+            number = None if known is None else known()
+            if number is None:
+                number = self._add(values)
+                self._known[digest] = weakref.ref(number)
+                gone = weakref.finalize(number, self._forget, int(number), digest)
+                gone.atexit = False
+        self._settle()
+        return number
+
+    def table(self, precision: str) -> AnyArray:
+        """The addresses for one precision."""
+        with self._lock:
+            if precision not in self._tables:
+                self._tables[precision] = np.zeros(MOST_ARRAYS, np.uint64)
+                self.blocks = {n: self._complete(b) for n, b in self.blocks.items()}
+                for n, blocks in self.blocks.items():
+                    self._enter(n, blocks)
+        self._settle()
+        return self._tables[precision]
+
+    def _add(self, values: Array) -> ArrayNumber:
+        if self._last_number + 1 >= MOST_ARRAYS:
+            raise InvalidValue(f"a process can share {MOST_ARRAYS - 1} arrays, one after another")
+        self._last_number += 1
+        blocks = self._complete(Blocks(_block(values, np.float64)))
+        number = ArrayNumber.of(self._last_number, _numbers(blocks.float64, np.float64))
+        self.blocks = {**self.blocks, self._last_number: blocks}
+        self._enter(self._last_number, blocks)
+        return number
+
+    def _complete(self, blocks: Blocks) -> Blocks:
+        """The blocks of an array, with those of single precision if somebody reads them."""
+        values = _numbers(blocks.float64, np.float64)
+        wanted = "float32" in self._tables and values.size <= LONGEST_FLOAT32
+        return blocks._replace(float32=_block(values, np.float32)) if wanted else blocks
+
+    def _enter(self, number: int, blocks: Blocks) -> None:
+        for precision, table in self._tables.items():
+            block = getattr(blocks, precision)
+            table[number] = 0 if block is None else block.ctypes.data
+
+    def _forget(self, number: int, digest: bytes) -> None:
+        """Drop an array that nobody holds. Python may call this anywhere, under the lock too."""
+        self._dropped.append((number, digest))
+        self._settle()
+
+    def _settle(self) -> None:
+        """Drop what is to be dropped, unless another thread has the lock: that one does it."""
+        while self._dropped and self._lock.acquire(blocking=False):
+            try:
+                while self._dropped:
+                    self._drop(*self._dropped.popleft())
+            finally:
+                self._lock.release()
+
+    def _drop(self, number: int, digest: bytes) -> None:
+        for table in self._tables.values():
+            table[number] = 0
+        self.blocks = {n: blocks for n, blocks in self.blocks.items() if n != number}
+        known = self._known.get(digest)
+        if known is not None and known() is None:
+            del self._known[digest]
+
+
+_ARRAYS = _Arrays()

@@ -1,0 +1,379 @@
+"""Which library computes: the elementary functions of floats, NumPy, CasADi and JAX by one name.
+
+Elements of shared arrays, as each library reads them; `functions.read` says what they mean.
+
+Kernels that compiled code holds once and calls, instead of a copy at every place of use.
+
+What is written as `called(kernel, a, b)` is `kernel(a, b)` for every backend. Only while a function
+is traced into a Program does the tracer take the call instead: it makes a function of the Program.
+Whoever needs plain expressions meanwhile, to differentiate them or to see which value depends on
+which, makes them within `inlined`.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from functools import cache, partial
+from types import SimpleNamespace
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from ..errors import InvalidValue
+from .arrays import LONGEST_FLOAT32, AnyArray, ArrayNumber, Blocks, alive, values_of
+
+__all__ = [
+    "called",
+    "casadi_reader",
+    "inlined",
+    "of_arrays",
+    "of_floats",
+    "of_jax",
+    "of_symbols",
+    "taken_by",
+]
+
+
+def of_floats(number: float, index: float) -> float:
+    """The element for two floats."""
+    values = values_of(number)
+    if values is None or index != index:
+        return math.nan
+    last = values.size - 1
+    return float(values[int(index) if 0.0 < index < last else last if index > 0.0 else 0])
+
+
+def of_arrays(number: Any, index: Any) -> Any:
+    """The elements for NumPy arrays or scalars, one of each broadcast with the other."""
+    kind = np.result_type(number, index, np.float32)
+    numbers, indices = np.broadcast_arrays(np.asarray(number, kind), np.asarray(index, kind))
+    elements = np.full(numbers.shape, np.nan, kind)
+    for n in np.unique(numbers).tolist():
+        values = values_of(n)
+        if values is not None and _has_indices(values.size, kind):
+            here = (numbers == n) & (indices == indices)
+            at = np.clip(indices[here], 0, values.size - 1).astype(np.int64)
+            elements[here] = values[at]
+    return elements[()]
+
+
+def _has_indices(size: int, precision: Any) -> bool:
+    """Whether the indices of an array are numbers of a precision."""
+    return size <= LONGEST_FLOAT32 or np.dtype(precision).itemsize > 4
+
+
+_readers: dict[str, Any] = {}
+"""The one CasADi function that reads, once it is made."""
+
+
+def casadi_reader() -> Any:
+    """The CasADi function of a column, number and index, that reads.
+
+    The tracer knows it and makes the operation `read` of its calls; CasADi itself evaluates it by
+    calling back.
+    """
+    known = _readers.get("reader")
+    # Two threads may both make one; all take the first.
+    return _readers.setdefault("reader", _new_reader()) if known is None else known
+
+
+def _new_reader() -> Any:
+    import casadi as ca
+
+    sparsity = ca.Sparsity.dense
+
+    class Reader(ca.Callback):
+        def __init__(self) -> None:
+            ca.Callback.__init__(self)
+            self.construct("skidpad_read", {"never_inline": True})
+
+        def get_sparsity_in(self, i: int) -> Any:
+            return sparsity(2, 1)
+
+        def get_sparsity_out(self, i: int) -> Any:
+            return sparsity(1, 1)
+
+        def eval(self, arguments: Any) -> Any:
+            return [of_floats(*(float(value) for value in arguments[0].nonzeros()))]
+
+        def has_forward(self, nfwd: int) -> bool:
+            return True
+
+        def has_reverse(self, nadj: int) -> bool:
+            return True
+
+        def get_forward(self, nfwd: int, name: str, inames: Any, onames: Any, opts: Any) -> Any:
+            return _flat((2, nfwd), (1, nfwd), name, inames, onames, opts)
+
+        def get_reverse(self, nadj: int, name: str, inames: Any, onames: Any, opts: Any) -> Any:
+            return _flat((1, nadj), (2, nadj), name, inames, onames, opts)
+
+    return Reader()
+
+
+def _flat(
+    seeds: tuple[int, int],
+    shape: tuple[int, int],
+    name: str,
+    inputs: Any,
+    outputs: Any,
+    options: Any,
+) -> Any:
+    """A derivative that is zero, with the arguments that CasADi gives it."""
+    import casadi as ca
+
+    # Not sparse: of results that are no entries a call leaves what was in memory before.
+    symbols = [ca.SX.sym("a", 2), ca.SX.sym("r"), ca.SX.sym("d", *seeds)]
+    return ca.Function(name, symbols, [ca.SX.zeros(*shape)], inputs, outputs, options)
+
+
+def of_symbols(number: Any, index: Any) -> Any:
+    """The elements for CasADi's symbols or matrices."""
+    import casadi as ca
+
+    call = casadi_reader().call
+    shape = next(
+        (a.shape for a in (number, index) if getattr(a, "shape", ()) not in ((), (1, 1))), None
+    )
+    if shape is None:
+        return call([ca.vertcat(number, index)])[0]
+    pairs = [
+        ca.vertsplit(ca.vec(a)) if getattr(a, "shape", None) == shape else [a] * math.prod(shape)
+        for a in (number, index)
+    ]
+    elements = [call([ca.vertcat(n, i)])[0] for n, i in zip(*pairs, strict=True)]
+    return ca.reshape(ca.vertcat(*elements), shape)
+
+
+class _Joined(NamedTuple):
+    """Arrays one after another, behind a NaN that unknown numbers read."""
+
+    values: AnyArray
+    start: AnyArray
+    """Of the array of each number up to the largest."""
+    last: AnyArray
+    """Largest index of each."""
+
+
+def of_jax(numpy: Any, number: Any, index: Any) -> Any:
+    """The elements for JAX arrays: the arrays there are become constants of what is compiled."""
+    kind = numpy.result_type(number, index, float)
+    joined = _joined(alive(), kind)
+    number, index = numpy.asarray(number, kind), numpy.asarray(index, kind)
+    known = (number >= 1) & (number < len(joined.start)) & (numpy.floor(number) == number)
+    n = numpy.where(known, number, 0).astype(int)
+    last = numpy.asarray(joined.last)[n]
+    at = numpy.clip(numpy.where(index == index, index, 0), 0, last).astype(int)
+    element = numpy.asarray(joined.values)[numpy.asarray(joined.start)[n] + at]
+    return numpy.where(index == index, element, numpy.nan)
+
+
+_last_joined: list[tuple[Mapping[int, Blocks], Any, _Joined]] = []
+
+
+def _joined(blocks: Mapping[int, Blocks], kind: Any) -> _Joined:
+    """All arrays as one; the last is kept, for the many reads of one function."""
+    for known, precision, joined in _last_joined:
+        if known is blocks and precision == kind:
+            return joined
+    read = {n: values_of(n) for n in blocks}
+    usable = {n: v for n, v in read.items() if v is not None and _has_indices(v.size, kind)}
+    total = 1 + sum(v.size for v in usable.values())
+    if total > np.iinfo(np.int32).max and np.dtype(kind).itemsize == 4:
+        raise InvalidValue(f"JAX cannot count the {total} numbers of all shared arrays in int32")
+    start = np.zeros(1 + max(usable, default=0), np.int64)
+    last = np.zeros(len(start), np.int64)
+    parts, at = [np.array([np.nan])], 1
+    for n, values in usable.items():
+        start[n], last[n] = at, values.size - 1
+        parts.append(values)
+        at += values.size
+    joined = _Joined(np.concatenate(parts).astype(kind), start, last)
+    _last_joined[:] = [(blocks, kind, joined)]
+    return joined
+
+
+PLAIN: dict[type, bool] = {float: True, int: True, bool: True, ArrayNumber: True}
+"""Classes of plain numbers."""
+
+
+def _or_nan(function: Callable[..., float], fallback: Callable[..., Any]) -> Callable[..., float]:
+    """`function`, but where `math` raises, the IEEE answer that NumPy gives."""
+
+    def ieee(*args: float) -> float:
+        try:
+            return function(*args)
+        except (ValueError, OverflowError, ZeroDivisionError):
+            with np.errstate(all="ignore"):
+                return float(fallback(*args))
+
+    return ieee
+
+
+def _float_minimum(a: float, b: float) -> float:
+    return a if (a < b or a != a) else b
+
+
+def _float_maximum(a: float, b: float) -> float:
+    return a if (a > b or a != a) else b
+
+
+def _float_sign(x: float) -> float:
+    return x if x != x else float((x > 0) - (x < 0))
+
+
+_ELEMENTARY = (
+    ("sin", "sin"),
+    ("cos", "cos"),
+    ("tan", "tan"),
+    ("asin", "arcsin"),
+    ("acos", "arccos"),
+    ("atan", "arctan"),
+    ("atan2", "arctan2"),
+    ("sinh", "sinh"),
+    ("cosh", "cosh"),
+    ("tanh", "tanh"),
+    ("exp", "exp"),
+    ("log", "log"),
+    ("sqrt", "sqrt"),
+    ("hypot", "hypot"),
+)
+"""Names here (and in `math` and CasADi) beside NumPy's and JAX's."""
+
+
+def _float_backend() -> SimpleNamespace:
+    backend = SimpleNamespace(
+        **{name: _or_nan(getattr(math, name), getattr(np, array)) for name, array in _ELEMENTARY}
+    )
+    backend.pow = _or_nan(math.pow, lambda x, n: np.power(float(x), float(n)))
+    backend.abs = math.fabs
+    backend.sign = _float_sign
+    backend.minimum = _float_minimum
+    backend.maximum = _float_maximum
+    # The sign goes with it, so that floor(-0.0) is -0.0 as elsewhere.
+    backend.floor = _or_nan(lambda x: math.copysign(math.floor(x), x), np.floor)
+    backend.where = lambda condition, a, b: a if condition else b
+    backend.logical_and = lambda a, b: bool(a) and bool(b)
+    backend.logical_or = lambda a, b: bool(a) or bool(b)
+    backend.logical_not = lambda a: not a
+    backend.read = of_floats
+    return backend
+
+
+def _array_backend(library: Any) -> SimpleNamespace:
+    """NumPy or jax.numpy: they share names."""
+    names = ("abs", "sign", "minimum", "maximum", "floor", "where")
+    logical = ("logical_and", "logical_or", "logical_not")
+    pairs = [*_ELEMENTARY, ("pow", "power"), *((name, name) for name in (*names, *logical))]
+    backend = SimpleNamespace(**{ours: getattr(library, theirs) for ours, theirs in pairs})
+    backend.read = of_arrays if library is np else partial(of_jax, library)
+    return backend
+
+
+@cache
+def _casadi_backend() -> SimpleNamespace:
+    import casadi
+
+    backend = SimpleNamespace(**{name: getattr(casadi, name) for name, _ in _ELEMENTARY})
+    backend.pow = lambda x, n: casadi.power(x, n)
+    backend.abs = casadi.fabs
+    backend.sign = casadi.sign
+    backend.minimum = casadi.fmin
+    backend.maximum = casadi.fmax
+    backend.floor = casadi.floor
+    backend.where = casadi.if_else
+    backend.logical_and = casadi.logic_and
+    backend.logical_or = casadi.logic_or
+    backend.logical_not = casadi.logic_not
+    backend.read = of_symbols
+    return backend
+
+
+@cache
+def _jax_backend() -> SimpleNamespace:
+    return _array_backend(sys.modules["jax.numpy"] if "jax.numpy" in sys.modules else _import_jax())
+
+
+def _import_jax() -> Any:
+    import jax.numpy
+
+    return jax.numpy
+
+
+_FLOAT = _float_backend()
+_NUMPY = _array_backend(np)
+_MAKERS: dict[str, Callable[[], Any]] = {
+    "numpy": lambda: _NUMPY,
+    "casadi": _casadi_backend,
+    "jax": _jax_backend,
+    "jaxlib": _jax_backend,
+}
+_BACKENDS: dict[type, Any] = {}
+
+
+def backend_of(*args: Any) -> Any:
+    """The functions for these arguments: those of the first one that is not a plain number.
+
+    NumPy gives way to the others, which take its arrays and scalars as constants.
+    """
+    chosen: Any = _FLOAT
+    for a in args:
+        kind = type(a)
+        if kind in PLAIN:
+            continue
+        backend = _BACKENDS.get(kind) or _find(kind)
+        if chosen is _FLOAT or chosen is _NUMPY:
+            chosen = backend
+    return chosen
+
+
+def _find(kind: type) -> Any:
+    backend = getattr(kind, "__skidpad_ops__", None)
+    if backend is None:
+        root = next((c.__module__.partition(".")[0] for c in kind.__mro__ if c is not object), "")
+        maker = _MAKERS.get(root)
+        if maker is None:
+            raise InvalidValue(
+                f"skidpad.ops cannot compute with {kind.__module__}.{kind.__qualname__}; "
+                "allowed are float, NumPy, CasADi and JAX values"
+            )
+        backend = maker()
+    _BACKENDS[kind] = backend
+    return backend
+
+
+R = TypeVar("R")
+Tracer = Callable[[Callable[..., Any], tuple[Any, ...]], Any]
+"""Takes a kernel and its arguments; returns what the kernel would."""
+
+_TRACER: ContextVar[Tracer | None] = ContextVar("skidpad_tracer", default=None)
+
+
+def called(kernel: Callable[..., R], *arguments: Any) -> R:
+    """`kernel(*arguments)`, which compiled code holds once however often it is called.
+
+    For a large kernel that a vehicle uses several times, such as a tyre at four wheels. Arguments
+    and results are records and numbers, or tuples of them. The kernel has to be a function of its
+    arguments alone.
+    """
+    tracer = _TRACER.get()
+    return kernel(*arguments) if tracer is None else tracer(kernel, arguments)
+
+
+@contextmanager
+def taken_by(tracer: Tracer | None) -> Generator[None]:
+    """Within, calls of this thread are handed to a tracer."""
+    before = _TRACER.set(tracer)
+    try:
+        yield
+    finally:
+        _TRACER.reset(before)
+
+
+def inlined() -> AbstractContextManager[None]:
+    """A context within which `called` is a plain call, also in a trace."""
+    return taken_by(None)

@@ -1,0 +1,486 @@
+"""Files: read with errors that name them, and written so that they are whole or not there.
+
+A file may come from anyone. What is not what it should be raises `InvalidValue` (`MissingFile` if
+there is none), with the file and the place, whatever the library that reads it raises; what would
+grow without bound is refused. Every reader opens files with `open_file`, or checks them with
+`regular_file` where a library opens them by name: a named pipe or a device, whose reading may wait
+forever or act on hardware, is refused. A path that stands in a file is resolved with
+`referenced_file`.
+
+Short texts of objects: what they are and how much they hold, never all of it.
+
+`__repr__ = brief_repr` in a class gives the text of its fields: those of a dataclass or a
+NamedTuple that are not as usual, the public attributes of any other object. Arrays are shown by
+their shape, long collections by their length, functions by their name.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import secrets
+import stat
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
+from dataclasses import MISSING, fields, is_dataclass
+from errno import ENOENT
+from functools import cache
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from ..errors import InvalidValue, MissingFile, SkidpadError, require
+
+__all__ = [
+    "LONGEST",
+    "brief_repr",
+    "counted",
+    "listed",
+    "shortened",
+    "shown",
+]
+
+LARGEST = 1 << 30
+"""Bytes of the largest file that is read as a whole."""
+LARGEST_BLOCK = 512 << 20
+"""Bytes that a compressed block of a file may hold."""
+LARGEST_YAML = 1 << 20
+"""Bytes of the largest YAML file: they hold settings, and reading them is slow."""
+MOST_YAML_NODES = 100_000
+"""Values of a YAML file, each counted as often as aliases repeat it."""
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Generator[Path]:
+    """A temporary path beside `path` to write to, renamed to `path` when the block succeeds.
+
+    The rename is atomic on one file system, so a crash leaves the old file or the new one. When the
+    block raises, the temporary file is removed and `path` is as it was.
+    """
+    target = target_of(path)
+    # Not tempfile: that makes private files, and the result should have ordinary permissions.
+    # The name keeps the suffix, as some writers choose the format by it.
+    temporary = target.with_name(f".{target.stem}-{secrets.token_hex(6)}{target.suffix}")
+    try:
+        yield temporary
+        os.replace(temporary, target)
+    except BaseException as error:
+        temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and not isinstance(error, SkidpadError):
+            raise not_written(target, error) from error
+        raise
+
+
+def path_of(path: Any, name: str = "path") -> Path:
+    """The path; raises for what is none."""
+    text = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(text, str) or "\0" in text:
+        raise InvalidValue(f"{name} = {path!r} must be a path")
+    return Path(text)
+
+
+def target_of(path: Any) -> Path:
+    """The path of a file to be written; raises unless there is a folder to hold it."""
+    target = path_of(path)
+    if not target.parent.is_dir():
+        raise MissingFile(f"cannot write {target}: there is no folder {target.parent}")
+    if target.is_dir():
+        raise InvalidValue(f"cannot write {target}: it is a folder")
+    return target
+
+
+def not_written(path: Path, error: OSError) -> InvalidValue:
+    """The error for a file that the system does not let be written."""
+    return InvalidValue(f"cannot write {path}: {error.strerror or error}")
+
+
+@contextmanager
+def reading(file: str | os.PathLike[str], fault: str) -> Generator[None]:
+    """Whatever the block raises becomes an error that begins with the file and `fault`, as in
+    "is not YAML".
+
+    For blocks that call a library, which may raise anything for bytes it does not expect.
+    """
+    try:
+        yield
+    except SkidpadError as error:
+        if type(error) is not InvalidValue or os.fspath(file) in str(error):
+            raise
+        raise InvalidValue(f"{os.fspath(file)} {fault}: {error}") from error
+    except Warning:  # that the user's filters turn into an error
+        raise
+    except OSError as error:
+        kind = MissingFile if isinstance(error, FileNotFoundError) else InvalidValue
+        # One without a number is a library's word about the content.
+        fault = fault if fault.startswith("cannot be read") or not error.errno else "cannot be read"
+        # Libraries repeat the path where they have no number.
+        reason = os.strerror(ENOENT) if kind is MissingFile else error.strerror or error
+        raise kind(f"{os.fspath(file)} {fault}: {reason}") from error
+    except RecursionError as error:
+        raise InvalidValue(f"{os.fspath(file)} {fault}: nested too deeply") from error
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise InvalidValue(f"{os.fspath(file)} {fault}: {reason:.500}") from error
+
+
+_IRREGULAR = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def regular_file(file: str | os.PathLike[str]) -> Path:
+    """The path of a regular file, perhaps behind links; raises for anything else at the path.
+
+    For files that a library opens by their names; `open_file` opens them without a moment between
+    check and opening.
+    """
+    path = path_of(file)
+    with reading(path, "cannot be read"):
+        _check_regular(path, path.stat().st_mode)
+    return path
+
+
+def open_file(file: str | os.PathLike[str]) -> BinaryIO:
+    """A regular file opened for reading bytes; raises for pipes, sockets, devices and folders."""
+    path = regular_file(file)  # opening alone may rewind a tape or reset a serial port
+    with reading(path, "cannot be read"):
+        stream = open(path, "rb", opener=_opener)  # noqa: SIM115 - handed to the caller
+        try:
+            _check_regular(path, os.fstat(stream.fileno()).st_mode)
+        except BaseException:
+            stream.close()
+            raise
+        return stream
+
+
+def _opener(path: str, flags: int) -> int:
+    # A path that became a pipe since it was looked at must not wait for a writer. Windows has no
+    # such flag, nor pipes in folders.
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _check_regular(path: Path, mode: int) -> None:
+    if stat.S_ISREG(mode):
+        return
+    kind = next((name for holds, name in _IRREGULAR if holds(mode)), "not a regular file")
+    raise InvalidValue(f"{path} cannot be read: it is {kind}; a regular file is expected")
+
+
+def referenced_file(by: Path, name: str, line: int) -> Path:
+    """The path of a file that another one names in a line: within its folder, relative to it.
+
+    Links inside of that folder may lead elsewhere: its owner made them, a text file from a stranger
+    cannot. Formats whose files lie elsewhere by definition, such as
+    the images of ROS maps and the definitions of MVSim's worlds, resolve their paths themselves.
+    """
+    plain = name.replace("\\", "/")
+    parts = os.path.normpath(plain).replace("\\", "/").split("/")
+    drive = re.match(r"[A-Za-z]:", plain)
+    if not name or "\0" in name or plain.startswith("/") or drive or parts[0] == "..":
+        raise InvalidValue(
+            f"{by}, line {line}: the file {name!r:.200} must lie within the folder of the one that "
+            f"names it, {by.parent.absolute()}, by a path relative to that"
+        )
+    return by.parent / plain
+
+
+def bytes_of(file: str | os.PathLike[str]) -> bytes:
+    """The content of a file; raises for one that cannot be read or is too large."""
+    path = path_of(file)
+    with open_file(path) as stream, reading(path, "cannot be read"):
+        size = os.fstat(stream.fileno()).st_size
+        # Files of /proc say that they are empty, and a file may grow while it is read. To ask for
+        # more than there is would allocate as much.
+        parts = [b"" if size > LARGEST else stream.read(size)]
+        while size <= LARGEST and (more := stream.read(1 << 16)):
+            parts.append(more)
+            size = sum(map(len, parts))
+        if size > LARGEST:
+            raise InvalidValue(f"{path} has {size} bytes; allowed are {LARGEST}")
+        return b"".join(parts)
+
+
+def text_of(file: str | os.PathLike[str], kind: str = "a text file in UTF-8") -> str:
+    """The text of a file in UTF-8; raises for one that cannot be read or is not text."""
+    try:
+        return bytes_of(file).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidValue(f"{os.fspath(file)} is not {kind}: {error}") from error
+
+
+def first_repeated(names: Iterable[str]) -> str | None:
+    """The first name that repeats an earlier one, None if all differ; in linear time."""
+    seen = set[str]()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
+
+
+def json_of(file: str | os.PathLike[str], kind: str = "JSON") -> Any:
+    """What a JSON file holds."""
+    return parsed_json(text_of(file, kind), os.fspath(file), kind)
+
+
+def parsed_json(text: str | bytes, source: str, kind: str = "JSON") -> Any:
+    """What a JSON text holds; `source` begins the errors."""
+    try:
+        with reading(source, f"is not {kind}"):
+            return json.loads(text)
+    except InvalidValue as error:
+        cause = error.__cause__
+        if not isinstance(cause, json.JSONDecodeError):
+            raise
+        raise InvalidValue(
+            f"{source}, line {cause.lineno}, column {cause.colno}: not {kind}: {cause.msg}"
+        ) from cause
+
+
+def unpacked(data: bytes, compression: str, size: int) -> bytes:
+    """A block of an MCAP file that says that it holds so many bytes; raises ValueError if not."""
+    if size > LARGEST_BLOCK:
+        raise ValueError(f"it claims to hold {size} bytes; at most {LARGEST_BLOCK} are read")
+    if compression == "zstd":
+        zstandard = require("zstandard", purpose="A recording")
+        # The frame says for itself how much it holds, and the decompressor believes it.
+        if zstandard.frame_content_size(data) not in (-1, size):
+            raise ValueError("it holds another number of bytes than it says")
+        data = zstandard.ZstdDecompressor().decompress(data, max_output_size=size)
+    elif compression == "lz4":
+        import lz4.frame
+
+        decompressor: Any = lz4.frame.LZ4FrameDecompressor()
+        data = decompressor.decompress(data, max_length=size + 1)
+    elif compression:
+        raise ValueError(f"its compression {compression!r} is unknown")
+    if len(data) != size:
+        raise ValueError("it holds another number of bytes than it says")
+    return data
+
+
+@cache
+def yaml_loader() -> Any:
+    """PyYAML's safe loader, for which `1e-4` is a number.
+
+    YAML 1.1 has no such number without a point; YAML 1.2, ROS and people have.
+    """
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        pass
+
+    number = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)[eE][-+]?[0-9]+$")
+    Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+.0123456789"))
+    return Loader
+
+
+@cache
+def _strict_yaml_loader() -> Any:
+    """That loader with the truths of YAML 1.2: `off` and `no` are texts."""
+
+    class Loader(yaml_loader()):
+        pass
+
+    resolvers = {first: list(kinds) for first, kinds in Loader.yaml_implicit_resolvers.items()}
+    for first in "yYnNoO":
+        kinds = resolvers.get(first, [])
+        resolvers[first] = [one for one in kinds if one[0] != "tag:yaml.org,2002:bool"]
+    Loader.yaml_implicit_resolvers = resolvers
+    return Loader
+
+
+def yaml_of(file: str | os.PathLike[str]) -> Any:
+    """What a YAML file holds: plain values only, and none that aliases make large."""
+    return parsed_yaml(yaml_text_of(file), file)
+
+
+def parsed_yaml(text: str, source: str | os.PathLike[str], *, strict: bool = False) -> Any:
+    """What a YAML text holds; `source` begins the errors. `strict` is YAML 1.2, where PyYAML is
+    not: keys stand in a mapping once, and only `true` and `false` are truths."""
+    with reading_yaml(source):
+        loader = (_strict_yaml_loader() if strict else yaml_loader())(text)
+        try:
+            node = loader.get_single_node()
+            if node is not None and _expanded(node, {}) > MOST_YAML_NODES:
+                raise InvalidValue(
+                    f"{os.fspath(source)} has more than {MOST_YAML_NODES} values of YAML, aliases "
+                    "included"
+                )
+            if strict and node is not None:
+                _check_unique(node, os.fspath(source))
+            return None if node is None else loader.construct_document(node)
+        finally:
+            loader.dispose()
+
+
+def yaml_text_of(file: str | os.PathLike[str]) -> str:
+    """The text of a YAML file, if it is small enough to be one of settings."""
+    text = text_of(file)
+    if len(text) > LARGEST_YAML:
+        raise InvalidValue(
+            f"{os.fspath(file)} has {len(text)} characters of YAML; allowed are {LARGEST_YAML}"
+        )
+    return text
+
+
+@contextmanager
+def reading_yaml(file: str | os.PathLike[str]) -> Generator[None]:
+    """`reading`, for a block that calls PyYAML: its errors have their line."""
+    import yaml
+
+    try:
+        with reading(file, "is not YAML"):
+            yield
+    except InvalidValue as error:
+        cause = error.__cause__
+        if not isinstance(cause, yaml.MarkedYAMLError) or cause.problem_mark is None:
+            raise
+        line = cause.problem_mark.line + 1
+        raise InvalidValue(f"{os.fspath(file)}, line {line}: {cause.problem}") from cause
+
+
+def _expanded(node: Any, sizes: dict[int, int]) -> int:
+    """Values of a YAML node with all that is below it, repetitions by aliases included."""
+    if isinstance(node.value, str):
+        return 1
+    if id(node) in sizes:
+        return sizes[id(node)]
+    sizes[id(node)] = MOST_YAML_NODES + 1  # as long as it is open: what holds itself has no end
+    parts = (part for entry in node.value for part in (entry if type(entry) is tuple else (entry,)))
+    sizes[id(node)] = 1 + sum(_expanded(part, sizes) for part in parts)
+    return sizes[id(node)]
+
+
+def _check_unique(node: Any, source: str) -> None:
+    """Raise for a key that stands twice in a mapping; aliases are few and lead nowhere new."""
+    if isinstance(node.value, str):
+        return
+    seen = set[str]()
+    for entry in node.value:
+        parts = entry if type(entry) is tuple else (entry,)
+        if len(parts) == 2 and isinstance(parts[0].value, str):
+            key = parts[0].value
+            if key in seen:
+                line = parts[0].start_mark.line + 1
+                raise InvalidValue(f"{source}, line {line}: the key {key!r} stands twice")
+            seen.add(key)
+        for part in parts:
+            _check_unique(part, source)
+
+
+LONGEST = 240
+"""Characters of a text."""
+_LONGEST_PART = 60
+"""Characters of one field in it."""
+_MOST_ITEMS = 4
+_MOST_DIGITS = 20
+"""Digits of a whole number that are all shown."""
+_DOTS = "..."
+
+
+def shortened(text: str, length: int = LONGEST) -> str:
+    """A text in one line; of a long one the beginning and its last character, a bracket."""
+    line = " ".join(text.split())
+    return line if len(line) <= length else f"{line[: length - 4]}{_DOTS}{line[-1]}"
+
+
+def shown(value: Any) -> str:
+    """A rejected value, for an error: whole numbers of many digits by their power of ten,
+    other long texts by their beginning."""
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**_MOST_DIGITS:
+        exponent = int(math.log10(2.0) * (abs(value).bit_length() - 1))
+        exponent += abs(value) >= 10 ** (exponent + 1)
+        sign = "-" if value < 0 else ""
+        exact = abs(value) == 10**exponent
+        return f"{sign}10^{exponent}" if exact else f"about {sign}10^{exponent}"
+    try:
+        return shortened(repr(value))
+    except ValueError:  # a whole number within it that Python does not print
+        return f"a {type(value).__qualname__} with a number of thousands of digits"
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """A number with its noun: "1 chunk", "2 chunks"."""
+    return f"{count} {one if count == 1 else many or one + 's'}"
+
+
+def listed(names: Sequence[str], most: int = 6) -> str:
+    """Names; of many the first and how many there are."""
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[: most - 2])}, {_DOTS} ({len(names)})"
+
+
+def brief_repr(self: Any) -> str:
+    """The text of an object with its fields, cut off where it becomes long."""
+    name, shown, size = type(self).__name__, list[str](), 0
+    for field, value in _fields(self):
+        part = f"{field}={_part(value)}"
+        size += len(part) + 2
+        if len(name) + size + len(_DOTS) + 2 > LONGEST:
+            shown.append(_DOTS)
+            break
+        shown.append(part)
+    return f"{name}({', '.join(shown)})"
+
+
+def _fields(thing: Any) -> Iterator[tuple[str, Any]]:
+    """Names and values worth telling."""
+    if is_dataclass(thing):
+        usual = {field.name: field.default for field in fields(thing) if field.repr}
+    elif isinstance(thing, tuple):
+        defaults: dict[str, Any] = getattr(thing, "_field_defaults", {})
+        usual = {name: defaults.get(name, MISSING) for name in getattr(thing, "_fields", ())}
+    else:
+        usual = {name: MISSING for name in vars(thing) if not name.startswith("_")}
+    for name, default in usual.items():
+        value = getattr(thing, name, default)
+        if not _same(value, default) and not _empty(value):
+            yield name, value
+
+
+def _same(value: Any, default: Any) -> bool:
+    plain = isinstance(value, (str, int, float)) and isinstance(default, (str, int, float))
+    return value is default or (plain and value == default)
+
+
+def _empty(value: Any) -> bool:
+    return value is None or (isinstance(value, (str, Sequence, Mapping, Set)) and not len(value))
+
+
+def _part(value: Any) -> str:
+    text = _text(value)
+    address = " at 0x" in text
+    return f"<{type(value).__name__}>" if address else shortened(text, _LONGEST_PART)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, str):
+        # What is cut off is not looked at: a text may be a whole file.
+        return repr(value[:_LONGEST_PART])
+    if isinstance(value, type) or (isinstance(value, Callable) and hasattr(value, "__qualname__")):
+        return value.__qualname__.rpartition("<locals>.")[2]
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple) and shape:
+        return f"array[{' x '.join(str(n) for n in shape)}]"
+    if isinstance(value, Mapping):
+        return f"<{len(value)} by name>"
+    if isinstance(value, (list, tuple, Set)) and not hasattr(value, "_fields"):
+        return _items(value)
+    return repr(value)
+
+
+def _items(values: Any) -> str:
+    """Few plain ones as they are, of others the number and the kind."""
+    if len(values) <= _MOST_ITEMS and all(isinstance(v, (str, int, float)) for v in values):
+        return f"({', '.join(_text(v) for v in values)})"
+    kind = type(next(iter(values))).__name__
+    return f"<{len(values)} x {kind}>"

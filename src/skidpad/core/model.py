@@ -1,0 +1,538 @@
+"""What a vehicle is: records, pure functions over them, and parameters.
+
+A `Model` is continuous (`derivative`) or discrete (`update`); everything that runs it is written
+against this contract and knows no particular vehicle:
+
+1. `State`, `Input`, `Params`, `Disturbance`, `Outputs` are NamedTuple records of scalars.
+2. `derivative(x, u, w, p)` returns a `State` of time derivatives; `update(x, u, w, p, dt)` returns
+   the next `State`. Exactly one of the two is given.
+3. `outputs(x, u, w, p)` returns an `Outputs` record; it never influences the motion.
+4. `hold(x, u, w, p)`, if given, is evaluated once at the start of a step; its result takes the
+   place of `u` in `derivative` or `update` and in `outputs` and stays constant over the step.
+   Command limiters that sample the state and hard model switches belong there, so that Runge-Kutta
+   stages agree.
+5. `settle(x, p)`, if given, returns the state with dependent fields made consistent; `reset` uses
+   it.
+6. The functions are pure: built from `skidpad.ops` and arithmetic, no memory, no `if` on a value.
+
+What has to do with a vehicle is generic over its records, in the order State, Input, Params,
+Outputs, Disturbance: a `Simulator[State, Input]` steps to a `State`. What is left out is anything.
+
+A vehicle as a linear system around a point: what linearising it gives.
+
+Functions of the user's: called with what they name, and kept in values that are not changed.
+"""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache, wraps
+from math import inf
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self
+
+from ..errors import InvalidValue, TraceError
+from ..units import m_s
+from . import record
+from .arrays import AnyArray
+from .body import Body, Geometry, Limits, Outline, body_of
+from .plausibility import accept, warn_if_implausible
+
+__all__ = [
+    "Model",
+    "NoDisturbance",
+    "NoOutputs",
+    "Vehicle",
+    "VehicleFactory",
+    "built_once",
+    "made_by",
+]
+
+
+class Discrete(NamedTuple):
+    """One step of a vehicle, and how it changes with what it starts from."""
+
+    x_next: AnyArray
+    """State after the step, (nx,)."""
+    A: AnyArray
+    """Derivative of `x_next` with respect to the state, (nx, nx)."""
+    B: AnyArray
+    """Derivative of `x_next` with respect to the input, (nx, nu)."""
+
+
+class Continuous(NamedTuple):
+    """The motion of a vehicle at an instant, and how it changes with state and input."""
+
+    rate: AnyArray
+    """Time derivative of the state, (nx,)."""
+    A: AnyArray
+    """Derivative of `rate` with respect to the state, (nx, nx)."""
+    B: AnyArray
+    """Derivative of `rate` with respect to the input, (nx, nu)."""
+
+
+class NormalisedAcceleration(NamedTuple):
+    """Accelerations over their limits: ±1 is the limit."""
+
+    along: float
+    """Along the vehicle, forward positive."""
+    across: float
+    """Across the vehicle, positive to the left."""
+
+
+class LinearAcceleration(NamedTuple):
+    """Accelerations over their limits, and how they change with state and input."""
+
+    along: float
+    """Along the vehicle, forward positive."""
+    across: float
+    """Across the vehicle, positive to the left."""
+    along_x: AnyArray
+    """Derivative of `along` with respect to the state, (nx,)."""
+    along_u: AnyArray
+    """Derivative of `along` with respect to the input, (nu,)."""
+    across_x: AnyArray
+    """Derivative of `across` with respect to the state, (nx,)."""
+    across_u: AnyArray
+    """Derivative of `across` with respect to the input, (nu,)."""
+
+
+record.document_all()
+
+_BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+class Constant:
+    """A value that nobody changes, so that a copy of it is the value itself."""
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
+
+def pickled_fields(what: str, value: Any, instead: str) -> dict[str, Any]:
+    """The fields of a value for `pickle`; the error says which one cannot be pickled."""
+    for name, part in vars(value).items():
+        try:
+            pickle.dumps(part)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise TypeError(
+                f"{what} cannot be pickled, because its {name} is not at the top of a module "
+                f"where another process could import it: {part!r}. Define it there, or {instead}"
+            ) from error
+    return vars(value)
+
+
+def arguments(what: str, function: Any, allowed: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of the arguments that a function has to be given; `what` begins the errors."""
+    if not callable(function):
+        raise InvalidValue(f"{what} must be a function, got {function!r}")
+    names: list[str] = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind in _BY_NAME:
+            # A name with a default that is none of ours is the function's own business, such as
+            # a target bound in a loop.
+            if parameter.name in allowed or parameter.default is parameter.empty:
+                names.append(parameter.name)
+        elif parameter.default is parameter.empty:
+            raise InvalidValue(
+                f"{what} takes {parameter}, but its arguments are given by name; "
+                f"allowed are {', '.join(allowed)}"
+            )
+    return tuple(names)
+
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    X = TypeVar("X", bound=NamedTuple, default=Any)
+    U = TypeVar("U", bound=NamedTuple, default=Any)
+    P = TypeVar("P", bound=NamedTuple, default=Any)
+    Y = TypeVar("Y", bound=NamedTuple, default=Any)
+    W = TypeVar("W", bound=NamedTuple, default=Any)
+else:  # a TypeVar has a default from Python 3.13 on
+    from typing import TypeVar
+
+    X, U, P, Y, W = map(TypeVar, "XUPYW")
+
+
+class NoDisturbance(NamedTuple):
+    """The disturbance record of a model that takes none."""
+
+
+class NoOutputs(NamedTuple):
+    """The output record of a model that has none beyond its state."""
+
+
+# Of any type: a type checker takes the record of a model that names none to be anything.
+_NO_DISTURBANCE: Any = NoDisturbance
+_NO_OUTPUTS: Any = NoOutputs
+
+
+def _no_outputs(x: Any, u: Any, w: Any, p: Any) -> NoOutputs:
+    return NoOutputs()
+
+
+_ARGUMENTS = {
+    "derivative": ("x", "u", "w", "p"),
+    "update": ("x", "u", "w", "p", "dt"),
+    "outputs": ("x", "u", "w", "p"),
+    "hold": ("x", "u", "w", "p"),
+    "settle": ("x", "p"),
+    "energy": ("x", "p"),
+    "check": ("p",),
+}
+"""What the functions of a model are called with, in order."""
+MOST_SHOWN = 6
+"""Parameters that the text of a vehicle lists: those that are not as usual."""
+
+
+@dataclass(frozen=True, repr=False)
+class Model(Constant, Generic[X, U, P, Y, W]):
+    """The equations of a vehicle and the records they use; see the module text for the contract."""
+
+    name: str
+    State: type[X]
+    Input: type[U]
+    Params: type[P]
+    derivative: Callable[[Any, Any, Any, Any], Any] | None = None
+    update: Callable[[Any, Any, Any, Any, Any], Any] | None = None
+    outputs: Callable[[Any, Any, Any, Any], Any] = _no_outputs
+    Outputs: type[Y] = _NO_OUTPUTS
+    Disturbance: type[W] = _NO_DISTURBANCE
+    hold: Callable[[Any, Any, Any, Any], Any] | None = None
+    settle: Callable[[Any, Any], Any] | None = None
+    fills: tuple[str, ...] = ()
+    """State fields that are 0 where nobody says otherwise and that `settle` then fills, as the spin
+    of wheels that roll. A start by names keeps those it gives, also at 0."""
+    check: Callable[[Any], None] | None = None
+    """`check(p)`, if given, raises `InvalidValue` for parameters that make no vehicle together."""
+    substeps: int = 1
+    """Steps of the integrator within one step of dt, unless the user says otherwise. What `hold`
+    samples stays constant over all of them."""
+    dead_times: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Inputs that act late, each with the parameter that holds its delay in s. The functions of the
+    model see the inputs that act; see `skidpad.run.delay`."""
+    dead_time_rule: str = "at_least"
+    """What acts: "at_least", the newest command that is at least the delay old, or "nearest", the
+    one so many updates old that comes nearest to the delay."""
+    reset_keeps: tuple[str, ...] = ()
+    """State fields that a reset leaves as they are, and "pending" if it leaves the queue of delayed
+    commands; for models that reproduce a program which does so."""
+    slowest: m_s = 0.0
+    """Speed from which the equations are meant. A tyre whose slip is a quotient by the speed is as
+    stiff as one likes towards rest: steps are judged from this speed on."""
+    ends: Mapping[str, tuple[float, str]] = field(default_factory=dict[str, tuple[float, str]])
+    """State fields by which its equations end, each with the largest size that they hold for and
+    what has become of a vehicle beyond it, as "rolled over". Its derivative is NaN there; errors of
+    runs that diverged say why."""
+    body: Body | None = None
+    """How it moves, what shape it has and how it is driven, for worlds, pages, sensors and
+    controllers; see `skidpad.core.body`. A model without one still simulates."""
+    energy: Callable[[Any, Any], Any] | None = None
+    """Kinetic energy `energy(x, p)` in J, for the conformance check; may be left out."""
+    reproduces: str = ""
+    """The upstream program whose numbers this model repeats, errors included; empty by default."""
+    exempt: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Conformance checks this model does not meet, each with its reason; needs `reproduces`."""
+    mirror_odd: Mapping[str, bool] = field(default_factory=dict[str, bool])
+    """Field names whose sign changes (or not) when left and right are swapped, for the conformance
+    check; it knows the usual names (`y`, `yaw`, `omega`, `steer`, ...) without being told."""
+    summary: str = ""
+    """One line for tables."""
+
+    def __post_init__(self) -> None:
+        if (self.derivative is None) == (self.update is None):
+            raise InvalidValue(f"model {self.name!r} needs exactly one of derivative and update")
+        for kind in (self.State, self.Input, self.Params, self.Outputs, self.Disturbance):
+            record.document(kind)
+        self._check_dead_times()
+        self._check_arguments()
+        if not 0.0 <= self.slowest < inf:
+            raise InvalidValue(
+                f"model {self.name!r}: slowest = {self.slowest} m/s must be finite and at least 0"
+            )
+        if self.exempt and not self.reproduces:
+            raise InvalidValue(
+                f"model {self.name!r} is exempt from {', '.join(self.exempt)} but names no program "
+                "that it reproduces; only such a model may be exempt"
+            )
+
+    def _check_arguments(self) -> None:
+        """Raise for a function that cannot be called as the contract says."""
+        for name, wanted in _ARGUMENTS.items():
+            function = getattr(self, name)
+            if function is None:
+                continue
+            try:
+                signature = inspect.signature(function)
+            except (TypeError, ValueError):  # one that does not tell
+                continue
+            try:
+                signature.bind(*wanted)
+            except TypeError:
+                raise InvalidValue(
+                    f"model {self.name!r}: {name} must take ({', '.join(wanted)}), got {signature}"
+                ) from None
+
+    def _check_dead_times(self) -> None:
+        known = {"Input": record.names(self.Input), "Params": record.names(self.Params)}
+        for pair in self.dead_times.items():
+            for name, kind in zip(pair, known, strict=True):
+                if name not in known[kind]:
+                    raise InvalidValue(record.unknown_name(kind, name, known[kind]))
+        if self.dead_time_rule not in ("at_least", "nearest"):
+            raise InvalidValue(
+                f"dead_time_rule = {self.dead_time_rule!r} is unknown; "
+                "allowed are at_least, nearest"
+            )
+
+    def __repr__(self) -> str:
+        sizes = f"{record.size(self.State)} states, {record.size(self.Input)} inputs"
+        return f"<model {self.name}: {sizes}, {record.size(self.Params)} parameters>"
+
+    def __hash__(self) -> int:
+        # Of what two that are equal have in common and mappings are no part of.
+        return hash((self.name, self.State, self.Input, self.Params, self.derivative, self.update))
+
+    @property
+    def continuous(self) -> bool:
+        """Whether the model gives a derivative and so needs an integrator."""
+        return self.derivative is not None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For `pickle`: one of skidpad's own as where it is found, any other by its parts."""
+        from ..compile.portable import recipe_of_model
+        from ..vehicles.registry import listed
+
+        own = listed(self) or recipe_of_model(self)
+        from ..compile.portable import portable
+
+        return own or portable(self)
+
+    def held_input(self, x: Any, u: Any, w: Any, p: Any) -> Any:
+        """What stays constant over the step that starts at `x`: `hold(...)`, or `u` itself."""
+        if self.hold is None:
+            return u
+        held = self.hold(x, u, w, p)
+        if held is None:
+            raise TraceError(
+                f"hold of {self.name!r} returned None instead of what is held: a `return` may be "
+                "missing"
+            )
+        return held
+
+
+@dataclass(frozen=True, repr=False)
+class Vehicle(Constant, Generic[X, U, P, Y, W]):
+    """A model with its parameters: what `Simulator` and `Fleet` take."""
+
+    model: Model[X, U, P, Y, W]
+    params: P
+    outlines: tuple[Outline, ...] | None = None
+    """What it looks like from above, where that is not in its parameters: takes the place of the
+    outlines of its body's geometry."""
+    clips_inputs: bool = False
+    """Whether steering angles far beyond what its actuator can do are taken, the actuator stopping
+    at its end; else they are refused, since they may be degrees. See `with_clipped_inputs`."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.model, Model):
+            raise InvalidValue(f"model must be a Model, got a {type(self.model).__qualname__}")
+        Params: type = self.model.Params
+        if not isinstance(self.params, Params):
+            raise InvalidValue(
+                f"parameters of {self.name!r} must be a {Params.__qualname__} record, "
+                f"got {type(self.params).__qualname__}"
+            )
+        record.check(self.params)
+        record.check_normal(self.params)
+        if self.model.check is not None:
+            self.model.check(self.params)
+        warn_if_implausible(self.model.name, self.model.body, self.params)
+
+    def __repr__(self) -> str:
+        leaves = zip(record.fields(self.model.Params), record.flatten(self.params), strict=True)
+        own = [f"{leaf.name}={value:.6g}" for leaf, value in leaves if value != leaf.default]
+        shown = own if len(own) <= MOST_SHOWN else [*own[:MOST_SHOWN], "..."]
+        clipped = ".with_clipped_inputs()" if self.clips_inputs else ""
+        return f"{self.name}({', '.join(shown)}){clipped}"
+
+    def __hash__(self) -> int:
+        return hash((self.model, self.params))
+
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+        return self.model.name
+
+    @property
+    def State(self) -> type[X]:
+        """The state record class."""
+        return self.model.State
+
+    @property
+    def Input(self) -> type[U]:
+        """The input record class."""
+        return self.model.Input
+
+    @property
+    def Params(self) -> type[P]:
+        """The parameter record class; the values are `params`."""
+        return self.model.Params
+
+    @property
+    def Outputs(self) -> type[Y]:
+        """The output record class."""
+        return self.model.Outputs
+
+    @property
+    def Disturbance(self) -> type[W]:
+        """The disturbance record class."""
+        return self.model.Disturbance
+
+    @property
+    def body(self) -> Body:
+        """How it moves, what shape it has and how it is driven; raises if its model has none."""
+        return body_of(self, "this")
+
+    @property
+    def geometry(self) -> Geometry:
+        """Shape and mass with its parameters."""
+        shape = self.body.geometry(self.params)
+        return shape if self.outlines is None else replace(shape, outlines=self.outlines)
+
+    @property
+    def limits(self) -> Limits:
+        """What it can do with its parameters."""
+        return self.body.limits(self.params)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        leaves = record.flatten(self.params)
+        return _vehicle, (type(self), self.model, leaves, self.outlines, self.clips_inputs)
+
+    def with_params(self, params: Any = None, /, **values: Any) -> Self:
+        """The same vehicle with some parameters replaced; nested ones by record or dotted name."""
+        return replace(
+            self, params=record.build(self.model.Params, params, base=self.params, **values)
+        )
+
+    def with_clipped_inputs(self) -> Self:
+        """The same vehicle, whose actuators stop at their ends whatever angle is asked of them."""
+        return replace(self, clips_inputs=True)
+
+    def derivative(self, x: Any, u: Any, w: Any = None, p: Any = None) -> X:
+        """Time derivative of the state, called directly on floats, NumPy, CasADi or JAX values.
+
+        A model with `hold` sees the input as sampled at `x`, as at the start of a step.
+        """
+        model = self.model
+        if model.derivative is None:
+            raise InvalidValue(f"{self.name!r} is a discrete model: it has update, not derivative")
+        w, p = self._defaults(w, p)
+        return model.derivative(x, model.held_input(x, u, w, p), w, p)
+
+    def outputs(self, x: Any, u: Any, w: Any = None, p: Any = None) -> Y:
+        """The output record at a state and input, called directly."""
+        w, p = self._defaults(w, p)
+        return self.model.outputs(x, self.model.held_input(x, u, w, p), w, p)
+
+    def casadi(self, integrator: Any = None) -> Any:
+        """Symbols and expressions for acados, do-mpc or Opti; with an integrator also its step."""
+        from ..run.interop.casadi import casadi_model
+
+        return casadi_model(self, integrator)
+
+    def jax(self, integrator: Any = "rk4") -> Any:
+        """Derivative and step as JAX functions on flat arrays; needs the extra `jax`."""
+        from ..run.interop.jax import jax_model
+
+        return jax_model(self, integrator)
+
+    def linearise(
+        self, x: Any, u: Any, dt: float, integrator: Any = "auto", *, w: Any = None
+    ) -> Discrete:
+        """One step of dt in s from a state with the input held, and its exact Jacobians:
+        (x_next, A, B). See `skidpad.linearise`."""
+        from ..run.linearisation import linearise
+
+        return linearise(self, x, u, dt, integrator, w=w)
+
+    def linearise_continuous(self, x: Any, u: Any, *, w: Any = None) -> Continuous:
+        """The derivative at a state and input, and its exact Jacobians: (rate, A, B)."""
+        from ..run.linearisation import linearise_continuous
+
+        return linearise_continuous(self, x, u, w=w)
+
+    def normalised_acceleration(
+        self,
+        x: Any,
+        u: Any,
+        *,
+        w: Any = None,
+        a_long_max: float | None = None,
+        a_lat_max: float | None = None,
+    ) -> NormalisedAcceleration:
+        """Accelerations along and across the vehicle over their limits, parameters unless
+        given."""
+        from ..run.linearisation import normalised_acceleration
+
+        return normalised_acceleration(self, x, u, w=w, a_long_max=a_long_max, a_lat_max=a_lat_max)
+
+    def _repr_html_(self) -> str:
+        from ..view.plots.notebook import vehicle_html
+
+        return vehicle_html(self)
+
+    def _defaults(self, w: Any, p: Any) -> tuple[Any, Any]:
+        w = record.build(self.model.Disturbance) if w is None else w
+        return w, self.params if p is None else p
+
+
+def _vehicle(kind: type[Any], model: Model, leaves: tuple[float, ...], *rest: Any) -> Any:
+    """A pickled vehicle; its parameters as numbers, since their class belongs to the model."""
+    return kind(model, accept(record.unflatten(model.Params, leaves)), *rest)
+
+
+def made_by(build: Callable[..., Model], *arguments: Any, model: Model) -> Model:
+    """The model, which `build(*arguments)` gives in any process: so it is pickled."""
+    vars(model)["_recipe"] = (build, arguments)
+    return model
+
+
+def built_once(build: Callable[..., Model]) -> Callable[..., Model]:
+    """Decorator: the one model of some arguments, which is pickled as these."""
+
+    @cache
+    @wraps(build)
+    def once(*arguments: Any) -> Model:
+        return made_by(once, *arguments, model=build(*arguments))
+
+    return once
+
+
+@dataclass(frozen=True, repr=False)
+class VehicleFactory(Generic[X, U, P, Y, W]):
+    """Makes vehicles of one model: `four_wheel(m=240.0)`. The listed vehicles are such
+    factories."""
+
+    model: Model[X, U, P, Y, W]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "__doc__", self.model.summary)
+
+    def __repr__(self) -> str:
+        return f"<vehicles of {self.model.name}: {self.model.summary or 'call it to make one'}>"
+
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """The models that its vehicles may have."""
+        return (self.model,)
+
+    def __call__(self, params: Any = None, /, **values: Any) -> Vehicle[X, U, P, Y, W]:
+        """A vehicle with the default parameters, some of them replaced by keyword or mapping."""
+        return Vehicle(self.model, record.build(self.model.Params, params, **values))

@@ -1,0 +1,380 @@
+"""How far long work has come: one hook for all of it, and bars in terminals and notebooks.
+
+    with watching(steps, "steps", "rollout", progress) as bar:
+        for _ in range(steps):
+            ...
+            bar.advance(1)
+
+What the argument `progress` means, wherever there is one:
+
+1. None: a bar appears after 2 s if somebody can see it, because stderr is a terminal or this is a
+   notebook; never otherwise, and never inside of work that is watched already.
+2. True: a bar from the start. False: none.
+3. A callable: it is called with what is done and the total, at most some 10 times a second and once
+   at the end, in the thread that waits for the work. What it raises ends the work.
+
+What the work promises:
+
+4. It advances by the total in all, from the thread that entered the block.
+5. Work that ends in an exception leaves no bar behind, and the callable is not called again.
+
+Work of unknown length, such as compiling, has a line with its name and the time that it
+has taken. It appears after 1 s, in a terminal alone, and is gone when the work is:
+
+    with working("compiling two_track") as sign:
+        alone(compile, sign.show)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import shutil
+import sys
+import threading
+from collections.abc import Callable
+from html import escape
+from importlib import import_module
+from time import perf_counter
+from typing import Any, Protocol, TypeAlias
+
+from ..errors import InvalidValue
+
+__all__ = ["Choice", "Progress", "Report", "Working", "interactive", "watching", "working"]
+
+Report: TypeAlias = Callable[[float, float], object]
+"""`report(done, total)`"""
+Choice: TypeAlias = bool | Report | None
+"""The type of an argument `progress`."""
+
+_PERIOD = 0.1
+"""Time in s between two reports."""
+_PATIENCE = 2.0
+"""Time in s before a bar appears that nobody asked for."""
+_SOON = 1.0
+"""Time in s before a line says what is being worked on."""
+_WIDEST = 30
+"""Cells of a bar."""
+
+
+class _Watched(threading.local):
+    depth = 0
+    """How many blocks of watched work this thread is in."""
+    silent = 0
+    """How many of them show nothing in a terminal, or have a line of `working`."""
+
+
+_watched = _Watched()
+
+
+class _Display(Protocol):
+    """What shows the progress to somebody."""
+
+    def show(self, line: Line) -> None:
+        """Show how far the work is."""
+        ...
+
+    def finish(self, line: Line) -> None:
+        """Show that it is done."""
+        ...
+
+    def clear(self) -> None:
+        """Leave nothing behind."""
+        ...
+
+
+class Progress:
+    """How far some work is; `watching` makes one.
+
+    Args:
+        total: when the work is done.
+        unit: what is counted, such as "steps"; with "s", simulated time.
+        label: what the work is called.
+        progress: see the top of this file.
+    """
+
+    def __init__(self, total: float, unit: str, label: str, progress: Choice) -> None:
+        if not (progress is None or isinstance(progress, bool) or callable(progress)):
+            raise InvalidValue(
+                f"progress = {progress!r} must be None, True, False or a function of what is done "
+                "and the total"
+            )
+        self.total, self.unit, self.label = total, unit, label
+        self.done: float = 0
+        """How much is done."""
+        self._before: float = 0
+        self._progress = progress
+        self._display: _Display | None = None
+        self._begin, self._due = 0.0, math.inf
+        self._says_nothing = progress is False or callable(progress)
+
+    def __enter__(self) -> Progress:
+        self._begin = perf_counter()
+        alone, _watched.depth = _watched.depth == 0, _watched.depth + 1
+        _watched.silent += self._says_nothing
+        if callable(self._progress) or self._progress is True:
+            self._due = self._begin
+        elif self._progress is None and alone and interactive():
+            self._due = self._begin + _PATIENCE
+        return self
+
+    def advance(self, count: float = 1) -> None:
+        """Say that so much more is done."""
+        self.done += count
+        if self._due is not math.inf and perf_counter() >= self._due:
+            self._due = perf_counter() + _PERIOD
+            self._shown().show(self._line())
+
+    def resume(self, count: float) -> None:
+        """Say that so much was done before this work began: it took no time now."""
+        self._before += count
+        self.advance(count)
+
+    def part(self, total: float) -> Callable[[float], None]:
+        """A function of a fraction, 0 to 1: it advances by `total` as the fraction goes to 1."""
+        begin = self.done
+
+        def reach(fraction: float) -> None:
+            whole = isinstance(total, int)
+            reached = int(fraction * total) if whole else fraction * total
+            self.advance(begin + reached - self.done)
+
+        return reach
+
+    def __exit__(self, kind: Any, *_: object) -> None:
+        _watched.depth -= 1
+        _watched.silent -= self._says_nothing
+        if self._display is None and (kind is not None or not callable(self._progress)):
+            return
+        if kind is None:
+            self._shown().finish(self._line())
+        else:
+            self._shown().clear()
+
+    def _shown(self) -> _Display:
+        if self._display is None:
+            if callable(self._progress):
+                self._display = _Call(self._progress)
+            else:
+                self._display = _notebook_bar() or _TerminalBar()
+        return self._display
+
+    def _line(self) -> Line:
+        elapsed = perf_counter() - self._begin
+        return Line(self.label, self.unit, self.done, self.total, elapsed, self._before)
+
+
+def watching(
+    total: float, unit: str = "steps", label: str = "", progress: Choice = None
+) -> Progress:
+    """Work to be watched, for a `with` block; see the top of this file."""
+    return Progress(total, unit, label, progress)
+
+
+class Working:
+    """A line in the terminal for work of unknown length; `working` makes one."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        """What is being done; may be changed meanwhile."""
+        self._bar: _TerminalBar | None = None
+        self._drawn = False
+        self._begin = self._due = 0.0
+
+    def __enter__(self) -> Working:
+        self._begin = perf_counter()
+        self._due = self._begin + _SOON
+        # One line is enough, and lines of several threads would overwrite each other.
+        own = threading.current_thread() is threading.main_thread()
+        if own and not _watched.silent and _in_terminal():
+            self._bar = _TerminalBar()
+        _watched.silent += 1
+        return self
+
+    def show(self) -> None:
+        """Draw the line anew if it is time to; to be called every now and then."""
+        now = perf_counter()
+        if self._bar is not None and now >= self._due:
+            self._due, self._drawn = now + _PERIOD, True
+            elapsed = now - self._begin
+            turn = "|/-\\"[int(elapsed / _PERIOD) % 4]
+            self._bar.write(f"{turn} {self.label}, {_time(elapsed)}"[: max(_columns(), 0)])
+
+    def __exit__(self, *_: object) -> None:
+        _watched.silent -= 1
+        if self._bar is not None and self._drawn:
+            self._bar.clear()
+
+
+def working(label: str) -> Working:
+    """A `with` block of work of unknown length; see the top of this file."""
+    return Working(label)
+
+
+def _in_terminal() -> bool:
+    with contextlib.suppress(AttributeError, ValueError):
+        return sys.stderr.isatty()
+    return False
+
+
+def interactive() -> bool:
+    """Whether a bar can be seen: in a terminal or in a notebook."""
+    return _kernel() is not None or _in_terminal()
+
+
+class Line:
+    """What a bar says, for any width."""
+
+    def __init__(
+        self,
+        label: str,
+        unit: str,
+        done: float,
+        total: float,
+        elapsed: float,
+        before: float = 0.0,
+    ) -> None:
+        self.label, self.unit = label, unit
+        self.done, self.total, self.elapsed, self.before = done, total, elapsed, before
+        # Times are sums of steps: a hair below the total is all of it.
+        self.whole = done >= total * (1.0 - 1e-9)
+        """Whether all is done."""
+        self.fraction = 1.0 if self.whole or not total > 0 else done / total
+
+    def words(self) -> list[str]:
+        """What stands behind the bar, from the long form to the short one."""
+        percent = f"{100.0 * self.fraction:3.0f} %"
+        count = f"{percent}, {self._number(self.done)} of {self._number(self.total)} {self.unit}"
+        if not (self.done > self.before and self.elapsed > 0.0):
+            return [count, percent]
+        speed = (self.done - self.before) / self.elapsed
+        rate = f"{speed:.3g} times real time"
+        if self.unit != "s":
+            rate = f"{_short(speed)} {self.unit}/s"
+        left = f"{_time(max(self.total - self.done, 0.0) / speed)} left"
+        return [f"{count}, {rate}, {left}", f"{percent}, {left}", percent]
+
+    def finished(self) -> list[str]:
+        """What stands behind the bar when the work has ended."""
+        took = _time(self.elapsed)
+        of = "" if self.whole else f" of {self._number(self.total)}"
+        return [f"{self._number(self.done)}{of} {self.unit} in {took}", took]
+
+    def drawn(self, width: int, *, finished: bool = False) -> str:
+        """The line in at most so many characters."""
+        head = f"{self.label} " if self.label else ""
+        words = self.finished() if finished else self.words()
+        for text in words:
+            cells = min(_WIDEST, width - len(head) - len(text) - 3)
+            if cells >= 5:
+                filled = math.floor(cells * self.fraction)
+                return f"{head}[{'#' * filled}{'.' * (cells - filled)}] {text}"
+        return words[-1][: max(width, 0)]
+
+    def _number(self, value: float) -> str:
+        return f"{value:.1f}" if self.unit == "s" else _short(value)
+
+
+def _short(value: float) -> str:
+    for factor, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= 10.0 * factor:
+            return f"{value / factor:.4g} {letter}"
+    return f"{value:.4g}"
+
+
+def _time(seconds: float) -> str:
+    if seconds < 99.5:
+        return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02} min"
+
+
+class _Call:
+    """Tells a callable."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._told: float | None = None
+
+    def show(self, line: Line) -> None:
+        self._told = line.done
+        self._report(line.done, line.total)
+
+    def finish(self, line: Line) -> None:
+        if self._told != line.done:
+            self.show(line)
+
+    def clear(self) -> None:
+        pass
+
+
+class _TerminalBar:
+    """One line on stderr, drawn over and over."""
+
+    def __init__(self) -> None:
+        self._length = 0
+
+    def show(self, line: Line) -> None:
+        self.write(line.drawn(_columns()))
+
+    def finish(self, line: Line) -> None:
+        self.write(line.drawn(_columns(), finished=True), end="\n")
+
+    def clear(self) -> None:
+        self.write("", end="\r")
+
+    def write(self, text: str, end: str = "") -> None:
+        """Put a text in place of the last one."""
+        # A closed or full stderr is no reason to end the work.
+        with contextlib.suppress(AttributeError, OSError, ValueError):
+            sys.stderr.write(f"\r{text.ljust(self._length)}{end}")
+            sys.stderr.flush()
+        self._length = len(text)
+
+
+def _columns() -> int:
+    try:
+        columns = os.get_terminal_size(sys.stderr.fileno()).columns
+    except (AttributeError, OSError, ValueError):
+        columns = 0
+    # The last column stays free: some terminals break the line as soon as it is full.
+    return (columns or shutil.get_terminal_size().columns) - 1
+
+
+class _NotebookBar:
+    """A bar in the output of a notebook's cell."""
+
+    def __init__(self, display: Callable[..., Any]) -> None:
+        self._display = display
+        self._handle: Any = None
+
+    def show(self, line: Line) -> None:
+        self._put(line.fraction, line.label, line.words()[0])
+
+    def finish(self, line: Line) -> None:
+        self._put(line.fraction, line.label, line.finished()[0])
+
+    def clear(self) -> None:
+        if self._handle is not None:
+            self._handle.update({"text/plain": "", "text/html": ""}, raw=True)
+
+    def _put(self, fraction: float, label: str, words: str) -> None:
+        text = f"{label} {words}".strip()
+        html = f'<progress value="{fraction:.4f}" max="1"></progress> {escape(text)}'
+        content = {"text/plain": text, "text/html": html}
+        if self._handle is None:
+            self._handle = self._display(content, raw=True, display_id=True)
+        else:
+            self._handle.update(content, raw=True)
+
+
+def _kernel() -> Any:
+    """The kernel of the notebook that this runs in, if any."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return getattr(shell, "kernel", None)
+
+
+def _notebook_bar() -> _NotebookBar | None:
+    return None if _kernel() is None else _NotebookBar(import_module("IPython.display").display)

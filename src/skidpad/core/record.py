@@ -1,0 +1,563 @@
+"""Records: `typing.NamedTuple` classes of scalars, possibly nested, as named flat vectors.
+
+A record is the one type that Python, NumPy, CasADi and JAX all accept unchanged. This module gives
+its leaves in order (`fields`), turns it into a flat tuple and back (`flatten`, `unflatten`), builds
+one from user input (`build`) and says which names and values are allowed when that fails.
+Nested leaves have dotted names: `tyre.B`.
+
+Record classes: what their leaves are, and how more of them are made.
+
+A record is a NamedTuple of scalars, possibly nested; its leaves in order have dotted names.
+
+Records from what users give, with errors that say which names and values are allowed.
+
+How a record class that is made at run time is made again, in this process or in another.
+
+Such a class is at no place that a process could import it from, and its fields alone do not say
+all of it: how a grid is interpolated, the size of a table, the methods of an assembled part. The
+function that made it knows, so records of the class are pickled as that function and its arguments.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import inspect
+import math
+import sys
+import textwrap
+from collections import namedtuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, wraps
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeVar, cast, get_type_hints
+
+import numpy as np
+
+from ..errors import InvalidValue
+from ..units import Allowed, Drifting, Unit
+from .arrays import ArrayNumber, kept_number
+from .files import listed, shortened, shown
+
+__all__ = [
+    "Field",
+    "Recipe",
+    "build",
+    "check",
+    "class_from",
+    "define",
+    "extended",
+    "fields",
+    "flatten",
+    "is_record_type",
+    "made_once",
+    "names",
+    "recipe_of",
+    "size",
+    "unflatten",
+    "unknown_name",
+]
+
+NO_UNIT = Unit("1")
+R = TypeVar("R")
+
+
+class Field(NamedTuple):
+    """One scalar leaf of a record."""
+
+    name: str
+    """Dotted path from the outermost record."""
+    unit: Unit
+    doc: str
+    default: float | None
+    allowed: Allowed | None
+    drifts: bool = False
+    """Whether the rate of this state does not vanish in steady motion; see `units.drifting`."""
+
+
+def is_record_type(kind: Any) -> bool:
+    """Whether `kind` is a NamedTuple class."""
+    return isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
+
+
+def define(
+    name: str,
+    hints: Mapping[str, Any],
+    defaults: Mapping[str, Any] | None = None,
+    docs: Mapping[str, str] | Callable[[], Mapping[str, str]] | None = None,
+    doc: str = "",
+) -> Any:
+    """A record class whose fields are known only at run time.
+
+    `hints` are units or record classes by field, `defaults` and `docs` those of some fields; `docs`
+    may be a function, called when they are first asked for. Fields with a default come last, as
+    they must in a tuple.
+    """
+    known = defaults or {}
+    order = sorted(hints, key=lambda field: field in known)
+    values = [known[field] for field in order if field in known]
+    # Not typing.NamedTuple, whose functional form has no defaults.
+    kind: Any = namedtuple(name, order, defaults=values, module=__package__)  # pyright: ignore[reportUntypedNamedTuple]
+    kind.__annotations__ = {field: hints[field] for field in order}
+    kind.__field_docs__ = docs or {}
+    kind.__doc__ = doc
+    kind.__reduce__ = _reduced
+    return kind
+
+
+def _reduced(record: Any) -> Any:
+    """A record of a class that no module has at its top is pickled with what its class is."""
+    from ..compile.portable import reduced
+
+    return reduced(record)
+
+
+def extended(kind: type[R]) -> type[R]:
+    """Decorator: a record class with the fields of the record it derives from, then its own.
+
+        @extended
+        class Params(CarParams):
+            v_eps: m_s = 0.001
+
+    A NamedTuple class takes no further fields by itself.
+    """
+    base: Any = kind.__mro__[1]
+    own = inspect.get_annotations(kind)
+    hints = get_type_hints(kind, include_extras=True)
+    order = [*base._fields, *(field for field in own if field not in base._fields)]
+    defaults = {**base._field_defaults, **{f: kind.__dict__[f] for f in own if f in kind.__dict__}}
+
+    def docs() -> dict[str, str]:
+        # Reading them from source takes long; most programs never ask.
+        return {**field_docs(base), **field_docs(kind)}
+
+    wider = define(kind.__name__, {f: hints[f] for f in order}, defaults, docs, kind.__doc__ or "")
+    wider.__module__, wider.__qualname__ = kind.__module__, kind.__qualname__
+    return wider
+
+
+def _check_record_type(kind: Any) -> None:
+    if not is_record_type(kind):
+        raise InvalidValue(f"{kind!r} is not a record: records are typing.NamedTuple classes")
+
+
+@cache
+def fields(kind: type) -> tuple[Field, ...]:
+    """The scalar leaves of a record class, depth first, in order."""
+    _check_record_type(kind)
+    hints = get_type_hints(kind, include_extras=True)
+    docs = field_docs(kind)
+    defaults: dict[str, Any] = kind._field_defaults
+    leaves: list[Field] = []
+    for name in kind._fields:
+        hint = hints[name]
+        default = defaults.get(name)
+        if is_record_type(hint):
+            leaves.extend(_nested(name, hint, default))
+            continue
+        marks: tuple[Any, ...] = getattr(hint, "__metadata__", ())
+        unit = next((x for x in marks if isinstance(x, Unit)), NO_UNIT)
+        allowed = next((x for x in marks if isinstance(x, Allowed)), None)
+        number = None if default is None else kept_number(default)
+        drifts = any(isinstance(x, Drifting) for x in marks)
+        leaves.append(Field(name, unit, docs.get(name, ""), number, allowed, drifts))
+    return tuple(leaves)
+
+
+def _nested(name: str, kind: type, default: Any) -> Iterable[Field]:
+    inner = flatten(default) if default is not None else (None,) * len(fields(kind))
+    for leaf, value in zip(fields(kind), inner, strict=True):
+        number = leaf.default if value is None else kept_number(value)
+        yield leaf._replace(name=f"{name}.{leaf.name}", default=number)
+
+
+@cache
+def field_docs(kind: type) -> dict[str, str]:
+    """Docstrings written under the fields of a class; empty where the source is not at hand."""
+    if "__field_docs__" in vars(kind):
+        docs = vars(kind)["__field_docs__"]
+        return dict(docs() if callable(docs) else docs)
+    written = _classes(kind.__module__).get(kind.__qualname__)
+    if written is None:
+        try:
+            tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
+        except (OSError, TypeError, SyntaxError):
+            return {}
+        written = tree.body[0]
+    body = written.body if isinstance(written, ast.ClassDef) else []
+    docs: dict[str, str] = {}
+    for before, after in pairwise(body):
+        if (
+            isinstance(before, ast.AnnAssign)
+            and isinstance(before.target, ast.Name)
+            and isinstance(after, ast.Expr)
+            and isinstance(after.value, ast.Constant)
+            and isinstance(after.value.value, str)
+        ):
+            docs[before.target.id] = inspect.cleandoc(after.value.value)
+    return docs
+
+
+class _ClassText:
+    """The docstring of a record class; whoever reads it first, as `help` does, has those of its
+    fields put in their places.
+
+    They are read from source, which takes too long to do on import. `type.__doc__` asks what it
+    finds in the class for `__get__`.
+    """
+
+    def __init__(self, text: str | None) -> None:
+        self._text = text
+
+    def __get__(self, instance: Any, kind: Any) -> str | None:
+        if "__doc__" in vars(kind):
+            kind.__doc__ = self._text
+            for field, text in _field_texts(kind).items():
+                getattr(kind, field).__doc__ = text
+        return self._text
+
+
+def document(kind: type) -> None:
+    """Let `help`, `inspect` and notebooks show what is written under the fields of a record class,
+    with units, in place of "Alias for field number 3"."""
+    if is_record_type(kind) and not isinstance(vars(kind).get("__doc__"), _ClassText):
+        kind.__doc__ = _ClassText(kind.__doc__)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def document_all() -> None:
+    """`document` for all record classes of the package that are loaded."""
+    kinds: list[type] = tuple.__subclasses__()
+    while kinds:
+        kind = kinds.pop()
+        kinds += kind.__subclasses__()
+        if kind.__module__.startswith("skidpad.") and hasattr(kind, "_field_defaults"):
+            document(kind)
+
+
+def _field_texts(kind: Any) -> dict[str, str]:
+    """What `help` says of each field: unit or class, default, and what is written under it."""
+    docs = field_docs(kind)
+    try:
+        hints = get_type_hints(kind, include_extras=True)
+    except (NameError, TypeError):  # names that only a type checker sees
+        return docs
+    texts: dict[str, str] = {}
+    for field in kind._fields:
+        hint: Any = hints[field]
+        unit = next((m for m in getattr(hint, "__metadata__", ()) if isinstance(m, Unit)), None)
+        what = [] if unit is None or unit == NO_UNIT else [f"in {unit}"]
+        what += [hint.__name__] if is_record_type(hint) else []
+        default = kind._field_defaults.get(field)
+        what += [f"default {default:g}"] if isinstance(default, (int, float)) else []
+        parts = [docs.get(field, ""), f"({', '.join(what)})" if what else ""]
+        texts[field] = " ".join(part for part in parts if part)
+    return texts
+
+
+@cache
+def _classes(module: str) -> dict[str, ast.ClassDef]:
+    """Classes at the top of a module that is imported, by name; empty where the source is not at
+    hand. `inspect` would read all of it anew for each of them.
+
+    A program that runs as `__main__` may be typed line by line: each class is asked for itself.
+    """
+    if module == "__main__":
+        return {}
+    try:
+        tree = ast.parse(inspect.getsource(sys.modules[module]))
+    except (KeyError, OSError, TypeError, SyntaxError):
+        return {}
+    nodes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    named = {node.name: node for node in nodes}
+    # Which of two with the same name is the one is for `inspect` to say.
+    return named if len(named) == len(nodes) else {}
+
+
+@cache
+def names(kind: type) -> tuple[str, ...]:
+    """Dotted names of the leaves."""
+    # Not from `fields`, which reads the documentation of all from source: whoever imports the
+    # vehicles needs the names of many.
+    _check_record_type(kind)
+    inner = inner_kinds(kind)
+    if inner is None:
+        return kind._fields
+    return tuple(
+        name
+        for field, part in zip(kind._fields, inner, strict=True)
+        for name in ((field,) if part is None else (f"{field}.{n}" for n in names(part)))
+    )
+
+
+def size(kind: type) -> int:
+    """Number of scalar leaves."""
+    return len(names(kind))
+
+
+def flatten(record: Any) -> tuple[Any, ...]:
+    """The leaves of a record as one flat tuple."""
+    leaves: list[Any] = []
+    for value in record:
+        if is_record_type(type(value)):
+            leaves.extend(flatten(value))
+        else:
+            leaves.append(value)
+    return tuple(leaves)
+
+
+def unflatten(kind: type, leaves: Sequence[Any]) -> Any:
+    """A record of class `kind` from its flat leaves."""
+    if len(leaves) != size(kind):
+        raise InvalidValue(f"{kind.__name__} has {size(kind)} values, got {len(leaves)}")
+    inner = inner_kinds(kind)
+    return kind._make(leaves) if inner is None else _take(kind, inner, iter(leaves))
+
+
+@cache
+def inner_kinds(kind: type) -> tuple[type | None, ...] | None:
+    """The record class of each field, None for a number; None altogether if all are numbers."""
+    hints = get_type_hints(kind, include_extras=True)
+    kinds = tuple(hints[n] if is_record_type(hints[n]) else None for n in kind._fields)
+    return kinds if any(kinds) else None
+
+
+def _take(kind: type, inner: tuple[type | None, ...], leaves: Iterator[Any]) -> Any:
+    values: list[Any] = []
+    for part in inner:
+        if part is None:
+            values.append(next(leaves))
+        else:
+            below = inner_kinds(part) or (None,) * len(part._fields)
+            values.append(_take(part, below, leaves))
+    return kind(*values)
+
+
+def at_rest(kind: type) -> Any:
+    """A record of its defaults, zero where a field has none."""
+    return unflatten(kind, [leaf.default or 0.0 for leaf in fields(kind)])
+
+
+INTERPOLATION = "_interpolation"
+"""Attribute of a class of grids that says how they are interpolated (see `ops.grids`); no field can
+have such a name."""
+
+
+def interpolation(kind: type) -> str:
+    """How a class of grids is interpolated: by lines if it does not say so."""
+    return getattr(kind, INTERPOLATION, "linear")
+
+
+@cache
+def interpolations(kind: type) -> dict[str, str]:
+    """By dotted name, how the grids among the records of a class are interpolated if not by
+    lines."""
+    methods: dict[str, str] = {}
+    for name, inner in zip(kind._fields, inner_kinds(kind) or (), strict=False):
+        if inner is not None:
+            methods |= {} if interpolation(inner) == "linear" else {name: interpolation(inner)}
+            methods |= {f"{name}.{path}": method for path, method in interpolations(inner).items()}
+    return methods
+
+
+def build(kind: type, source: Any = None, /, *, base: Any = None, **values: Any) -> Any:
+    """A checked record of floats from whatever the user gave.
+
+    `source` is a record of this class or of one with the same names, a mapping of (dotted) names,
+    or a flat sequence or array. Keywords override it; a keyword may also be a nested record. What
+    is not given comes from `base`, then from the defaults of the class. The error names the field,
+    the value and what is allowed.
+    """
+    slots = dict(zip(names(kind), _start(kind, source, base), strict=True))
+    if isinstance(source, Mapping):
+        _assign(kind, slots, source)
+    _assign(kind, slots, values)
+    missing = [name for name, value in slots.items() if value is None]
+    if missing:
+        raise InvalidValue(f"{_label(kind)} needs a value for {', '.join(missing)}")
+    record = unflatten(kind, [_number(kind, name, slots[name]) for name in names(kind)])
+    check(record)
+    return record
+
+
+def _start(kind: type, source: Any, base: Any) -> Sequence[Any]:
+    if source is None or isinstance(source, Mapping):
+        return flatten(base) if base is not None else [leaf.default for leaf in fields(kind)]
+    if isinstance(source, kind):
+        return flatten(source)
+    if is_record_type(type(source)):
+        if names(type(source)) == names(kind):  # its like in a file that was loaded
+            return flatten(source)
+        raise InvalidValue(
+            f"expected a {_label(kind)} record, got {type(source).__qualname__}; "
+            f"fields are {', '.join(names(kind))}"
+        )
+    try:
+        flat = list(np.asarray(source, dtype=float).ravel()) if np.ndim(source) == 1 else None
+    except (TypeError, ValueError, OverflowError):
+        flat = None
+    if flat is not None and isinstance(source, (list, tuple)):
+        pairs = zip(source, flat, strict=True)
+        flat = [entry if isinstance(entry, ArrayNumber) else number for entry, number in pairs]
+    if flat is None or len(flat) != size(kind):
+        raise InvalidValue(
+            f"{_label(kind)} takes {size(kind)} numbers ({', '.join(names(kind))}), "
+            f"got {_described(source)}"
+        )
+    return flat
+
+
+def _described(value: Any) -> str:
+    try:
+        return f"shape {np.shape(value)}"
+    except ValueError:  # rows of different lengths
+        return shown(value)
+
+
+def _assign(kind: type, slots: dict[str, Any], entries: Mapping[str, Any]) -> None:
+    for name, value in entries.items():
+        if is_record_type(type(value)):
+            _check_interpolation(kind, name, type(value))
+            inner = zip(names(type(value)), flatten(value), strict=True)
+            _assign(kind, slots, {f"{name}.{leaf}": x for leaf, x in inner})
+        elif name in slots:
+            slots[name] = value
+        else:
+            see = f"skidpad.core.record.names({_label(kind)}) gives all"
+            raise InvalidValue(unknown_name(_label(kind), name, tuple(slots), see=see))
+
+
+def _check_interpolation(kind: type, name: str, actual: type) -> None:
+    """Raise for a grid of another kind than the record has: the numbers alone do not tell."""
+    declared = _class_at(kind, name)
+    if declared is None:
+        return
+    if interpolation(declared) != interpolation(actual):
+        raise InvalidValue(
+            f"{_label(kind)}.{name} is {interpolation(declared)}, a {declared.__name__}; got a "
+            f"{actual.__name__}, which is {interpolation(actual)}"
+        )
+    for field, inner in zip(actual._fields, inner_kinds(actual) or (), strict=False):
+        if inner is not None:
+            _check_interpolation(kind, f"{name}.{field}", inner)
+
+
+def _class_at(kind: type, name: str) -> type | None:
+    """The class of the record of a dotted name; None where there is none."""
+    inner: type | None = kind
+    for field in name.split("."):
+        if inner is not None:
+            inner = dict(zip(inner._fields, inner_kinds(inner) or (), strict=False)).get(field)
+    return inner
+
+
+MOST_NAMES = 12
+"""Names up to which an error lists all; of more it lists the closest."""
+_CLOSEST = 5
+
+
+def unknown_name(
+    what: str, name: str, allowed: Sequence[str], noun: str = "field", see: str = ""
+) -> str:
+    """The sentence for a name that does not exist: the nearest one that does, and which there are.
+
+    Of many names, as the parameters of a large car, it has the closest and their number. `see` says
+    where all of them are found, such as "`skidpad models two_track` lists them".
+    """
+    name = str(name)
+    close = difflib.get_close_matches(name, allowed, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else "."
+    begin = f"{what} has no {noun} {shortened(name, 80)!r}{hint}"
+    if len(allowed) <= MOST_NAMES:
+        return f"{begin} Allowed are {', '.join(allowed) or 'none'}"
+    near = _nearest(name, allowed)
+    shown = f"; the closest are {', '.join(near)}" if near else f": {listed(allowed, MOST_NAMES)}"
+    return f"{begin} There are {len(allowed)}{shown}" + (f"; {see}" if see else "")
+
+
+def _nearest(name: str, allowed: Sequence[str]) -> list[str]:
+    """Names like this one, or whose last part is: `B` is like `tyre.B`."""
+    last = name.rpartition(".")[2].lower()
+    same = [one for one in allowed if one.rpartition(".")[2].lower() == last]
+    near = [*same, *difflib.get_close_matches(name, allowed, n=_CLOSEST, cutoff=0.4)]
+    return list(dict.fromkeys(near))[:_CLOSEST]
+
+
+def _number(kind: type, name: str, value: Any) -> float:
+    try:
+        if isinstance(value, (str, bytes)):  # `float` would read it
+            raise TypeError("text")
+        return kept_number(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidValue(
+            f"{_label(kind)}.{name} must be a number, got {shown(value)} ({type(value).__name__})"
+        ) from error
+
+
+def check(record: Any) -> None:
+    """Raise if a leaf is NaN, infinite or outside the range its annotation allows."""
+    kind = type(record)
+    for leaf, value in zip(fields(kind), flatten(record), strict=True):
+        if not math.isfinite(_number(kind, leaf.name, value)):
+            raise InvalidValue(f"{_label(kind)}.{leaf.name} = {value} must be finite")
+        if leaf.allowed is not None and value not in leaf.allowed:
+            raise InvalidValue(
+                f"{_label(kind)}.{leaf.name} = {leaf.unit.behind(f'{value:g}')} must be "
+                f"{leaf.allowed}"
+            )
+
+
+SMALLEST = sys.float_info.min
+"""The smallest number with all its digits; the reciprocal of smaller ones may be infinite."""
+
+
+def check_normal(record: Any) -> None:
+    """Raise if a leaf is not zero and yet so small that one over it is infinite.
+
+    Compiled code divides by a parameter as a product with its reciprocal, worked out once.
+    """
+    kind = type(record)
+    for leaf, value in zip(fields(kind), flatten(record), strict=True):
+        if 0.0 < abs(value) < SMALLEST:
+            raise InvalidValue(
+                f"{_label(kind)}.{leaf.name} = {leaf.unit.behind(f'{value:g}')} must be 0 or at "
+                f"least {SMALLEST:.3g} in size"
+            )
+
+
+def _label(kind: type) -> str:
+    return kind.__name__
+
+
+Make = TypeVar("Make", bound=Callable[..., Any])
+_RECIPE = "_recipe"
+"""Attribute of a class; no field can have such a name."""
+
+
+class Recipe(NamedTuple):
+    """How a record class is made: a function that any process can import, and its arguments."""
+
+    make: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
+def made_once(make: Make) -> Make:
+    """Decorator: the one new record class of some arguments, which is pickled as these."""
+
+    @cache
+    @wraps(make)
+    def once(*arguments: Any) -> Any:
+        kind = make(*arguments)
+        setattr(kind, _RECIPE, Recipe(once, arguments))
+        return kind
+
+    return cast("Make", once)
+
+
+def recipe_of(kind: type) -> Any:
+    """What the class is made of again: its recipe, or the class itself where it has none."""
+    return vars(kind).get(_RECIPE, kind)
+
+
+def class_from(recipe: Any) -> type:
+    """The class of a recipe; the same one whenever it is the same recipe."""
+    return recipe.make(*recipe.arguments) if isinstance(recipe, Recipe) else recipe

@@ -1,0 +1,420 @@
+"""Threads: one pool for everything, waiting that Ctrl-C ends, and what becomes of it after a fork.
+
+1. Work for several threads goes through `share` (parts of any kind) or `spread` (rows). The thread
+   that calls takes part, unless the work is long in one piece (`apart=True`): then it only waits,
+   so that Python still answers signals.
+2. A call that ends early, by an interrupt or by an error in a part, sets its `Stop`, waits until
+   every thread has returned and only then raises. No thread goes on, and no array is freed under a
+   running loop.
+3. `alone` runs what cannot be stopped, such as a compiler, in a thread of the pool. If the waiting
+   is interrupted, it goes on to its end by itself.
+4. A child process has none of its parent's threads; it starts its own when it needs them.
+
+Forks of the process wait until no thread holds certain locks.
+
+A child has only the thread that forked. What another one held is held in the child for ever, and
+what it was at, such as compiling, is left half way.
+
+Ctrl-C at a place of our choosing.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from ..errors import InvalidValue
+
+if TYPE_CHECKING:
+    from .progress import Progress
+
+T = TypeVar("T")
+
+_LOOK = 0.05
+"""Time in s between two looks of a waiting thread at what it waits for."""
+_PARTS_PER_THREAD = 4
+"""Some rows take longer than others: whoever is done takes another part."""
+_ROWS_IN_ONE = 8
+"""Threads' worth of rows that may be one part, some 10 ms: a part cannot be stopped."""
+_LONGEST_PART = 0.02
+"""Time in s above which the next parts are smaller."""
+
+
+class Stop:
+    """A 64-bit word in memory; loops that are to end early see that it is no longer zero."""
+
+    __slots__ = ("_word", "address")
+
+    def __init__(self) -> None:
+        self._word = ctypes.c_int64()
+        self.address = ctypes.addressof(self._word)
+        """Where compiled code finds the word."""
+
+    def set(self) -> None:
+        """Tell everybody who looks to return."""
+        self._word.value = 1
+
+    def __bool__(self) -> bool:
+        return self._word.value != 0
+
+
+NEVER = Stop()
+"""The flag of calls too short to be stopped; nobody sets it."""
+
+
+def cores() -> int:
+    """Processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def checked_threads(threads: Any) -> int:
+    """A number of threads, if it is one."""
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+        raise InvalidValue(f"threads = {threads!r} must be a whole number, at least 1")
+    return threads
+
+
+def spread(
+    work: Callable[[int, int], object],
+    rows: int,
+    *,
+    worth: int,
+    threads: int | None,
+    progress: Progress | None = None,
+) -> None:
+    """Call `work(begin, end)` until all rows are done, in this thread and in others.
+
+    Args:
+        work: does the rows from begin to before end; the result must not depend on the limits.
+        rows: how many there are.
+        worth: threads that there is work for; more would cost more than they save.
+        threads: how many to use; None: as many as pay and as there are processors.
+        progress: is advanced by the rows that are done.
+    """
+    if threads is None:
+        useful = min(worth, cores()) if worth > 1 else 1
+    else:
+        useful = checked_threads(threads)
+    used = max(1, min(useful, rows))
+    if used == 1 and worth <= _ROWS_IN_ONE:
+        work(0, rows)
+        if progress is not None:
+            progress.advance(rows)
+        return
+    even, small = -(-rows // (_PARTS_PER_THREAD * used)), rows * _ROWS_IN_ONE // max(worth, 1)
+    ranges = _Ranges(work, rows, max(1, min(even, small)), progress)
+    share(ranges.do, ranges.limits(), threads=used)
+    ranges.report()
+
+
+class _Ranges:
+    """Rows in parts of at most some 20 ms; how long a row takes shows when it is done."""
+
+    def __init__(
+        self, work: Callable[[int, int], object], rows: int, size: int, progress: Progress | None
+    ) -> None:
+        self._work, self._rows, self._progress = work, rows, progress
+        self._size = self._largest = size
+        self._caller, self._done = threading.get_ident(), list[int]()
+
+    def limits(self) -> Iterator[tuple[int, int]]:
+        """Begin and end of one part after the other."""
+        begin = 0
+        while begin < self._rows:
+            end = min(self._rows, begin + self._size)
+            yield begin, end
+            begin = end
+
+    def do(self, part: tuple[int, int]) -> None:
+        """One part; the size of the next follows from how long it took."""
+        start = time.perf_counter()
+        self._work(*part)
+        took = time.perf_counter() - start
+        if took > _LONGEST_PART:
+            self._size = max(1, int((part[1] - part[0]) * _LONGEST_PART / took))
+        elif took < 0.25 * _LONGEST_PART:
+            self._size = min(self._largest, 2 * self._size)
+        self._done.append(part[1] - part[0])
+        if threading.get_ident() == self._caller:
+            self.report()
+
+    def report(self) -> None:
+        """Advance the progress by what all threads have done; in the thread that asked for it."""
+        while self._progress is not None and self._done:
+            self._progress.advance(self._done.pop())
+
+
+def share(
+    work: Callable[[T], object],
+    parts: Iterable[T],
+    *,
+    threads: int,
+    apart: bool = False,
+    stop: Stop | None = None,
+    watch: Callable[[], object] | None = None,
+) -> None:
+    """Call `work(part)` for all parts, in so many threads; returns or raises when all are back.
+
+    Args:
+        work: does a part. It should keep alive what it works on.
+        parts: are taken one after the other by whoever is free.
+        threads: how many work at a time.
+        apart: whether this thread only waits: for parts that take longer than some 20 ms.
+        stop: is set when the call is to end early; `work` may look at it. No part is begun then.
+        watch: is called by this thread every now and then while it waits.
+    """
+    if threads == 1 and not apart:
+        for part in parts:
+            work(part)
+        return
+    job = _Job(work, iter(parts), Stop() if stop is None else stop)
+    try:
+        helpers = [_pool.help(job) for _ in range(threads if apart else threads - 1)]
+        if apart and any(helpers):
+            job.wait(watch)
+        else:
+            job.take()
+    except BaseException:
+        job.stop.set()
+        raise
+    finally:
+        job.close()
+    job.raise_error()
+
+
+def alone(function: Callable[[], T], watch: Callable[[], object] | None = None) -> T:
+    """The result of a function that cannot be stopped; it runs in another thread.
+
+    When the waiting is interrupted, the function goes on to its end. What it leaves behind, such
+    as an entry in a cache, is there for the next call. `watch` is called by this thread every now
+    and then while it waits.
+    """
+    results: list[T] = []
+    job = _Job(lambda _: results.append(function()), iter([None]), Stop())
+    if _pool.help(job):
+        job.wait(watch)
+    else:
+        job.take()
+    job.raise_error()
+    return results[0]
+
+
+class _Here(threading.local):
+    stop: Stop = NEVER
+    """The flag of the job that this thread helps with."""
+
+
+_here = _Here()
+
+
+class _Job:
+    """Parts that several threads take, and what became of them."""
+
+    def __init__(self, work: Callable[[Any], object], parts: Iterator[Any], stop: Stop) -> None:
+        self.stop = stop
+        self._work, self._parts = work, parts
+        self._error: BaseException | None = None
+        self._lock = threading.Lock()
+        self._helpers, self._closed, self._finished = 0, False, False
+        # Released whenever the last helper leaves. Waiting for a bare lock is one call of C: an
+        # interrupt cannot find it half done, as it can the locks of `threading`.
+        self._all_left = threading.Lock()
+        self._all_left.acquire()
+
+    def take(self) -> None:
+        """Do parts until none is left or it is to stop."""
+        while not self.stop:
+            with self._lock:
+                part = next(self._parts, self)
+            if part is self:
+                return
+            self._work(part)
+
+    def help(self) -> None:
+        """What a thread of the pool does with the job."""
+        with self._lock:
+            if self._closed:
+                return
+            self._helpers += 1
+        _here.stop = self.stop
+        try:
+            self.take()
+        except BaseException as error:
+            self._error = self._error or error
+            self.stop.set()
+        finally:
+            _here.stop = NEVER
+            with self._lock:
+                self._helpers -= 1
+                if not self._helpers:
+                    self._finished = True
+                    if self._all_left.locked():
+                        self._all_left.release()
+
+    def wait(self, watch: Callable[[], object] | None) -> None:
+        """Wait until helpers have done all parts."""
+        while not self._finished:
+            self._all_left.acquire(timeout=_LOOK)
+            if watch is not None:
+                watch()
+            if _here.stop:
+                raise KeyboardInterrupt
+
+    def close(self) -> None:
+        """Let nobody begin and wait for those at work, however often this is interrupted."""
+        interrupt: BaseException | None = None
+        while self._helpers or not self._closed:
+            try:
+                with self._lock:
+                    self._closed = True
+                if self._helpers:
+                    self._all_left.acquire(timeout=_LOOK)
+            except BaseException as error:  # what signal handlers raise
+                interrupt = error
+                self.stop.set()
+        if interrupt is not None:
+            raise interrupt
+
+    def raise_error(self) -> None:
+        """Raise what a helper raised, if one did."""
+        error, self._error = self._error, None
+        if error is not None:
+            try:
+                raise error
+            finally:
+                # The traceback of an error must not hold the error itself.
+                del error
+        if self.stop:
+            raise KeyboardInterrupt
+
+
+class _Pool:
+    """Threads that help with jobs: as many as are asked for at a time, kept for later ones."""
+
+    def __init__(self) -> None:
+        self._jobs: SimpleQueue[_Job] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._idle = 0
+        self.at_work: dict[int, _Job] = {}
+        """What each thread helps with at present, by its identity."""
+
+    def help(self, job: _Job) -> bool:
+        """Let a thread help with a job; False if there is none and none can be started."""
+        with self._lock:
+            fresh = self._idle == 0
+            self._idle -= not fresh
+        if fresh:
+            try:
+                # A daemon, since an idle thread must not keep a program from ending.
+                threading.Thread(target=self._run, name="skidpad", daemon=True).start()
+            except RuntimeError:
+                return False
+        self._jobs.put(job)
+        return True
+
+    def _run(self) -> None:
+        own = threading.get_ident()
+        while True:
+            self.at_work[own] = self._jobs.get()
+            self.at_work[own].help()
+            # An idle thread must not keep arrays alive.
+            del self.at_work[own]
+            with self._lock:
+                self._idle += 1
+
+
+_pool = _Pool()
+
+
+def _end() -> None:
+    """Stop what still runs for threads that end with the program, and wait for compilers."""
+    while jobs := [*_pool.at_work.values()]:
+        for job in jobs:
+            job.stop.set()
+        time.sleep(0.002)
+
+
+def _begin_child() -> None:
+    global _pool
+    _pool, _here.stop = _Pool(), NEVER
+
+
+atexit.register(_end)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_child)
+
+TRACING, LOOPS, MACHINE_CODE, ARRAYS, MEMORY = range(5)
+"""The order in which threads take these locks, and forks too: LLVM's memory is freed by whichever
+thread lets go of it last, whatever else that thread holds."""
+
+_guarded: list[tuple[int, AbstractContextManager[Any]]] = []
+_held = ExitStack()
+
+
+def guard(lock: AbstractContextManager[Any], order: int) -> None:
+    """Let forks wait for a lock from now on."""
+    if all(lock is not other for _, other in _guarded):
+        _guarded.append((order, lock))
+        _guarded.sort(key=lambda entry: entry[0])
+
+
+def _hold() -> None:
+    for _, lock in _guarded:
+        _held.enter_context(lock)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_hold, after_in_parent=_held.close, after_in_child=_held.close)
+
+
+class Deferred:
+    """`with Deferred() as interrupt:` an interrupt is answered when the block ends, not within it.
+
+    `if interrupt: interrupt.answer()` answers it earlier. A second one does not wait. Signals come
+    to the main thread alone; in other threads nothing is deferred.
+    """
+
+    def __init__(self) -> None:
+        self._usual: Any = None
+        self._came = False
+
+    def __enter__(self) -> Self:
+        usual = signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is threading.main_thread() and callable(usual):
+            self._usual = usual
+            signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def _note(self, number: int, frame: Any) -> None:
+        if self._came:
+            self._usual(number, frame)
+        self._came = True
+
+    def __bool__(self) -> bool:
+        """Whether an interrupt has come."""
+        return self._came
+
+    def answer(self) -> None:
+        """Do what an interrupt usually does, which is to raise KeyboardInterrupt."""
+        self._came = False
+        self._usual(signal.SIGINT, None)
+
+    def forget(self) -> None:
+        """Take an interrupt as answered: what it was to end has ended."""
+        self._came = False
+
+    def __exit__(self, kind: Any, *_: object) -> None:
+        if self._usual is not None:
+            signal.signal(signal.SIGINT, self._usual)
+        if self._came and kind is None:
+            self.answer()

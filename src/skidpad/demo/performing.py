@@ -1,0 +1,456 @@
+"""Performing a show: as fast as it goes, to its end, to an error or to Ctrl-C.
+
+`perform_into` also leaves a recording and a replay page of it.
+
+What each vehicle did during a run, in a few numbers.
+
+* distance: length of the path of its reference point;
+* accelerations: the largest change of velocity in a step, by the length of the step, along and
+  across the vehicle as it stood before the step;
+* effort: how much was steered and pressed. The way that each input went (the sum of its changes),
+  in units of its whole span, summed over the inputs: 1 is one input once from one end to the other.
+  The span is what the vehicle's limits allow; where they do not say, what the inputs of that
+  name and model went through in this run.
+
+What `skidpad run` prints while it runs and at the end.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from math import degrees
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ..core.arrays import Array
+from ..core.checks import not_negative, positive, steps_in
+from ..core.files import brief_repr, counted
+from ..core.progress import interactive, watching
+from ..errors import InvalidValue, SkidpadError, require_extras
+from ..geometry.pose import unrotated
+from ..units import m, m_s, m_s2, per_s, s
+from ..units import one as figures_one
+from .laps import Laps
+from .show import FilmBuffer, Segment, Show
+
+
+class Figures(NamedTuple):
+    """The numbers of one vehicle."""
+
+    name: str
+    distance: m
+    lap_times: tuple[s, ...] | None
+    """Of the laps that were completed; None for a vehicle without a start line."""
+    top_speed: m_s
+    a_along: m_s2
+    """Largest acceleration along the vehicle, either way."""
+    a_across: m_s2
+    """Largest acceleration across it, either side."""
+    collisions: int | None
+    """Contacts that began; None where there is nothing to touch."""
+    effort: figures_one
+    pose: tuple[float, float, float]
+    """At the end: x and y in m, yaw in rad."""
+
+    __repr__ = brief_repr
+
+
+class Tally:
+    """Sums and extremes of a run; arrays have one number per vehicle, in the order of the show."""
+
+    __repr__ = brief_repr
+
+    def __init__(self, show: Show, first: Segment) -> None:
+        count = len(show.vehicles)
+        self._show = show
+        self.steps = 0
+        """Steps that were counted."""
+        self.distance, self.top_speed = np.zeros(count), np.zeros(count)
+        self.a_along, self.a_across = np.zeros(count), np.zeros(count)
+        self.collisions: NDArray[np.int64] = np.zeros(count, np.int64)
+        self.laps = Laps(show.vehicles, show.start_lines)
+        self._t, self._motion = first.t[-1:], first.motion[-1:]
+        self.laps.start(float(self._t[0]), self._motion[0, :, :2])
+        self._see_speed(self._motion)
+        self._inputs: Array | None = None
+        inputs = len(show.inputs)
+        self._way = np.zeros(inputs)
+        self._low, self._high = np.full(inputs, np.inf), np.full(inputs, -np.inf)
+
+    def add(self, segment: Segment) -> None:
+        """Count what happened next."""
+        if not len(segment.t):
+            return
+        t = np.concatenate([self._t, segment.t])
+        motion = np.concatenate([self._motion, segment.motion])
+        moved = np.diff(motion, axis=0)
+        self.distance += np.hypot(moved[..., 0], moved[..., 1]).sum(axis=0)
+        self._see_speed(segment.motion)
+        self._see_accelerations(motion[:-1, :, 2], moved[..., 3:5] / np.diff(t)[:, None, None])
+        self._see_inputs(segment.inputs)
+        self.laps.add(t, motion[..., :2])
+        self.collisions += segment.collisions
+        self._t, self._motion = t[-1:], motion[-1:]
+        self.steps += len(segment.t)
+
+    def _see_speed(self, motion: Array) -> None:
+        speed = np.hypot(motion[..., 3], motion[..., 4])
+        self.top_speed = np.maximum(self.top_speed, speed.max(axis=0))
+
+    def _see_accelerations(self, yaw: Array, change: Array) -> None:
+        along, across = unrotated(change[..., 0], change[..., 1], yaw)
+        self.a_along = np.maximum(self.a_along, np.abs(along).max(axis=0))
+        self.a_across = np.maximum(self.a_across, np.abs(across).max(axis=0))
+
+    def _see_inputs(self, inputs: Array) -> None:
+        known = inputs if self._inputs is None else np.concatenate([self._inputs, inputs])
+        self._way += np.abs(np.diff(known, axis=0)).sum(axis=0)
+        self._low = np.minimum(self._low, inputs.min(axis=0))
+        self._high = np.maximum(self._high, inputs.max(axis=0))
+        self._inputs = inputs[-1:]
+
+    @property
+    def effort(self) -> Array:
+        """Control effort of each vehicle; see the module text."""
+        seen: dict[tuple[str, str], tuple[float, float]] = {}
+        columns = self._show.inputs
+        for k, column in enumerate(columns):
+            low, high = seen.get((column.model, column.name), (np.inf, -np.inf))
+            seen[column.model, column.name] = min(low, self._low[k]), max(high, self._high[k])
+        effort = np.zeros(len(self._show.vehicles))
+        for k, column in enumerate(columns):
+            low, high = seen[column.model, column.name]
+            span = high - low if column.span is None else column.span
+            if self._way[k] > 0.0 and span > 0.0:
+                effort[column.vehicle] += self._way[k] / span
+        return effort
+
+    def figures(self) -> list[Figures]:
+        """The numbers of every vehicle so far."""
+        effort, show = self.effort, self._show
+        return [
+            Figures(
+                name=name,
+                distance=float(self.distance[k]),
+                lap_times=self.laps.times(k) if self.laps.counted(k) else None,
+                top_speed=float(self.top_speed[k]),
+                a_along=float(self.a_along[k]),
+                a_across=float(self.a_across[k]),
+                collisions=int(self.collisions[k]) if show.meets else None,
+                effort=float(effort[k]),
+                pose=tuple(self._motion[0, k, :3].tolist()),
+            )
+            for k, name in enumerate(show.vehicles)
+        ]
+
+
+PERIOD: s = 0.05
+"""Wall time between looks at the clock, at Ctrl-C, and at those who watch."""
+MOST_STEPS = 20_000
+"""Between two such looks, for the memory they take."""
+
+Keeper = Callable[[Segment], object]
+"""Takes what happened in a segment of the run."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a performance went."""
+
+    tally: Tally
+    wanted: s
+    """How long it was to last."""
+    done: s
+    """How long it lasted."""
+    elapsed: s
+    """How long that took, of wall time; without the first step, which may have to compile."""
+    error: SkidpadError | None
+    """Why it could not go on."""
+
+    __repr__ = brief_repr
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it ended before its time."""
+        return self.done < self.wanted
+
+
+def perform(
+    show: Show,
+    *,
+    duration: s | None = None,
+    rate: per_s | None = None,
+    keepers: Sequence[Keeper] = (),
+    watch: Callable[[s], None] | None = None,
+) -> Outcome:
+    """Run a show.
+
+    Args:
+        show: a fresh one.
+        duration: simulated time; what the show suggests if None.
+        rate: samples per second of simulated time, or a few more: every whole number of steps.
+        keepers: called with every segment, the first moment too.
+        watch: told the simulated time now and then.
+    """
+    count = _step_count(show, duration)
+    every = max(1, int(1.0 / (checked_rate(show.rate if rate is None else rate) * show.dt) + 1e-9))
+    first = show.begin(every)
+    tally = Tally(show, first)
+    for keep in keepers:
+        keep(first)
+    with _ctrl_c() as asked_to_stop:
+        elapsed = _run(show, count, tally, keepers, watch, asked_to_stop)
+    return Outcome(tally, count * show.dt, tally.steps * show.dt, elapsed, show.error)
+
+
+def _step_count(show: Show, duration: s | None) -> int:
+    # A show suggests a time, such as that of a lap, without looking at its steps.
+    suggested = not_negative("duration", show.duration, "s")
+    return round(suggested / show.dt) if duration is None else steps_in(duration, show.dt)
+
+
+def _run(
+    show: Show,
+    count: int,
+    tally: Tally,
+    keepers: Sequence[Keeper],
+    watch: Callable[[s], None] | None,
+    asked_to_stop: Callable[[], bool],
+) -> s:
+    """Run to the end; returns how long it took after the first step."""
+    steps, begin, before = 1, None, perf_counter()
+    while tally.steps < count and show.error is None and not asked_to_stop():
+        segment = show.advance(min(steps, count - tally.steps))
+        tally.add(segment)
+        for keep in keepers:
+            keep(segment)
+        if watch is not None:
+            watch(tally.steps * show.dt)
+        now = perf_counter()
+        if begin is None:
+            begin = before = now
+            continue
+        # As many steps as fit into a period, approached from below.
+        fitting = steps * PERIOD / max(now - before, 1e-6)
+        steps, before = int(min(max(fitting, 1), 4 * steps, MOST_STEPS)), now
+    return 0.0 if begin is None else perf_counter() - begin
+
+
+@contextmanager
+def _ctrl_c() -> Generator[Callable[[], bool]]:
+    """Whether somebody pressed Ctrl-C, which otherwise does nothing; pressed again it interrupts.
+
+    An exception out of nowhere would tear whatever is being written.
+    """
+    pressed = False
+
+    def press(number: int, frame: object) -> None:
+        nonlocal pressed
+        if pressed:
+            raise KeyboardInterrupt
+        pressed = True
+
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    before = signal.signal(signal.SIGINT, press)
+    try:
+        yield lambda: pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@dataclass(frozen=True)
+class Performance:
+    """How a show went and what it left behind."""
+
+    outcome: Outcome
+    recording: Path | None
+    page: Path | None
+
+    __repr__ = brief_repr
+
+
+def perform_into(
+    show: Show,
+    folder: Path,
+    name: str,
+    *,
+    record: bool = True,
+    page: bool = True,
+    duration: s | None = None,
+    rate: per_s | None = None,
+    watch: Callable[[s], None] | None = None,
+    meta: Mapping[str, Any] | None = None,
+) -> Performance:
+    """Perform a show and leave NAME.mcap and NAME.html in a folder, which is made if need be.
+
+    The files are there whatever ends the run: its time, an error of the show or Ctrl-C. `meta` is
+    noted in the recording.
+    """
+    if record:
+        require_extras("recording", purpose="a recording")
+    # Whatever is refused is refused before there is a folder.
+    _step_count(show, duration)
+    samples = checked_rate(show.rate if rate is None else rate)
+    if record or page:
+        make_folder(folder)
+    recording, html = folder / f"{name}.mcap", folder / f"{name}.html"
+    buffer = FilmBuffer(show.stage)
+    with ExitStack() as stack:
+        if record:
+            stack.enter_context(show.record(recording, samples, meta or {}))
+        keepers = [buffer.add] if page else []
+        outcome = perform(show, duration=duration, rate=rate, keepers=keepers, watch=watch)
+    if page:
+        buffer.film(_note(outcome)).to_html(html)
+    return Performance(outcome, recording if record else None, html if page else None)
+
+
+def _note(outcome: Outcome) -> str:
+    if outcome.error is not None:
+        return f"ended at {outcome.done:.2f} s: {outcome.error}"
+    return f"stopped at {outcome.done:.2f} s of {outcome.wanted:g} s" if outcome.stopped else ""
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder if need be; raises if nothing can be written there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidValue(f"cannot write into {folder}: {error.strerror}") from error
+
+
+def checked_rate(rate: per_s) -> per_s:
+    """A rate of samples; raises if it is none."""
+    positive("rate", rate, "Hz")
+    return float(rate)
+
+
+MOST_ROWS = 60
+"""Vehicles that are listed; of more, the first ones."""
+WIDE = 110
+"""Columns of a terminal from which on there is room for the final poses."""
+NONE = "–"
+
+
+class Column(NamedTuple):
+    """A column of the table."""
+
+    name: str
+    unit: str
+    cell: Callable[[Figures], str]
+
+
+def _laps(one: Figures) -> str:
+    return NONE if one.lap_times is None else str(len(one.lap_times))
+
+
+def _best(one: Figures) -> str:
+    return f"{min(one.lap_times):.2f}" if one.lap_times else NONE
+
+
+COLUMNS = (
+    Column("distance", "m", lambda one: f"{one.distance:.2f}"),
+    Column("laps", "", _laps),
+    Column("best\nlap", "s", _best),
+    Column("top\nspeed", "m/s", lambda one: f"{one.top_speed:.2f}"),
+    Column("peak acc.\nalong", "m/s²", lambda one: f"{one.a_along:.2f}"),
+    Column("\nacross", "m/s²", lambda one: f"{one.a_across:.2f}"),
+    Column(
+        "colli-\nsions", "", lambda one: NONE if one.collisions is None else str(one.collisions)
+    ),
+    Column("effort", "", lambda one: f"{one.effort:.2f}"),
+)
+LAPS = ("laps", "best\nlap")
+"""Columns that are left out where nobody drives laps."""
+LEAST = ("effort", "\nacross", "peak acc.\nalong", "laps", "colli-\nsions", "top\nspeed")
+"""Columns that are left out where there is no room for all, the first of them first."""
+POSES = (
+    Column("ends at\nx", "m", lambda one: f"{one.pose[0]:.2f}"),
+    Column("\ny", "m", lambda one: f"{one.pose[1]:.2f}"),
+    Column("\nyaw", "°", lambda one: f"{degrees(one.pose[2]):.1f}"),
+)
+"""Where vehicles end."""
+
+
+def run_table(outcome: Outcome, listed: Sequence[str], width: int = 80) -> RenderableType:
+    """A line for each of the vehicles that are listed, and how fast the run was."""
+    every = {one.name: one for one in outcome.tally.figures()}
+    figures = [every[name] for name in listed[:MOST_ROWS]]
+    columns = _columns(figures, width)
+    while _needed(figures, columns) > width and len(columns) > 1:
+        least = next((name for name in LEAST if name in [one.name for one in columns]), None)
+        columns = [one for one in columns if one.name != least] if least else columns[:-1]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("vehicle", style="bold cyan", overflow="fold", min_width=7)
+    for one in columns:
+        table.add_column(f"{one.name}\n{one.unit}", justify="right", no_wrap=True)
+    for vehicle in figures:
+        table.add_row(vehicle.name, *(one.cell(vehicle) for one in columns))
+    parts: list[RenderableType] = [table]
+    if len(figures) < len(every):
+        parts.append(Text(f"and {len(every) - len(figures)} more", "dim"))
+    return Group(*parts, Text(_summary(outcome, len(every)), "dim"))
+
+
+def _columns(figures: Sequence[Figures], width: int) -> list[Column]:
+    laps = any(one.lap_times is not None for one in figures)
+    shown = [one for one in COLUMNS if laps or one.name not in LAPS]
+    return [*shown, *POSES] if width >= WIDE else shown
+
+
+def _needed(figures: Sequence[Figures], columns: Sequence[Column]) -> int:
+    """Characters that a table takes without a word being broken."""
+    widest = max(len("vehicle"), *(len(one.name) for one in figures)) if figures else 7
+    cells = [
+        [*column.name.split("\n"), column.unit, *(column.cell(one) for one in figures)]
+        for column in columns
+    ]
+    # A space before and one behind each column, but not around the table.
+    return min(widest, 20) + sum(2 + max(map(len, texts)) for texts in cells)
+
+
+def _summary(outcome: Outcome, vehicles: int) -> str:
+    done, elapsed = outcome.done, outcome.elapsed
+    how = f"stopped at {done:.3f} s of {outcome.wanted:g} s" if outcome.stopped else f"{done:.3f} s"
+    factor = f": {done / elapsed:.3g} times real time" if done and elapsed > 0.0 else ""
+    return f"{how} in {elapsed:.3f} s{factor}, {counted(vehicles, 'vehicle')}"
+
+
+@contextmanager
+def watched(duration: s, quiet: bool) -> Generator[Callable[[s], None]]:
+    """A bar unless quiet; gives the function to be told the simulated time in s."""
+    with watching(duration, "s", "run", progress=not quiet and interactive()) as bar:
+        yield lambda time: bar.advance(time - bar.done)
+
+
+def report(show: Show, performance: Performance) -> None:
+    """The table of the vehicles, how fast the run was, and where its files are."""
+    console = Console()
+    console.print(run_table(performance.outcome, show.listed, console.width))
+    for line in show.remarks:
+        console.print(Text(line, "dim"))
+    # soft_wrap: a path is to be copied, so it is never broken into lines.
+    for what, path in (("recording", performance.recording), ("replay page", performance.page)):
+        if path is not None:
+            console.print(file_line(what, path), soft_wrap=True)
+
+
+def file_line(what: str, path: Path) -> Text:
+    """Where a file is."""
+    size = path.stat().st_size
+    shown = f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.0f} kB"
+    return Text.assemble((f"{what:12}", "cyan"), str(path), (f"  {shown}", "dim"))

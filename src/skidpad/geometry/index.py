@@ -1,0 +1,172 @@
+"""Segments sorted into square cells, for searches that should look at few of them.
+
+Which items lie near a place: a table of square cells, each with a list of items.
+
+Compiled loops over plain arrays. Whatever overlaps a box is found in the cells under that box; the
+same item may be listed in several of them.
+
+The nearest of many segments, for many points: rings of cells around each point, inside out.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compile.loops import loop
+from ..core.arrays import Array
+
+_FINEST = 1024
+"""Most cells along one side."""
+_SLACK = 1e-9
+"""A segment this near to a cell, in cells, is listed in it."""
+
+
+class Cells(NamedTuple):
+    """The table; cell (row, column) holds `items[start[k]:start[k + 1]]`, k counting along rows."""
+
+    x: float
+    """Lower left corner in m."""
+    y: float
+    size: float
+    """Edge of a cell in m."""
+    columns: int
+    rows: int
+    start: NDArray[np.int64]
+    items: NDArray[np.int64]
+
+
+def cells_of_segments(segments: Array) -> Cells:
+    """The table of segments x0, y0, x1, y1."""
+    low = np.minimum(segments[:, :2], segments[:, 2:])
+    high = np.maximum(segments[:, :2], segments[:, 2:])
+    return _table(np.hstack([low, high]), segments)
+
+
+def cells_of_boxes(boxes: Array) -> Cells:
+    """The table of boxes x_low, y_low, x_high, y_high."""
+    return _table(boxes, boxes[:0])
+
+
+def _table(boxes: Array, segments: Array) -> Cells:
+    if not len(boxes):
+        none = np.zeros(0, dtype=np.int64)
+        return Cells(0.0, 0.0, 1.0, 1, 1, np.zeros(2, dtype=np.int64), none)
+    x, y = boxes[:, :2].min(axis=0).tolist()
+    width, height = (boxes[:, 2:].max(axis=0) - [x, y]).tolist()
+    size = _edge(width, height, len(boxes), max(abs(x), abs(y)))
+    columns, rows = int(width / size) + 1, int(height / size) + 1
+    counts = np.zeros(rows * columns, dtype=np.int64)
+    list_items(boxes, segments, x, y, size, columns, counts, counts[:0], False)
+    start = np.concatenate([[0], np.cumsum(counts)])
+    items = np.empty(start[-1], dtype=np.int64)
+    list_items(boxes, segments, x, y, size, columns, start[:-1].copy(), items, True)
+    return Cells(x, y, size, columns, rows, start, items)
+
+
+def _edge(width: float, height: float, count: int, far: float) -> float:
+    """About two cells for each item, and not so small that coordinates cannot tell them apart."""
+    even = math.sqrt(width * height / (2.0 * count))
+    return max(even, width / _FINEST, height / _FINEST, 1e-9 * far, 1e-6)
+
+
+@loop
+def list_items(
+    boxes: Any,
+    segments: Any,
+    x: float,
+    y: float,
+    size: float,
+    columns: int,
+    place: Any,
+    items: Any,
+    write: bool,
+) -> None:
+    """Count the items of each cell in `place`, or write them from there on."""
+    exact = len(segments) > 0
+    for k in range(len(boxes)):
+        left = int((boxes[k, 0] - x) / size)
+        right = int((boxes[k, 2] - x) / size)
+        bottom = int((boxes[k, 1] - y) / size)
+        top = int((boxes[k, 3] - y) / size)
+        # Along the normal of the segment, which the box around it does not look at.
+        n_x = n_y = offset = reach = 0.0
+        if exact:
+            n_x = -(segments[k, 3] - segments[k, 1])
+            n_y = segments[k, 2] - segments[k, 0]
+            offset = n_x * segments[k, 0] + n_y * segments[k, 1]
+            reach = (0.5 + _SLACK) * size * (abs(n_x) + abs(n_y))
+        for row in range(bottom, top + 1):
+            for column in range(left, right + 1):
+                if exact and right > left and top > bottom:
+                    middle_x = x + (column + 0.5) * size
+                    middle_y = y + (row + 0.5) * size
+                    if abs(n_x * middle_x + n_y * middle_y - offset) > reach:
+                        continue
+                cell = row * columns + column
+                if write:
+                    items[place[cell]] = k
+                place[cell] += 1
+
+
+class Nearby:
+    """Segments, and the table of cells to find the nearest of them with."""
+
+    def __init__(self, segments: Array) -> None:
+        self.segments = np.array(segments, dtype=np.float64)
+        """x0, y0, x1, y1 in m, at least one."""
+        self.cells = cells_of_segments(self.segments)
+
+    def search(self, points: Array) -> tuple[Array, NDArray[np.int64], Array]:
+        """Distance, row of the segment and nearest point, for each point."""
+        count = len(points)
+        distance, foot = np.empty(count), np.empty((count, 2))
+        which = np.empty(count, dtype=np.int64)
+        search(self.segments, self.cells, np.array(points), distance, which, foot)
+        return distance, which, foot
+
+
+@loop
+def search(segments: Any, cells: Any, points: Any, distance: Any, which: Any, foot: Any) -> None:
+    """Fill in what is nearest to each point."""
+    for k in range(len(points)):
+        x, y = points[k, 0], points[k, 1]
+        column = min(max(int((x - cells.x) / cells.size), 0), cells.columns - 1)
+        row = min(max(int((y - cells.y) / cells.size), 0), cells.rows - 1)
+        best = np.inf
+        item = -1
+        foot_x = foot_y = 0.0
+        # What lies in a ring, or beyond it, is at least ring - 1 cells away from the point, or from
+        # the nearest point of the table for one outside of it.
+        for ring in range(max(cells.rows, cells.columns)):
+            if (ring - 1) * cells.size > best:
+                break
+            low, high = row - ring, row + ring
+            left, right = column - ring, column + ring
+            for r in range(max(low, 0), min(high, cells.rows - 1) + 1):
+                step = 1 if r in (low, high) else max(right - left, 1)
+                for c in range(left, right + 1, step):
+                    if c < 0 or c >= cells.columns:
+                        continue
+                    cell = r * cells.columns + c
+                    for entry in range(cells.start[cell], cells.start[cell + 1]):
+                        i = cells.items[entry]
+                        ax, ay = segments[i, 0], segments[i, 1]
+                        dx, dy = segments[i, 2] - ax, segments[i, 3] - ay
+                        square = dx * dx + dy * dy
+                        along = 0.0
+                        if square > 0.0:
+                            along = ((x - ax) * dx + (y - ay) * dy) / square
+                            along = min(max(along, 0.0), 1.0)
+                        # The far end itself, not a sum that may miss its last digit.
+                        fx = ax + along * dx if along < 1.0 else segments[i, 2]
+                        fy = ay + along * dy if along < 1.0 else segments[i, 3]
+                        away = np.hypot(x - fx, y - fy)
+                        if away < best or (away == best and i < item):
+                            best, item, foot_x, foot_y = away, i, fx, fy
+        distance[k] = best
+        which[k] = item
+        foot[k, 0], foot[k, 1] = foot_x, foot_y

@@ -1,0 +1,464 @@
+"""Lines through points: their length, direction and curvature, and what of them is nearest.
+
+Directions and curvatures are those of the circle through three neighbouring points, so they are
+exact where the points lie on a straight or on a circle. Left of a line is positive.
+
+Everything here looks things up in arrays, which cannot be traced. Policies that are compiled with
+a vehicle have a line as a function of the distance instead (`controllers.Reference.table`).
+
+Smooth curves through points, as points at equal distances.
+
+Where lines of many short segments cross each other.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+from math import floor
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..core.arrays import Array
+from ..core.files import brief_repr
+from ..errors import InvalidValue
+from ..ops import cos, sin, where
+from ..units import m, per_m, rad
+from .polygon import distances, frozen, line_edges
+
+MANY = 1_000_000
+"""Pairs of a place and a piece of a line from which on an index finds the nearest of them."""
+
+
+class LinePoint(NamedTuple):
+    """One point of a line, in the world frame."""
+
+    x: m
+    """Position."""
+    y: m
+    """Position."""
+    heading: rad
+    """Direction of the line from the world x axis, positive to the left."""
+    curvature: per_m
+    """Rate of the heading over distance, positive in a left turn."""
+
+
+class Nearest(NamedTuple):
+    """The point of a line that is nearest to each of some places."""
+
+    s: Array
+    """Distance along the line to it, m; negative before the start if the line goes on there."""
+    left: Array
+    """Distance from it, m; positive where the place is to the left of the line."""
+
+
+def vertices(points: ArrayLike, name: str = "points") -> Array:
+    """The points of a line as (n, 2), checked: at least two, finite, no two in a row the same."""
+    try:
+        line = np.array(points, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidValue(f"{name} must be an array (n, 2) of numbers in m") from None
+    if line.ndim != 2 or line.shape[1] != 2 or len(line) < 2:
+        raise InvalidValue(f"{name} must have shape (n, 2) with n at least 2, got {line.shape}")
+    if not np.isfinite(line).all():
+        bad = int(np.flatnonzero(~np.isfinite(line).all(axis=1))[0])
+        raise InvalidValue(f"{name}[{bad}] = {line[bad].tolist()} must be finite")
+    same = np.flatnonzero((np.diff(line, axis=0) == 0.0).all(axis=1))
+    if len(same):
+        raise InvalidValue(
+            f"{name}[{same[0] + 1}] = {line[same[0] + 1].tolist()} repeats the point before it; "
+            "a line needs a direction everywhere"
+        )
+    return line
+
+
+def lengths(points: Array) -> Array:
+    """Lengths in m of the straight pieces between points (n, 2) or (n, 3), shape (n - 1,)."""
+    return np.hypot.reduce(np.diff(points, axis=0).T)
+
+
+def arc_length(points: Array) -> Array:
+    """Distance along straight pieces from the first of points (n, 2) or (n, 3) to each, m."""
+    return np.concatenate([[0.0], np.cumsum(lengths(points))])
+
+
+def divided(points: Array, parts: int) -> Array:
+    """Points that divide the way along straight pieces into equal parts, its ends included."""
+    s = arc_length(points)
+    marks = np.linspace(0.0, s[-1], parts + 1)
+    return np.column_stack([np.interp(marks, s, column) for column in points.T])
+
+
+def directions(points: Array, *, closed: bool = False) -> tuple[Array, Array]:
+    """Heading in rad, continuous along the line, and curvature in 1/m at points (n, 2), each (n,).
+
+    Of a closed line there is one more: the first point again, a lap on.
+    """
+    if closed:
+        points = np.vstack([points[-1:], points, points[:2]])
+    steps, pieces = np.diff(points, axis=0), lengths(points)
+    chords = np.unwrap(np.arctan2(steps[:, 1], steps[:, 0]))
+    if len(points) == 2:
+        return np.repeat(chords, 2), np.zeros(2)
+    across = np.hypot(*(points[2:] - points[:-2]).T)
+    turn = np.sin(np.diff(chords))
+    # A line that turns on the spot has no circle; it keeps a finite curvature.
+    inner = 2.0 * turn / np.maximum(across, 1e-9 * (pieces[1:] + pieces[:-1]))
+    heading = chords[:-1] + np.arcsin(np.clip(0.5 * inner * pieces[:-1], -1.0, 1.0))
+    if closed:
+        return heading, inner
+    curvature = np.concatenate([inner[:1], inner, inner[-1:]])
+    # A chord of a circle has the mean direction of its ends.
+    ends = 2.0 * chords[0] - heading[0], 2.0 * chords[-1] - heading[-1]
+    return np.concatenate([[ends[0]], heading, [ends[1]]]), curvature
+
+
+def smooth_loop(points: Array, spacing: m) -> Array:
+    """Points at equal distances, about `spacing`, along the smooth closed curve through points."""
+    from scipy.interpolate import CubicSpline
+
+    # The distances along the curve are those along the chords only once these are short.
+    for _ in range(2):
+        closed = np.vstack([points, points[:1]])
+        s = arc_length(closed)
+        at = np.linspace(0.0, s[-1], round(s[-1] / spacing), endpoint=False)
+        points = CubicSpline(s, closed, bc_type="periodic")(at)
+    return points
+
+
+class Spot(NamedTuple):
+    """Where on a line some distances are: a share of the way from one point to the next."""
+
+    row: Any
+    share: Any
+    lap: Any
+    """Number of whole laps of a closed line before it."""
+    beyond: Any
+    """Distance in m beyond the end of an open line; negative before its start."""
+
+    def between(self, values: Array) -> Any:
+        """Values at the points of a line, linear between them."""
+        if isinstance(self.row, int):
+            low, high = values.item(self.row), values.item(self.row + 1)
+        else:
+            low, high = values[self.row], values[self.row + 1]
+        return low + self.share * (high - low)
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A line of straight pieces with what it is at each point; everything is linear in between.
+
+    A closed one has its first point again at its end, a lap and its turns on.
+    """
+
+    s: Array
+    """Distance along the line to each point in m, increasing, shape (n,)."""
+    x: Array
+    """Positions in m, shape (n,)."""
+    y: Array
+    heading: Array
+    """Direction at each point in rad, not wrapped, shape (n,)."""
+    curvature: Array
+    """Curvature at each point in 1/m, shape (n,)."""
+    closed: bool = False
+
+    __repr__ = brief_repr
+
+    @classmethod
+    def through(cls, points: ArrayLike, *, closed: bool = False, name: str = "points") -> Line:
+        """The line through points (n, 2) in m; a closed one does not repeat the first."""
+        line = vertices(points, name)
+        heading, curvature = directions(line, closed=closed)
+        if closed:
+            line = np.vstack([line, line[:1]])
+        s, x, y = arc_length(line), line[:, 0].copy(), line[:, 1].copy()
+        s, x, y, heading, curvature = map(frozen, (s, x, y, heading, curvature))
+        return cls(s, x, y, heading, curvature, closed)
+
+    @property
+    def length(self) -> m:
+        """Length of the line; of a closed one that of a lap."""
+        return float(self.s[-1] - self.s[0])
+
+    @property
+    def vertices(self) -> Array:
+        """The points, of a closed line each once: (n - 1, 2)."""
+        return self.points[:-1] if self.closed else self.points
+
+    @cached_property
+    def points(self) -> Array:
+        """Positions in m, shape (n, 2)."""
+        return frozen(np.column_stack([self.x, self.y]))
+
+    def resampled(self, spacing: m) -> Line:
+        """The line through points at equal distances along this one, about `spacing` apart."""
+        points = divided(self.points, max(2, round(self.length / spacing)))
+        return Line.through(points[:-1] if self.closed else points, closed=self.closed)
+
+    def beside(self, left: ArrayLike) -> Array:
+        """The `vertices` moved to the left by a distance in m, or by one for each."""
+        heading = self.heading[: len(self.vertices)]
+        normal = np.column_stack([-np.sin(heading), np.cos(heading)])
+        return self.vertices + np.asarray(left)[..., None] * normal
+
+    def spot(self, s: Any) -> Spot:
+        """Where distances along the line in m are, one or many."""
+        if isinstance(s, (float, int)):
+            return self._one_spot(s)
+        lap = np.floor((s - self.s[0]) / self.length) if self.closed else np.zeros(np.shape(s))
+        inside = np.clip(s - lap * self.length, self.s[0], self.s[-1])
+        row = np.clip(np.searchsorted(self.s, inside, "right") - 1, 0, len(self.s) - 2)
+        share = (inside - self.s[row]) / (self.s[row + 1] - self.s[row])
+        return Spot(row, share, lap, 0.0 * lap if self.closed else s - inside)
+
+    def _one_spot(self, s: float) -> Spot:
+        """The same for one distance, for drivers in Python, without the cost of arrays."""
+        marks = self._marks
+        lap = floor((s - marks[0]) / (marks[-1] - marks[0])) if self.closed else 0
+        inside = min(max(s - lap * (marks[-1] - marks[0]), marks[0]), marks[-1])
+        row = min(bisect_right(marks, inside), len(marks) - 1) - 1
+        share = (inside - marks[row]) / (marks[row + 1] - marks[row])
+        return Spot(row, share, lap, 0.0 if self.closed else s - inside)
+
+    @cached_property
+    def _marks(self) -> list[float]:
+        return self.s.tolist()
+
+    @cached_property
+    def _turn(self) -> rad:
+        """Of a lap."""
+        return float(self.heading[-1] - self.heading[0])
+
+    def at(self, s: Any) -> LinePoint:
+        """The line at a distance along it in m, or at many.
+
+        Beyond the ends of an open line it goes straight on. Laps of a closed one are the same but
+        for the heading, which goes on by the turns of each.
+        """
+        return self.point(self.spot(s))
+
+    def point(self, spot: Spot) -> LinePoint:
+        """The line at what `spot` gave."""
+        columns = self.x, self.y, self.heading, self.curvature
+        x, y, heading, curvature = (spot.between(column) for column in columns)
+        if self.closed:
+            return LinePoint(x, y, heading + spot.lap * self._turn, curvature)
+        x, y = x + spot.beyond * cos(heading), y + spot.beyond * sin(heading)
+        return LinePoint(x, y, heading, where(spot.beyond == 0.0, curvature, 0.0))
+
+    def project(self, places: ArrayLike, *, beyond: bool = False) -> Nearest:
+        """The nearest point of the line for each of some places (k, 2) in m.
+
+        At a corner the left is that of the mean direction there. With `beyond` an open line goes on
+        straight before its start and after its end.
+        """
+        places = np.asarray(places, dtype=float)
+        if places.ndim != 2 or places.shape[1] != 2:
+            raise InvalidValue(f"places has shape {places.shape}; allowed is (k, 2)")
+        pieces, row = self._pieces, self._nearest_pieces(places)
+        along, length, offset = pieces.along[row], pieces.length[row], places - self.points[row]
+        reached = np.clip((offset * along).sum(axis=1), 0.0, length)
+        share, at_end = reached / length, reached >= length
+        # The end itself, so that it does not matter which of two pieces it belongs to.
+        gap = np.where(
+            at_end[:, None], places - self.points[row + 1], offset - reached[:, None] * along
+        )
+        s = np.where(at_end, self.s[row + 1], self.s[row] + share * (self.s[row + 1] - self.s[row]))
+        ahead = np.where((reached <= 0.0)[:, None], pieces.corner[row], along)
+        ahead = np.where(at_end[:, None], pieces.corner[row + 1], ahead)
+        nearest = Nearest(s, _to_the_left(gap, ahead))
+        if beyond and not self.closed:
+            for end, sign in ((0, -1.0), (-1, 1.0)):
+                nearest = self._beyond(places, nearest, end, sign)
+        return nearest
+
+    def _beyond(self, places: Array, nearest: Nearest, end: int, sign: float) -> Nearest:
+        """The nearest points, or those of the straight on from an end where these are nearer."""
+        ahead = np.array([np.cos(self.heading[end]), np.sin(self.heading[end])])
+        offset = places - self.points[end]
+        reached = sign * np.maximum(sign * (offset @ ahead), 0.0)
+        corner = np.where((reached == 0.0)[:, None], ahead + self._pieces.along[end], ahead)
+        left = _to_the_left(offset - reached[:, None] * ahead, corner)
+        better = np.abs(left) <= np.abs(nearest.left)
+        return Nearest(
+            np.where(better, self.s[end] + reached, nearest.s), np.where(better, left, nearest.left)
+        )
+
+    @cached_property
+    def _pieces(self) -> _Pieces:
+        steps = np.diff(self.points, axis=0)
+        # Two points of a file may be the same; such a piece is never the only nearest one.
+        length = np.maximum(np.hypot(*steps.T), np.finfo(float).tiny)
+        along = steps / length[:, None]
+        ends = along[-1:] + along[:1] if self.closed else None
+        first, last = (along[:1], along[-1:]) if ends is None else (ends, ends)
+        return _Pieces(along, length, np.vstack([first, along[:-1] + along[1:], last]))
+
+    def _nearest_pieces(self, places: Array) -> NDArray[np.int64]:
+        """Number of the piece that is nearest to each place."""
+        segments = line_edges(self.points)
+        if len(places) * len(segments) < MANY:
+            return distances(places, segments).argmin(axis=1)
+        return self._index.search(places)[1]
+
+    @cached_property
+    def _index(self) -> Any:
+        # Compiled loops, which a line is of use without.
+        from .index import Nearby
+
+        return Nearby(line_edges(self.points))
+
+    def nearest_vertex(self, x: m, y: m, begin: m, end: m) -> m:
+        """Distance along the line to the nearest of its points from `begin` to `end`, which may be
+        on different laps; `begin` if there is none."""
+        first, last = self.spot(begin), self.spot(end)
+        count = len(self.vertices)
+        numbers = np.arange(first.row + first.lap * count, last.row + last.lap * count + 2)
+        lap, row = np.divmod(numbers, count) if self.closed else (0.0, numbers)
+        s = self.s[row] + lap * self.length
+        gap = np.where(
+            (s >= begin) & (s <= end), np.hypot(self.x[row] - x, self.y[row] - y), np.inf
+        )
+        best = int(gap.argmin())
+        return float(s[best]) if gap[best] < np.inf else begin
+
+
+class _Pieces(NamedTuple):
+    """The straight pieces of a line."""
+
+    along: Array
+    """Unit vectors, (n - 1, 2)."""
+    length: Array
+    corner: Array
+    """Mean directions at the points, of any length, (n, 2)."""
+
+
+def _to_the_left(offset: Array, direction: Array) -> Array:
+    """Lengths of offsets (k, 2), negative for those to the right of a direction."""
+    side = direction[:, 0] * offset[:, 1] - direction[:, 1] * offset[:, 0]
+    return np.where(side < 0.0, -1.0, 1.0) * np.hypot(offset[:, 0], offset[:, 1])
+
+
+_EVEN = 1e-9
+"""Share of a step by which steps may differ."""
+_MOST_ROUNDS = 200
+
+
+class EvenCurve(NamedTuple):
+    """Points at equal distances along a smooth curve."""
+
+    points: Array
+    """In m, shape (n, 2); of a closed curve the first is not repeated."""
+    knots: Array
+    """Where each of them is between the points that the curve goes through: 3.25 is a quarter of
+    the way from the fourth to the fifth, along the chord; shape (n,)."""
+
+    def between(self, values: Array) -> Array:
+        """Values at the points that the curve goes through, linear between them."""
+        # A closed curve ends on the way back to its first point.
+        around = np.append(values, values[0])
+        return np.interp(self.knots, np.arange(len(around)), around)
+
+
+def even_curve(points: Array, spacing: m, *, closed: bool, least: int = 4) -> EvenCurve:
+    """The smooth curve through points (n, 2), n at least 4, in steps of about `spacing`.
+
+    All its steps are of one length, unless it turns in less than a step; there are at least `least`
+    of them.
+    """
+    from scipy.interpolate import CubicSpline
+
+    through = np.vstack([points, points[:1]]) if closed else points
+    at = arc_length(through)
+    curve = CubicSpline(at, through, bc_type="periodic" if closed else "not-a-knot")
+    fine = np.linspace(0.0, at[-1], 16 * len(through))
+    steps = max(least, round(float(lengths(curve(fine)).sum()) / spacing))
+    marks = np.linspace(0.0, at[-1], steps + 1)
+    for _ in range(_MOST_ROUNDS):
+        reached = arc_length(curve(marks))
+        step = reached[-1] / steps
+        if np.abs(np.diff(reached) - step).max() <= _EVEN * step:
+            break
+        marks = np.interp(step * np.arange(steps + 1), reached, marks)
+        marks[-1] = at[-1]
+    knots = np.interp(marks, at, np.arange(len(through), dtype=float))
+    return EvenCurve(curve(marks)[: steps + (not closed)], knots[: steps + (not closed)])
+
+
+def blurred(points: Array, spacing: m, width: m, *, closed: bool = True) -> Array:
+    """Points at equal distances along a line, averaged along it with a Gaussian of this width.
+
+    An open line keeps its ends.
+    """
+    if not closed:
+        # Without the straight from end to end both ends are 0, and the line goes on as its
+        # opposite, which is the same backwards: so averages there are 0 too.
+        share = np.linspace(0.0, 1.0, len(points))[:, None]
+        straight = points[0] + share * (points[-1] - points[0])
+        beside = points - straight
+        around = np.vstack([beside, -beside[-2:0:-1]])
+        return straight + blurred(around, spacing, width)[: len(points)]
+    frequency = np.fft.rfftfreq(len(points), spacing)
+    gain = np.exp(-2.0 * (np.pi * frequency * width) ** 2)
+    return np.fft.irfft(np.fft.rfft(points, axis=0) * gain[:, None], len(points), axis=0)
+
+
+_FEW = 1500
+"""Segments up to which all pairs are looked at: a tree takes SciPy, whose import takes longer."""
+
+
+class Crossings(NamedTuple):
+    """Pairs of segments that cross."""
+
+    first: NDArray[np.int64]
+    """Number of the segment that comes first, shape (k,)."""
+    second: NDArray[np.int64]
+    """Number of the other."""
+    points: Array
+    """Where, (k, 2)."""
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+
+def crossings(segments: Array) -> Crossings:
+    """All crossings of segments (n, 4) of about equal lengths, those that share an end aside."""
+    middles, along = 0.5 * (segments[:, :2] + segments[:, 2:]), segments[:, 2:] - segments[:, :2]
+    # The middles of two that meet are not farther apart than half of both lengths.
+    reach = float(np.hypot(*along.T).max())
+    pairs = np.sort(_pairs(middles, reach * (1.0 + 1e-9)), axis=1)
+    pairs = pairs[~_joined(segments[pairs[:, 0]], segments[pairs[:, 1]])]
+    u, v = along[pairs[:, 0]], along[pairs[:, 1]]
+    gap = segments[pairs[:, 1], :2] - segments[pairs[:, 0], :2]
+    across = _cross(u, v)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        s, t = _cross(gap, v) / across, _cross(gap, u) / across
+        # One end belongs to a segment, so that what touches a corner is found once.
+        hits = (s >= 0.0) & (s < 1.0) & (t >= 0.0) & (t < 1.0) & (across != 0.0)
+    first, second = pairs[hits].T
+    return Crossings(first, second, segments[first, :2] + s[hits, None] * along[first])
+
+
+def _pairs(points: Array, reach: float) -> NDArray[np.int64]:
+    """Pairs of points (n, 2) that are at most so far apart, (k, 2)."""
+    if len(points) <= _FEW:
+        gaps = np.hypot(*(points[:, None] - points).transpose(2, 0, 1))
+        return np.argwhere(np.triu(gaps <= reach, 1))
+    from scipy.spatial import KDTree
+
+    tree: Any = KDTree(points)
+    return tree.query_pairs(reach, output_type="ndarray").astype(np.int64)
+
+
+def _joined(a: Array, b: Array) -> Any:
+    """Which pairs of segments have an end in common."""
+    ends = [(a[:, i : i + 2] == b[:, j : j + 2]).all(axis=1) for i in (0, 2) for j in (0, 2)]
+    return np.any(ends, axis=0)
+
+
+def _cross(a: Array, b: Array) -> Array:
+    return a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]

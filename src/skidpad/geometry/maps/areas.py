@@ -1,0 +1,205 @@
+"""Which areas of a map are solid: rings are only lines until one knows what is inside them.
+
+A polygon is an obstacle for one author and the yard a car drives in for another. The rule for files
+that do not say it goes by which ring lies in which: an outermost ring around others, or one that is
+alone in its map, is a fence, free on both sides; inside of a fence solid and free areas alternate
+from ring to ring; outermost rings beside others, around nothing, are solid. A polygon that is drawn
+twice counts once. Where outermost rings cross, the rule cannot tell a yard with something across
+its fence from two obstacles: they are solid, and a `MapWarning` says so.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from ...core.arrays import Array, Mask
+from ...core.files import brief_repr
+from ..polygon import enclosed, ring_edges
+
+Inside = Literal["auto", "solid", "free"]
+INSIDE: tuple[Inside, ...] = ("auto", "solid", "free")
+"""What the area of a polygon, within its outline and without its holes, can be."""
+_TOUCH = 1e-9
+"""Share of an edge: what meets nearer to its end touches it."""
+
+
+class MapWarning(UserWarning):
+    """Something in a map that can be read in more than one way."""
+
+
+class Polygon(NamedTuple):
+    """A polygon: its outline and the holes in it, rings without closing vertex."""
+
+    outline: Array
+    holes: tuple[Array, ...] = ()
+
+    __repr__ = brief_repr
+
+
+class Areas(NamedTuple):
+    """Rings by what they enclose."""
+
+    solids: tuple[Polygon, ...]
+    """Areas nothing can be in."""
+    fences: tuple[Array, ...]
+    """Rings around an area to be in; walls, but free on both sides."""
+
+
+def areas(polygons: Sequence[Polygon], inside: Inside) -> Areas:
+    """The solid areas and the fences of these polygons."""
+    if inside == "solid":
+        return Areas(tuple(polygons), ())
+    if inside == "free":
+        holes = (Polygon(hole) for polygon in polygons for hole in polygon.holes)
+        return Areas(tuple(holes), tuple(polygon.outline for polygon in polygons))
+    return _by_nesting(polygons)
+
+
+def _by_nesting(polygons: Sequence[Polygon]) -> Areas:
+    polygons = _without_repeats(polygons)
+    rings = [ring for polygon in polygons for ring in (polygon.outline, *polygon.holes)]
+    around = _nesting(polygons, rings)
+    full = {k for outer in around for k in outer}
+    fences = {k for k, outer in enumerate(around) if not outer and (k in full or len(rings) == 1)}
+    _warn_of_crossings(
+        [k for k, outer in enumerate(around) if not outer and k not in fences], rings
+    )
+    levels = [len(outer - fences) for outer in around]
+    is_solid = [k not in fences and level % 2 == 0 for k, level in enumerate(levels)]
+    holes: dict[int, list[Array]] = {}
+    for k in range(len(rings)):
+        if k in fences or is_solid[k]:
+            continue
+        solid = [outer for outer in around[k] if is_solid[outer]]
+        if solid:
+            holes.setdefault(max(solid, key=lambda outer: levels[outer]), []).append(rings[k])
+        else:
+            # Only where a hole sticks out of its outline; as obstacle it is on the safe side.
+            is_solid[k] = True
+    solids = (Polygon(ring, tuple(holes.get(k, ()))) for k, ring in enumerate(rings) if is_solid[k])
+    return Areas(tuple(solids), tuple(rings[k] for k in sorted(fences)))
+
+
+def _without_repeats(polygons: Sequence[Polygon]) -> list[Polygon]:
+    """Polygons of which no two have the same outline; one drawn twice would lie in itself."""
+    kept: dict[tuple[tuple[float, float], ...], int] = {}
+    result: list[Polygon] = []
+    for polygon in polygons:
+        k = kept.setdefault(_cycle(polygon.outline), len(result))
+        if k == len(result):
+            result.append(polygon)
+        elif not polygon.holes:
+            # What one of them has as a hole the other fills.
+            result[k] = polygon
+    return result
+
+
+def _cycle(ring: Array) -> tuple[tuple[float, float], ...]:
+    """The corners of a ring from the same one on and the same way round, however it was drawn."""
+    before, after = np.roll(ring, 1, axis=0), np.roll(ring, -1, axis=0)
+    (a, b), (c, d) = (ring - before).T, (after - ring).T
+    bends = ring[(a * d != b * c) | (a * c + b * d < 0.0)]
+    corners = [(float(x), float(y)) for x, y in (bends if len(bends) else ring)]
+    first = corners.index(min(corners))
+    ahead = tuple(corners[first:] + corners[:first])
+    return min(ahead, (ahead[0], *ahead[:0:-1]))
+
+
+def _warn_of_crossings(numbers: Sequence[int], rings: Sequence[Array]) -> None:
+    """Name the outermost rings that cross each other."""
+    pairs: list[str] = []
+    boxes = {k: (rings[k].min(axis=0), rings[k].max(axis=0)) for k in numbers}
+    order = sorted(numbers, key=lambda k: boxes[k][0][0])
+    for at, k in enumerate(order):
+        for j in order[at + 1 :]:
+            if boxes[j][0][0] > boxes[k][1][0]:
+                break
+            if boxes[j][0][1] <= boxes[k][1][1] and boxes[k][0][1] <= boxes[j][1][1]:
+                where = _crossing(rings[k], rings[j])
+                if where is not None:
+                    pairs.append(f"near ({where[0]:g}, {where[1]:g})")
+    if pairs:
+        more = f" and at {len(pairs) - 3} places more" if len(pairs) > 3 else ""
+        warnings.warn(
+            MapWarning(
+                f"outlines cross {', '.join(pairs[:3])}{more}: all of them count as solid. If one "
+                "of them is a fence to drive in, say inside='free'; if not, inside='solid'"
+            ),
+            stacklevel=5,
+        )
+
+
+def _crossing(a: Array, b: Array) -> Array | None:
+    """A point where the edges of two rings cross, touching aside; None: there is none."""
+    p, q = ring_edges(a)[:, None], ring_edges(b)[None]
+    u, v, w = p[..., 2:] - p[..., :2], q[..., 2:] - q[..., :2], q[..., :2] - p[..., :2]
+    across = u[..., 0] * v[..., 1] - u[..., 1] * v[..., 0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        s = (w[..., 0] * v[..., 1] - w[..., 1] * v[..., 0]) / across
+        t = (w[..., 0] * u[..., 1] - w[..., 1] * u[..., 0]) / across
+        hits = (s > _TOUCH) & (s < 1.0 - _TOUCH) & (t > _TOUCH) & (t < 1.0 - _TOUCH)
+    where = np.argwhere(hits & (across != 0.0))
+    if not len(where):
+        return None
+    row, column = where[0]
+    return p[row, 0, :2] + s[row, column] * u[row, 0]
+
+
+def _nesting(polygons: Sequence[Polygon], rings: Sequence[Array]) -> list[set[int]]:
+    """For each ring, those it lies in. Rings that cross lie in neither of the two."""
+    low = np.array([ring.min(axis=0) for ring in rings]).reshape(-1, 2)
+    high = np.array([ring.max(axis=0) for ring in rings]).reshape(-1, 2)
+    order = low[:, 0].argsort(kind="stable")
+    lefts = low[order, 0]
+    around: list[set[int]] = [set() for _ in rings]
+    for k, ring in enumerate(rings):
+        begin, end = np.searchsorted(lefts, [low[k, 0], np.nextafter(high[k, 0], np.inf)])
+        near = order[begin:end]
+        boxed = near[np.all((low[near] >= low[k]) & (high[near] <= high[k]), axis=1)].tolist()
+        # Of two equal rings the later one is the inner.
+        inner = [j for j in boxed if j != k and j not in around[k]]
+        for j in _those_within(ring, inner, rings):
+            around[j].add(k)
+    _holes_lie_in_their_outlines(polygons, around)
+    return around
+
+
+def _those_within(ring: Array, others: list[int], rings: Sequence[Array]) -> list[int]:
+    """Which of the others lie in a ring with all their vertices."""
+    if not others:
+        return []
+    starts = np.cumsum([0, *(len(rings[j]) for j in others[:-1])])
+    inside = enclosed(np.concatenate([rings[j] for j in others]), ring)
+    whole = np.logical_and.reduceat(inside, starts)
+    return [j for j, is_within in zip(others, whole.tolist(), strict=True) if is_within]
+
+
+def _holes_lie_in_their_outlines(polygons: Sequence[Polygon], around: list[set[int]]) -> None:
+    """The file says so, even where a hole sticks out."""
+    outline = 0
+    for polygon in polygons:
+        for hole in range(outline + 1, outline + 1 + len(polygon.holes)):
+            around[hole].add(outline)
+            around[outline].discard(hole)
+        outline += 1 + len(polygon.holes)
+
+
+def solid_at(points: Array, solids: Sequence[Polygon]) -> Mask:
+    """Which points lie in a solid area; its border belongs to it, also around holes."""
+    result = np.zeros(len(points), dtype=np.bool_)
+    order = points[:, 0].argsort(kind="stable")
+    x = points[order, 0]
+    for outline, holes in solids:
+        begin = int(np.searchsorted(x, outline[:, 0].min(), "left"))
+        end = int(np.searchsorted(x, outline[:, 0].max(), "right"))
+        rows = order[begin:end]
+        rows = rows[~result[rows]]
+        inside = enclosed(points[rows], outline)
+        for hole in holes:
+            inside[inside] = ~enclosed(points[rows][inside], hole, border=False)
+        result[rows[inside]] = True
+    return result

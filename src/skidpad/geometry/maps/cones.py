@@ -1,0 +1,447 @@
+"""Cone tracks and centre lines in the CSV files of brains2.
+
+A track has the columns color, X, Y: blue cones on the left, yellow ones on the right, orange ones,
+which are the large, at start and finish. A centre line has s, X, Y, phi, kappa, w, with half the
+width of the track as w; brains2 repeats the lap three times, of which one is kept.
+
+Centre lines of tracks: points along one lap, continued without end where the track is closed.
+
+Lines of tracks as people keep them: TUM's race tracks, and points x, y alone.
+
+TUM's files (github.com/TUMFTM/racetrack-database) have x_m, y_m, w_tr_right_m, w_tr_left_m, in m,
+with the names in a comment. The line of the map is in the middle between the two borders.
+
+The line between the cones of a track: blue ones on its left, yellow ones on its right.
+
+Of a triangulation of all cones, a triangle with both colours has two edges between them. From edge
+to edge such triangles make a strip, which is the track; the middles of these edges are its line.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...core.arrays import AnyArray, Array
+from ...core.checks import not_negative, positive
+from ...core.files import brief_repr, path_of
+from ...errors import InvalidValue
+from ...units import m
+from ..line import Line, arc_length, directions, lengths
+from ..polygon import line_edges
+from .areas import Polygon
+from .map import LINE_COLUMNS, Map, centre_line_of, from_shapes
+from .tables import Table, read_table
+
+_SAME: m = 1e-6
+"""Points nearer than this are one."""
+
+
+class Projection(NamedTuple):
+    """Points seen from a centre line."""
+
+    s: Array
+    """Length along the line in m, within one lap."""
+    d: Array
+    """Distance from the line in m, positive to the left of its direction."""
+
+
+@dataclass(frozen=True, eq=False)
+class CentreLine:
+    """A centre line with its rows as in `Map.centre_line`: s, x, y, phi, kappa, w.
+
+    Straight between the rows in x and y; phi runs on without jumps of 2π.
+    """
+
+    rows: Array
+    """One row per point; on a closed track the last is the first one again, a lap further."""
+
+    __repr__ = brief_repr
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", centre_line_of(self.rows))
+
+    @classmethod
+    def of(cls, map_: Map) -> CentreLine:
+        """The centre line of a map."""
+        if map_.centre_line is None:
+            raise InvalidValue(f"map {map_.name!r} has no centre line")
+        return cls(map_.centre_line)
+
+    @cached_property
+    def line(self) -> Line:
+        """The line without its width."""
+        s, x, y, phi, kappa, _ = self.rows.T
+        return Line(s, x, y, phi, kappa, closed=math.dist((x[0], y[0]), (x[-1], y[-1])) <= _SAME)
+
+    @property
+    def closed(self) -> bool:
+        """Whether the line ends where it began."""
+        return self.line.closed
+
+    @property
+    def length(self) -> m:
+        """Length of the line; of a closed one that of a lap."""
+        return self.line.length
+
+    def at(self, s: Any) -> Array:
+        """The row at each s in m, shape (N, 6): linear between the points.
+
+        On a closed track s may be anything: laps before and after are the same but for s, and phi,
+        which goes on by a turn each lap. On an open one the ends are held.
+        """
+        distances = np.atleast_1d(np.asarray(s, dtype=np.float64))
+        if distances.ndim != 1 or not np.isfinite(distances).all():
+            raise InvalidValue("s must be one finite number or a row of them, in m")
+        if not self.closed:
+            distances = np.clip(distances, self.rows[0, 0], self.rows[-1, 0])
+        width = self.line.spot(distances).between(self.rows[:, 5])
+        return np.column_stack([distances, *self.line.at(distances), width])
+
+    def laps(self, before: int = 1, after: int = 1) -> Array:
+        """The rows (n, 6) of several laps in a row, with s = 0 at the start of the middle one.
+
+        This is how brains2 stores a line: the lap before, this one and the next.
+        """
+        if not self.closed:
+            raise InvalidValue("an open line has no laps")
+        step = np.zeros(len(LINE_COLUMNS))
+        step[0], step[3] = self.length, self.rows[-1, 3] - self.rows[0, 3]
+        return np.concatenate([self.rows[:-1] + k * step for k in range(-before, after + 1)])
+
+    def project(self, points: Any) -> Projection:
+        """The nearest place on the line for each point (x, y)."""
+        places = np.atleast_2d(np.asarray(points, dtype=np.float64))
+        return Projection(*self.line.project(places))
+
+
+def one_lap(rows: Array) -> Array:
+    """The rows of one lap from s = 0, closed by its first point again; an open line as it is.
+
+    brains2 stores the lap before, the lap itself and the lap after: then the middle one is taken.
+    Of a single closed lap the last point is a step short of the first.
+    """
+    third, rest = divmod(len(rows), 3)
+    if rest == 0 and third > 1 and _repeats(rows, third):
+        lap = rows[third : 2 * third + 1].copy()
+        lap[:, 0] -= lap[0, 0]
+        # The last row is the next lap's first: the same point, to the last digit.
+        lap[-1, 1:3], lap[-1, 4:] = lap[0, 1:3], lap[0, 4:]
+        return lap
+    gap = math.dist(rows[0, 1:3], rows[-1, 1:3])
+    if len(rows) < 3 or gap <= _SAME or gap > 1.5 * lengths(rows[:, 1:3]).max():
+        return rows
+    last = rows[0].copy()
+    last[0] = rows[-1, 0] + gap
+    last[3] += 2.0 * math.pi * round((rows[-1, 3] - rows[0, 3]) / (2.0 * math.pi))
+    return np.vstack([rows, last])
+
+
+def _repeats(rows: Array, period: int) -> bool:
+    plan = rows[:, [1, 2, 4, 5]]
+    # A thousandth of a step: files have their numbers rounded.
+    tolerance = 1e-3 * float(lengths(rows[:, 1:3]).max())
+    return bool(np.all(np.abs(plan[period:] - plan[:-period]) <= tolerance))
+
+
+TUM_HEADER = ("x_m", "y_m", "w_tr_right_m", "w_tr_left_m")
+POINT_HEADER = ("x", "y")
+HALF_WIDTH: m = 1.5
+"""Of a line that does not say how wide its track is."""
+_STEPS = 1.5
+"""A line whose ends are not farther apart than so many of its longest steps is closed."""
+
+
+def read_tum(path: str | os.PathLike[str], *, walls: bool = False) -> Map:
+    """The race track in a file of TUM's; with `walls` also walls at its borders."""
+    file = path_of(path)
+    table = read_table(file)
+    x, y, right, left = (np.array(table.numbers(name)) for name in TUM_HEADER)
+    for name, widths in (("w_tr_right_m", right), ("w_tr_left_m", left)):
+        bad = np.flatnonzero(~(widths >= 0.0))
+        if len(bad):
+            line, value = table.lines[bad[0]], widths[bad[0]]
+            raise InvalidValue(f"{file}, line {line}: {name} = {value:g} must be at least 0 m")
+    rows = line_rows(line_points(table, x, y), np.maximum(0.5 * (left + right), _SAME)[: len(x)])
+    count = min(len(rows), len(x))
+    sideways = 0.5 * (left - right)[:count]
+    if np.any(sideways != 0.0):
+        middle = Line(*rows[:count].T[:5]).beside(sideways)
+        rows = line_rows(middle, rows[:count, 5])
+    return _with_walls(rows, walls, file.stem)
+
+
+def read_points(
+    path: str | os.PathLike[str], *, half_width: m = HALF_WIDTH, walls: bool = False
+) -> Map:
+    """A line through points x, y, with half the width of its track; with `walls` also borders."""
+    file = path_of(path)
+    table = read_table(file)
+    points = line_points(table, *(np.array(table.numbers(name)) for name in POINT_HEADER))
+    half = positive("half_width", half_width, "m")
+    return _with_walls(line_rows(points, np.full(len(points), half)), walls, file.stem)
+
+
+def line_rows(points: Array, half_widths: Array) -> Array:
+    """Rows s, x, y, phi, kappa, w of the line through points (n, 2).
+
+    One that comes back to its beginning is closed: the first point is its last row again.
+    """
+    if len(points) > 2 and math.dist(points[0], points[-1]) <= _SAME:
+        points, half_widths = points[:-1], half_widths[: len(points) - 1]
+    closed = comes_back(points)
+    heading, curvature = directions(points, closed=closed)
+    if closed:
+        points = np.vstack([points, points[:1]])
+        half_widths = np.append(half_widths, half_widths[0])
+    return np.column_stack([arc_length(points), points, heading, curvature, half_widths])
+
+
+def comes_back(points: Array) -> bool:
+    """Whether the last of points (n, 2) is about a step away from the first."""
+    gap = math.dist(points[0], points[-1])
+    return len(points) > 2 and gap <= _STEPS * float(lengths(points).max())
+
+
+def line_points(table: Table, x: Array, y: Array) -> Array:
+    """Points of a table, of which no two in a row are the same."""
+    points = np.column_stack([x, y])
+    if len(points) < 2:
+        raise InvalidValue(f"{table.file} has {len(points)} points; a line needs at least 2")
+    same = np.flatnonzero(lengths(points) <= _SAME)
+    if len(same):
+        raise InvalidValue(
+            f"{table.file}, line {table.lines[same[0] + 1]}: the point repeats the one before it"
+        )
+    return points
+
+
+def _with_walls(rows: Array, walls: bool, name: str) -> Map:
+    line, width = Line(*rows.T[:5]), rows[:, 5]
+    sides = [line_edges(line.beside(d)) for d in (width, -width)] if walls else []
+    return Map(segments=np.concatenate([np.empty((0, 4)), *sides]), centre_line=rows, name=name)
+
+
+_WIDEST = 2.5
+"""An edge longer than so many usual ones lies not across the track."""
+_LEAST = 4
+"""Edges across a track that is worth a line."""
+_APART: m = 0.2
+"""Least distance of the points of the line."""
+
+
+def line_between(cones: Array, colours: Sequence[str]) -> Array | None:
+    """Rows s, x, y, phi, kappa, w of the line between cones (n, 2); None if there is none.
+
+    It goes with the blue cones on its left, and begins near the orange ones if there are some.
+    """
+    from scipy.spatial import Delaunay, QhullError
+
+    named = np.array(colours)
+    sides = np.unique(cones[(named == "blue") | (named == "yellow")], axis=0)
+    is_blue = np.array(
+        [bool(((cones == at).all(axis=1) & (named == "blue")).any()) for at in sides]
+    )
+    if is_blue.sum() < 2 or (~is_blue).sum() < 2:
+        return None
+    try:
+        triangles = Delaunay(sides).simplices
+    except QhullError:
+        return None
+    strip = _longest_strip(_neighbours(triangles, is_blue, sides))
+    if len(strip) < _LEAST:
+        return None
+    ends = np.array(strip)
+    blue, yellow = sides[ends[:, 0]], sides[ends[:, 1]]
+    middles, aside = 0.5 * (blue + yellow), 0.5 * (blue - yellow)
+    if _blue_is_right(middles, aside):
+        middles, aside = middles[::-1], aside[::-1]
+    start = cones[named == "orange"]
+    closed = np.hypot(*(middles[0] - middles[-1])) <= 1.5 * lengths(middles).max()
+    if closed and len(start):
+        first = int(np.argmin(np.hypot(*(middles - start.mean(axis=0)).T)))
+        middles, aside = (np.roll(them, -first, axis=0) for them in (middles, aside))
+    kept = _spread(middles)
+    if len(kept) < _LEAST:
+        return None
+    rows = line_rows(middles[kept], np.ones(len(kept)))
+    rows[:, 5] = _half_widths(rows[:, 3], np.resize(aside[kept], (len(rows), 2)))
+    return rows
+
+
+def _half_widths(headings: Array, aside: Array) -> Array:
+    """How far the cones are from a line, straight across it."""
+    return np.abs(np.cos(headings) * aside[:, 1] - np.sin(headings) * aside[:, 0])
+
+
+_Edge = tuple[int, int]
+"""A blue and a yellow cone."""
+
+
+def _neighbours(triangles: AnyArray, is_blue: AnyArray, sides: Array) -> dict[_Edge, list[_Edge]]:
+    """For each edge between colours, those that share a triangle with it."""
+    pairs: list[tuple[_Edge, _Edge]] = []
+    for corners in triangles.tolist():
+        blue = [k for k in corners if is_blue[k]]
+        yellow = [k for k in corners if not is_blue[k]]
+        if blue and yellow:
+            first, second = [(b, y) for b in blue for y in yellow]
+            pairs.append((first, second))
+    edges = {edge for pair in pairs for edge in pair}
+    across = {(b, y): float(np.hypot(*(sides[b] - sides[y]))) for b, y in edges}
+    # Each cone has someone opposite: the shortest edges of cones are the usual width.
+    shortest: dict[int, float] = {}
+    for (b, y), length in across.items():
+        shortest[b] = min(shortest.get(b, length), length)
+        shortest[~y] = min(shortest.get(~y, length), length)
+    widest = _WIDEST * float(np.median(list(shortest.values()))) if shortest else 0.0
+    beside: dict[_Edge, list[_Edge]] = {}
+    for a, b in pairs:
+        if max(across[a], across[b]) <= widest:
+            beside.setdefault(a, []).append(b)
+            beside.setdefault(b, []).append(a)
+    return beside
+
+
+def _longest_strip(beside: dict[_Edge, list[_Edge]]) -> list[_Edge]:
+    """The longest chain of edges; each has two neighbours at most, so that chains do not branch."""
+    best: list[_Edge] = []
+    left = dict.fromkeys(sorted(beside, key=lambda edge: (len(beside[edge]), edge)))
+    while left:
+        chain = [next(iter(left))]
+        del left[chain[0]]
+        while ahead := [edge for edge in beside[chain[-1]] if edge in left]:
+            chain.append(ahead[0])
+            del left[ahead[0]]
+        best = max(best, chain, key=len)
+    return best
+
+
+def _blue_is_right(middles: Array, aside: Array) -> bool:
+    """Whether the blue cones, seen from the middles, are to the right of most of a line."""
+    ahead = np.gradient(middles, axis=0)
+    return bool(np.sum(ahead[:, 0] * aside[:, 1] - ahead[:, 1] * aside[:, 0]) < 0.0)
+
+
+def _spread(points: Array) -> list[int]:
+    """Numbers of points of which none is too near to the one before it."""
+    kept = [0]
+    for k in range(1, len(points)):
+        if np.hypot(*(points[k] - points[kept[-1]])) >= _APART:
+            kept.append(k)
+    if len(kept) > 2 and np.hypot(*(points[kept[-1]] - points[0])) < _APART:
+        kept.pop()
+    return kept
+
+
+COLOURS = ("blue", "yellow", "orange")
+CONE_RADII: dict[str, m] = {"blue": 0.114, "yellow": 0.114, "orange": 0.1425}
+"""Half the width of the base: Formula Student's cones are 228 mm and 285 mm wide."""
+CONE_SIDES = 8
+
+CONE_HEADER = ("color", "x", "y")
+LINE_HEADER = LINE_COLUMNS
+
+
+def read_cones(
+    path: str | os.PathLike[str], *, cone_radius: m | None = None, centre_line: Any = "auto"
+) -> Map:
+    """The cones in a file, each a solid octagon of radius `cone_radius`; 0: none is an obstacle.
+
+    Without a radius they have the sizes of Formula Student. The centre line is read from the file
+    `..._center_line.csv` beside it, if there is one, and else is the one between blue and yellow
+    cones, if these make a track; give a path to read another, None for none.
+    """
+    file = path_of(path)
+    table = read_table(file)
+    _need(table, CONE_HEADER)
+    if not table.rows:
+        raise InvalidValue(f"{file} has no cones")
+    colours = [text.lower() for text in table.texts("color")]
+    for colour, line in zip(colours, table.lines, strict=True):
+        if colour not in COLOURS:
+            raise InvalidValue(
+                f"{file}, line {line}: color = {colour!r} is unknown; allowed are "
+                f"{', '.join(COLOURS)}"
+            )
+    positions = np.column_stack([table.numbers("x"), table.numbers("y")])
+    solids = from_shapes(
+        cone_outlines(positions, colours, cone_radius), inside="solid", name=file.stem
+    )
+    return Map(
+        segments=solids.segments,
+        polygons=solids.polygons,
+        cones=positions,
+        colours=tuple(colours),
+        centre_line=_line_of(file, centre_line, positions, colours),
+        name=file.stem,
+    )
+
+
+def read_centre_line(path: str | os.PathLike[str], *, walls: bool = False) -> Map:
+    """The centre line in a file; with `walls` also walls at its width on both sides."""
+    file = path_of(path)
+    rows = _line_rows(file)
+    segments = np.concatenate([line_edges(side) for side in borders(rows)])
+    return Map(segments=segments if walls else segments[:0], centre_line=rows, name=file.stem)
+
+
+def borders(rows: Array) -> tuple[Array, Array]:
+    """Left and right border of a centre line: points (x, y) at the distance w from it."""
+    line, width = Line(*rows.T[:5]), rows[:, 5]
+    return line.beside(width), line.beside(-width)
+
+
+def _line_rows(file: Path) -> Array:
+    table = read_table(file)
+    _need(table, LINE_HEADER)
+    rows = np.column_stack([table.numbers(name) for name in LINE_HEADER])
+    if len(rows) < 2:
+        raise InvalidValue(f"{file} has {len(rows)} points; a line needs at least 2")
+    stuck = np.flatnonzero(~(np.diff(rows[:, 0]) > 0.0))
+    if stuck.size:
+        k = int(stuck[0]) + 1
+        raise InvalidValue(
+            f"{file}, line {table.lines[k]}: s = {rows[k, 0]:g} must be above {rows[k - 1, 0]:g}"
+        )
+    narrow = np.flatnonzero(~(rows[:, 5] > 0.0))
+    if narrow.size:
+        k = int(narrow[0])
+        raise InvalidValue(f"{file}, line {table.lines[k]}: w = {rows[k, 5]:g} must be above 0 m")
+    return one_lap(rows)
+
+
+def _need(table: Table, names: tuple[str, ...]) -> None:
+    missing = [name for name in names if name not in table.header]
+    if missing:
+        raise InvalidValue(
+            f"{table.file}, line 1: column {', '.join(missing)} is missing; the header is "
+            f"{','.join(table.header)}"
+        )
+
+
+def cone_outlines(positions: Array, colours: list[str], radius: m | None) -> list[Polygon]:
+    """An octagon for each cone; without a radius of its colour's size, with 0 none."""
+    if radius is not None and not_negative("cone_radius", radius, "m") == 0.0:
+        return []
+    angles = (np.arange(CONE_SIDES) + 0.5) * (2.0 * math.pi / CONE_SIDES)
+    circle = np.column_stack([np.cos(angles), np.sin(angles)])
+    radii = [CONE_RADII[colour] if radius is None else radius for colour in colours]
+    return [Polygon(at + r * circle) for at, r in zip(positions, radii, strict=True)]
+
+
+def _line_of(file: Path, chosen: Any, cones: Array, colours: list[str]) -> Array | None:
+    """The rows of the centre line of a track; None: it has none."""
+    if chosen is None:
+        return None
+    if chosen != "auto":
+        return _line_rows(Path(chosen))
+    beside = file.with_name(f"{file.stem}_center_line.csv")
+    return _line_rows(beside) if beside.is_file() else line_between(cones, colours)

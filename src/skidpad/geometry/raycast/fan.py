@@ -1,0 +1,144 @@
+"""The rays of a scan: angles against the sensor, as blocks of directions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.files import brief_repr
+from ...errors import InvalidValue
+from ..polygon import frozen
+
+MOST_RAYS = 1_000_000
+"""Largest number of rays of a scan."""
+
+
+BEARING_ERROR = 2e-6
+"""Bound of the error in rad of bearings; the ranges of rays found with them are widened by it."""
+LARGEST_ANGLE = 1e9
+"""Largest angle in rad, either sign; sines of larger ones would not be exact."""
+
+VIEW = (
+    "x", "y", "cos", "sin", "per_rad", "per_turn", "margin", "top", "middle", "max_range",
+    "missed",
+)  # fmt: skip
+"""What kernels know of a sensor and its rays: position, direction of the middle ray, rays per rad
+and per turn, margin of ranges of rays, number of the last ray, of the middle ray, largest range,
+and what rays that meet nothing up to there read."""
+X, Y, COS, SIN, PER_RAD, PER_TURN, MARGIN, TOP, MIDDLE, MAX_RANGE, MISSED = range(len(VIEW))
+
+
+@dataclass(frozen=True, eq=False)
+class Fan:
+    """The directions of a scan, made once for many scans; see `fan`."""
+
+    angles: NDArray[np.float64]
+    """Angles against the sensor's x axis in rad, positive to the left, read-only."""
+    beams: NDArray[np.float64]
+    """Blocks of eight cosines and eight sines, in order of angle; see `lanes`."""
+    view: NDArray[np.float64] | None
+    """As `VIEW`, of a sensor at 0; None if the angles are not evenly spaced."""
+    backwards: bool
+    """Whether the angles fall, so that the blocks are in reverse order."""
+
+    __repr__ = brief_repr
+
+    def __len__(self) -> int:
+        return len(self.angles)
+
+    def units(self) -> NDArray[np.float64]:
+        """Cosines and sines of the angles, in their own order, shape (2, N)."""
+        both = rising_units(self.beams, len(self))
+        return both[:, ::-1] if self.backwards else both
+
+    def shaken(self, by: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+        """Blocks of directions for each row of angles (B, N) that are added to those of the scan.
+
+        Also what is to be added to the margin of `view`, in rays: one of the two rays that are
+        counted from each other may be turned one way, the other the other way.
+        """
+        angles = self.angles + by
+        beams = _beams(angles[:, ::-1] if self.backwards else angles)
+        largest = float(np.abs(by).max(initial=0.0))
+        return beams, 0.0 if self.view is None else 2.0 * largest * float(self.view[PER_RAD])
+
+
+def rising_units(beams: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    """Cosines and sines of the rays in blocks, in order of angle, shape (2, count)."""
+    return beams.reshape(-1, 2, 8).transpose(1, 0, 2).reshape(2, -1)[:, :count]
+
+
+_last: list[Fan] = []
+
+
+def fan(angles: Any) -> Fan:
+    """The rays of a scan from their angles against the sensor in rad, positive to the left.
+
+    Angles that are evenly spaced (to half a spacing), rising or falling, make fast scans.
+    """
+    if isinstance(angles, Fan):
+        return angles
+    # Sensors ask for the same angles over and over.
+    for kept in tuple(_last):
+        if np.array_equal(angles, kept.angles):
+            return kept
+    own = angles_of(angles)
+    backwards = bool(own[-1] < own[0])
+    forward = np.ascontiguousarray(own[::-1]) if backwards else own
+    beams, view = _beams(forward[None])[0], _view(forward)
+    rays = Fan(frozen(own), beams, view, backwards)
+    _last[:] = [rays]
+    return rays
+
+
+def _view(angles: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """As `VIEW`, for rising angles, if they are evenly spaced."""
+    count = len(angles)
+    step = float(angles[-1] - angles[0]) / (count - 1) if count > 1 else 2.0 * np.pi
+    if step <= 0.0:
+        return None
+    uneven = np.abs(angles - (angles[0] + step * np.arange(count))).max()
+    if uneven > 0.5 * step:
+        return None
+    # Half a ray for the ray itself and half for the middle one, which others are counted from.
+    margin = 1.5 + BEARING_ERROR / step
+    spacing = (1.0 / step, 2.0 * np.pi / step, margin, count - 1.0, count // 2)
+    return np.array([0.0, 0.0, 1.0, 0.0, *spacing, np.inf, np.inf])
+
+
+def units(angles: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Cosines and sines of angles (N,) in rad, with the same bits everywhere."""
+    from .directions import fill_units  # which brings numba
+
+    cos, sin = np.empty(len(angles)), np.empty(len(angles))
+    fill_units(np.ascontiguousarray(angles), cos, sin)
+    return cos, sin
+
+
+def _beams(angles: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Blocks of cosines and sines of rows of angles; the last of each fills up its last block."""
+    rows, count = angles.shape
+    blocks = -(-count // 8)
+    both = np.stack(units(angles.reshape(-1))).reshape(2, rows, count)
+    if count % 8:
+        both = both[:, :, np.minimum(np.arange(8 * blocks), count - 1)]
+    parts = both.reshape(2, rows, blocks, 8).transpose(1, 2, 0, 3)
+    return np.ascontiguousarray(parts).reshape(rows, -1)
+
+
+def angles_of(values: Any) -> NDArray[np.float64]:
+    """A copy of the angles (N,) of a scan, checked."""
+    angles = np.array(values, dtype=np.float64, ndmin=1)
+    if angles.ndim != 1 or not 1 <= len(angles) <= MOST_RAYS:
+        raise InvalidValue(
+            f"angles has shape {angles.shape}: it must be (N,) with N from 1 to {MOST_RAYS} rays"
+        )
+    bad = np.flatnonzero(~(np.abs(angles) <= LARGEST_ANGLE))
+    if len(bad):
+        raise InvalidValue(
+            f"angles[{bad[0]}] = {angles[bad[0]]} rad must be finite, at most {LARGEST_ANGLE:g} rad"
+        )
+    return angles

@@ -1,0 +1,316 @@
+"""Eight numbers at once: vector instructions, written out for LLVM.
+
+`Lanes` gives the instructions the look of arithmetic. Each product and sum is rounded by itself,
+here and in everything built on this, so that other targets can repeat the bits. The auto-vectoriser
+is not relied on: it treats the few blocks of rays that a segment covers as a loop with a scalar
+remainder, which costs more than the work itself.
+
+Kernels compiled by numba, each with one signature, and kept on disk (see `loops`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from llvmlite import ir
+from numba import extending, types
+from numba.core import cgutils
+
+from ...compile.loops import kept
+
+LANES = 8
+"""Numbers in a block: one AVX-512 register of float64, two of AVX2, four of SSE2 or NEON."""
+
+
+def instruction(function: Callable[..., Any]) -> Any:
+    """A function that writes instructions, for kernels to call; see numba's `intrinsic`."""
+    return extending.intrinsic(function)
+
+
+_DOUBLE, _LONG, _INT = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
+_VECTOR = ir.VectorType(_DOUBLE, LANES)
+
+
+class Lanes:
+    """Eight numbers or eight truth values, as instructions being written by a builder."""
+
+    def __init__(self, builder: Any, value: Any) -> None:
+        self.builder, self.value = builder, value
+
+    def _of(self, other: Lanes | float) -> Any:
+        return other.value if isinstance(other, Lanes) else ir.Constant(_VECTOR, [other] * LANES)
+
+    def _combined(self, name: str, left: Any, right: Any) -> Lanes:
+        return Lanes(self.builder, getattr(self.builder, name)(left, right))
+
+    def __add__(self, other: Lanes | float) -> Lanes:
+        return self._combined("fadd", self.value, self._of(other))
+
+    def __sub__(self, other: Lanes | float) -> Lanes:
+        return self._combined("fsub", self.value, self._of(other))
+
+    def __rsub__(self, other: float) -> Lanes:
+        return self._combined("fsub", self._of(other), self.value)
+
+    def __mul__(self, other: Lanes | float) -> Lanes:
+        return self._combined("fmul", self.value, self._of(other))
+
+    def __truediv__(self, other: Lanes | float) -> Lanes:
+        return self._combined("fdiv", self.value, self._of(other))
+
+    def __rtruediv__(self, other: float) -> Lanes:
+        return self._combined("fdiv", self._of(other), self.value)
+
+    def __and__(self, other: Lanes) -> Lanes:
+        return self._combined("and_", self.value, other.value)
+
+    def __or__(self, other: Lanes) -> Lanes:
+        return self._combined("or_", self.value, other.value)
+
+    def __invert__(self) -> Lanes:
+        return Lanes(self.builder, self.builder.not_(self.value))
+
+    def _compared(self, sign: str, other: Lanes | float) -> Lanes:
+        return Lanes(self.builder, self.builder.fcmp_ordered(sign, self.value, self._of(other)))
+
+    def __lt__(self, other: Lanes | float) -> Lanes:
+        return self._compared("<", other)
+
+    def __le__(self, other: Lanes | float) -> Lanes:
+        return self._compared("<=", other)
+
+    def __gt__(self, other: Lanes | float) -> Lanes:
+        return self._compared(">", other)
+
+    def __ge__(self, other: Lanes | float) -> Lanes:
+        return self._compared(">=", other)
+
+    def pick(self, yes: Lanes | float, no: Lanes | float) -> Lanes:
+        """`yes` where this holds, else `no`."""
+        return Lanes(self.builder, self.builder.select(self.value, self._of(yes), self._of(no)))
+
+    def _called(self, name: str, *more: Lanes) -> Lanes:
+        operands = [x.value for x in (self, *more)]
+        kind = ir.FunctionType(_VECTOR, [_VECTOR] * len(operands))
+        full_name = f"llvm.{name}.v{LANES}f64"
+        function = cgutils.get_or_insert_function(self.builder.module, kind, full_name)
+        return Lanes(self.builder, self.builder.call(function, operands))
+
+    def size(self) -> Lanes:
+        """The magnitude."""
+        return self._called("fabs")
+
+    def root(self) -> Lanes:
+        """The square root."""
+        return self._called("sqrt")
+
+    def signed_as(self, other: Lanes) -> Lanes:
+        """The magnitude of this with the sign of the other."""
+        return self._called("copysign", other)
+
+    def within(self, low: Lanes | float, high: Lanes | float) -> Lanes:
+        """This, or the limit that it is beyond."""
+        raised = (self < low).pick(low, self)
+        return (raised > high).pick(high, raised)
+
+    def raised_to(self, other: Lanes) -> Lanes:
+        """The larger of the two, for numbers of which this one is 0 or more.
+
+        Such numbers are in the order of their bits as integers. A comparison of the numbers would
+        become a store of some of the lanes, which keeps the next load of them waiting.
+        """
+        kind = ir.VectorType(_LONG, LANES)
+        name = f"llvm.smax.v{LANES}i64"
+        function = cgutils.get_or_insert_function(
+            self.builder.module, ir.FunctionType(kind, [kind, kind]), name
+        )
+        bits = [self.builder.bitcast(x.value, kind) for x in (self, other)]
+        return Lanes(self.builder, self.builder.bitcast(self.builder.call(function, bits), _VECTOR))
+
+    def _rotated(self, by: int) -> Lanes:
+        order = [(n + by) % LANES for n in range(LANES)]
+        places = ir.Constant(ir.VectorType(_INT, LANES), order)
+        return Lanes(self.builder, self.builder.shuffle_vector(self.value, self.value, places))
+
+    def largest(self) -> Any:
+        """The largest of the eight, as one number; none may be NaN."""
+        rest = self
+        for half in (4, 2, 1):
+            other = rest._rotated(half)
+            rest = (rest > other).pick(rest, other)
+        return self.builder.extract_element(rest.value, ir.Constant(_INT, 0))
+
+    def quarters_of_octaves(self) -> Any:
+        """Sizes in steps of about a quarter of an octave, as integers from 0 to 255.
+
+        Above 0 they are counted from 2^-32; inf has 255.
+        """
+        kind = ir.VectorType(_LONG, LANES)
+        low, high = (ir.Constant(kind, [n] * LANES) for n in (4 * (1023 - 32), 255))
+        # The exponent and the first two bits of the mantissa.
+        bits = self.builder.bitcast(self.value, kind)
+        steps = self.builder.ashr(bits, ir.Constant(kind, [50] * LANES))
+        above = self.builder.sub(steps, low)
+        zero = ir.Constant(kind, [0] * LANES)
+        above = self.builder.select(self.builder.icmp_signed("<", above, zero), zero, above)
+        return self.builder.select(self.builder.icmp_signed(">", above, high), high, above)
+
+    def blocks(self) -> Any:
+        """Numbers of the blocks that these are in, as integers; for numbers of 0 or more."""
+        whole = self.builder.fptosi(self.value, ir.VectorType(_LONG, LANES))
+        return self.builder.lshr(whole, ir.Constant(whole.type, [3] * LANES))
+
+    def bits(self) -> Any:
+        """Truth values as the low bits of a 64-bit integer."""
+        return self.builder.zext(self.builder.bitcast(self.value, ir.IntType(LANES)), _LONG)
+
+
+class Block:
+    """A block of an array: some vectors that lie one after the other."""
+
+    def __init__(self, context: Any, builder: Any, array: Any, block: Any, width: int) -> None:
+        kind, value = array
+        data = context.make_array(kind)(context, builder, value).data
+        start = builder.mul(block, ir.Constant(_LONG, width * LANES))
+        vector = ir.VectorType(data.type.pointee, LANES)
+        self.builder = builder
+        self.pointer = builder.bitcast(builder.gep(data, [start]), vector.as_pointer())
+
+    def _place(self, number: int) -> Any:
+        return self.builder.gep(self.pointer, [ir.Constant(_LONG, number)])
+
+    def __getitem__(self, number: int) -> Lanes:
+        return Lanes(self.builder, self.builder.load(self._place(number), align=8))
+
+    def __setitem__(self, number: int, value: Lanes) -> None:
+        # Arrays need not start at a multiple of the size of a vector.
+        self.builder.store(value.value, self._place(number), align=8)
+
+
+def repeated(builder: Any, scalar: Any) -> Lanes:
+    """The same number in all lanes."""
+    nothing = ir.Constant(_VECTOR, ir.Undefined)
+    first = builder.insert_element(nothing, scalar, ir.Constant(_INT, 0))
+    order = ir.Constant(ir.VectorType(_INT, LANES), [0] * LANES)
+    return Lanes(builder, builder.shuffle_vector(first, nothing, order))
+
+
+def constant(builder: Any, value: float) -> Lanes:
+    """A constant in all lanes."""
+    return Lanes(builder, ir.Constant(_VECTOR, [value] * LANES))
+
+
+def scalars(context: Any, builder: Any, array: Any, count: int) -> list[Lanes]:
+    """The first numbers of an array, each in all lanes."""
+    kind, value = array
+    data = context.make_array(kind)(context, builder, value).data
+    places = [builder.gep(data, [ir.Constant(_LONG, n)]) for n in range(count)]
+    return [repeated(builder, builder.load(place, align=8)) for place in places]
+
+
+def loop(builder: Any, first: Any, last: Any, step: int, body: Callable[[Any], Any]) -> Any:
+    """Write a loop that is run at least once, and as long as `body` gives true, if anything.
+
+    Returns the last that it gave. Most end early, so they are not unrolled.
+    """
+    before = builder.block
+    inside, after = builder.append_basic_block("loop"), builder.append_basic_block("after")
+    builder.branch(inside)
+    builder.position_at_end(inside)
+    number = builder.phi(_LONG)
+    number.add_incoming(first, before)
+    holds = body(number)
+    following = builder.add(number, _LONG(step))
+    number.add_incoming(following, builder.block)
+    more = builder.icmp_signed("<=", following, last)
+    more = more if holds is None else builder.and_(more, holds)
+    again = builder.cbranch(more, inside, after)
+    again.set_metadata("llvm.loop", _not_unrolled(builder.module))
+    builder.position_at_end(after)
+    return holds
+
+
+def _not_unrolled(module: Any) -> Any:
+    """LLVM's mark of a loop: a node that has itself as its first operand."""
+    demand = module.add_metadata([ir.MetaDataString(module, "llvm.loop.unroll.disable")])
+    mark = ir.MDValue(module, [demand, demand], name=str(len(module.metadata)))
+    mark.operands = (mark, demand)
+    return mark
+
+
+def store_in_row(
+    context: Any, builder: Any, array: Any, row: Any, block: Any, value: Lanes
+) -> None:
+    """Store a block of a row of a matrix, of float64 or float32, as far as the row goes."""
+    kind, matrix = array
+    view = context.make_array(kind)(context, builder, matrix)
+    columns = builder.extract_value(view.shape, 1)
+    first = builder.mul(block, ir.Constant(_LONG, LANES))
+    place = builder.gep(view.data, [builder.add(builder.mul(row, columns), first)])
+    number = view.data.type.pointee
+    vector, mask = ir.VectorType(number, LANES), ir.VectorType(ir.IntType(1), LANES)
+    stored = value.value if number == _DOUBLE else builder.fptrunc(value.value, vector)
+    places = ir.Constant(ir.VectorType(_LONG, LANES), list(range(LANES)))
+    left = builder.sub(columns, first)
+    lefts = builder.insert_element(ir.Constant(places.type, ir.Undefined), left, _INT(0))
+    order = ir.Constant(ir.VectorType(_INT, LANES), [0] * LANES)
+    lefts = builder.shuffle_vector(lefts, lefts, order)
+    within = builder.icmp_signed("<", places, lefts)
+    pointer = builder.bitcast(place, vector.as_pointer())
+    arguments = [stored, pointer, _INT(number.get_abi_size(context.target_data)), within]
+    shape = ir.FunctionType(ir.VoidType(), [vector, pointer.type, _INT, mask])
+    name = f"llvm.masked.store.v{LANES}{'f64' if number == _DOUBLE else 'f32'}.p0"
+    builder.call(cgutils.get_or_insert_function(builder.module, shape, name), arguments)
+
+
+@instruction
+def fma(typing: Any, a: Any, b: Any, c: Any) -> Any:
+    """a*b + c, rounded once."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.fma(*args)
+
+    return types.float64(types.float64, types.float64, types.float64), generate
+
+
+@instruction
+def lowest_bit(typing: Any, bits: Any) -> Any:
+    """Number of the lowest bit that is set; at least one must be."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.int64), generate
+
+
+# A contraction or a reassociation would change the bits, so no fast-math flag is given.
+# Without numba's runtime no reference is counted: it would be, with an atomic instruction, for
+# every array that is handed from one function to the next. Nothing is allocated in kernels.
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "boundscheck": False, "_nrt": False}
+
+_JIT: Any = numba.njit
+
+
+def kernel(signature: str) -> Callable[[Callable[..., Any]], Any]:
+    """Compile a function for one signature when it is first called, or load it from disk.
+
+    A folder that cannot be written to means compiling in every process, never an error.
+    """
+
+    def dispatcher(function: Callable[..., Any]) -> Any:
+        jit = _JIT(nogil=True, no_cfunc_wrapper=True, **OPTIONS)
+        return kept(jit(function), function, signature)
+
+    return dispatcher
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """A function that kernels call; it is compiled as a part of them."""
+    return _JIT(inline="always", **OPTIONS)(function)
+
+
+def called(function: Callable[..., Any]) -> Any:
+    """A function that kernels call, compiled on its own: for long ones that takes less time."""
+    return _JIT(no_cpython_wrapper=True, no_cfunc_wrapper=True, **OPTIONS)(function)

@@ -1,0 +1,421 @@
+"""One environment of a task for Gymnasium.
+
+Spaces of Gymnasium with the bounds of a task.
+
+Return, length and time of episodes, as the wrapper of Gymnasium tells them.
+
+Many environments of a task as a vector of Gymnasium, with no Python per environment.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from ..core import record
+from ..core.arrays import AnyArray
+from ..core.checks import flag, one_of, whole
+from ..errors import InvalidValue
+from ..geometry.pixels import Pixels
+from ..random import streams as seeding
+from .environments import AUTORESET, Environments, Stepped
+from .episode_info import end_arrays, info_arrays, info_of
+from .pictures import RENDER_MODES as gymnasium_env_RENDER_MODES
+from .pictures import Pictures, Rendering
+from .saved_task import SavedTask, alone, drawable, task_of
+from .task import Task
+
+
+def observation_space(task: Task, precision: str) -> Box:
+    """Shares of the bounds of the observation, from -1 to 1, then of the lidar's range."""
+    fields = record.size(task.Observation)
+    rays = 0 if task.lidar is None else task.lidar.rays
+    low = np.concatenate([np.full(fields, -1.0), np.zeros(rays)])
+    dtype = np.dtype(precision).type
+    return Box(low.astype(dtype), np.ones(fields + rays, dtype), dtype=dtype)
+
+
+def action_space(task: Task, precision: str) -> Box:
+    """The bounds of the fields of the action."""
+    dtype = np.dtype(precision).type
+    allowed = [leaf.allowed for leaf in record.fields(task.Action)]
+    low = np.array([-np.inf if one is None else one.low for one in allowed], dtype)
+    high = np.array([np.inf if one is None else one.high for one in allowed], dtype)
+    return Box(low, high, dtype=dtype)
+
+
+_BESIDE = ("render_mode", "precision", "threads", "on_diverge")
+
+
+class SkidpadEnv(gymnasium.Env[AnyArray, AnyArray]):
+    """One environment of a task.
+
+    Args:
+        task: a `Task`, one of `load_task`, or the name of a function of `skidpad.learn.tasks`.
+        render_mode: "rgb_array" for pictures as arrays, "human" for a page in the browser.
+        precision: "float32" or "float64".
+        threads: of the lidar; 1 if None, which is fastest for most.
+        on_diverge: "raise" if a state is no longer finite, or "end" the episode.
+        options: of the task, if it is a name.
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012
+        "render_modes": list(gymnasium_env_RENDER_MODES),
+        "render_fps": 100.0,
+    }
+
+    def __init__(
+        self,
+        task: Task | SavedTask | str = "race",
+        *,
+        render_mode: str | None = None,
+        precision: str = "float32",
+        threads: int | None = None,
+        on_diverge: str = "raise",
+        **options: Any,
+    ) -> None:
+        one_of("render_mode", render_mode, (None, *gymnasium_env_RENDER_MODES))
+        self.task = alone(drawable(task_of(task, options, _BESIDE), render_mode), "SkidpadEnv")
+        self.environments = Environments(
+            self.task,
+            autoreset="disabled",
+            precision=precision,
+            threads=1 if threads is None else threads,
+            on_diverge=on_diverge,
+        )
+        self.observation_space = observation_space(self.task, precision)
+        self.action_space = action_space(self.task, precision)
+        self.metadata = {**self.metadata, "render_fps": 1.0 / self.task.dt}
+        self.render_mode = render_mode
+        self._rendering = Rendering(self.environments, render_mode)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.task.name!r})"
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[AnyArray, dict[str, Any]]:
+        """Begin an episode; returns its first observation (n,) and `info`.
+
+        Args:
+            seed: of a new stream of episodes; None to go on with the one there is.
+            options: there are none.
+        """
+        if options:
+            raise InvalidValue(f"reset has no option {', '.join(options)}; allowed is none")
+        super().reset(seed=seed)
+        observation = self.environments.reset(seed)[0].copy()
+        self._rendering.begin()
+        return observation, info_of(self.environments, 0)
+
+    def step(self, action: Any) -> tuple[AnyArray, float, bool, bool, dict[str, Any]]:
+        """One control period: observation (n,), reward, terminated, truncated and `info`.
+
+        What is beyond the bounds of the action is cut off.
+        """
+        stepped = self.environments.step(np.asarray(action)[None])
+        if self._rendering.human:
+            self._rendering.render()
+        return (
+            stepped.observation[0].copy(),
+            stepped.reward.item(),
+            stepped.terminated.item(),
+            stepped.truncated.item(),
+            info_of(self.environments, 0),
+        )
+
+    def render(self) -> Pixels | None:
+        """A picture (height, width, 3) of bytes, or, for "human", nothing: the page shows it."""
+        if self.render_mode is None:
+            gymnasium.logger.warn(
+                "render() needs a render_mode: make the environment with render_mode='rgb_array' "
+                "or 'human'"
+            )
+            return None
+        return self._rendering.render()
+
+    def close(self) -> None:
+        """No call is answered any more; the page ends."""
+        self.environments.close()
+        self._rendering.close()
+
+
+class EpisodeStatistics:
+    """Counts along with so many environments."""
+
+    def __init__(self, count: int) -> None:
+        self._returns = np.zeros(count)
+        self._lengths = np.zeros(count, np.int64)
+        self._since = np.full(count, perf_counter())
+
+    def begin(self, which: AnyArray | None = None) -> None:
+        """These (count,) begin an episode; all if None."""
+        rows = slice(None) if which is None else which
+        self._returns[rows] = self._lengths[rows] = 0
+        self._since[rows] = perf_counter()
+
+    def infos(self, rewards: AnyArray, ended: AnyArray, anew: AnyArray | None) -> dict[str, Any]:
+        """What there is to tell about the environments (count,) whose episodes ended.
+
+        Args:
+            rewards: of the period, (count,).
+            ended: which episodes it ended, (count,).
+            anew: numbers of those that only began in it; None if the next episode begins in the
+                call in which one ends.
+        """
+        self._returns += rewards
+        self._lengths += 1
+        if anew is not None and len(anew):
+            self.begin(anew)
+        if not ended.any():
+            return {}
+        times = np.round(perf_counter() - self._since, 6)
+        told = {
+            "r": np.where(ended, self._returns, 0.0),
+            "l": np.where(ended, self._lengths, 0),
+            "t": np.where(ended, times, 0.0),
+        }
+        if anew is None:
+            self.begin(ended)
+        return {"episode": told, "_episode": ended}
+
+
+RENDER_MODES = ("rgb_array",)
+_VECTOR_OPTIONS = (
+    *("num_envs", "autoreset_mode", "render_mode", "precision", "device", "library"),
+    *("threads", "on_diverge", "copy", "statistics"),
+)
+_MODES: dict[str, str] = {mode: mode.upper() for mode in AUTORESET}
+"""What Gymnasium calls the modes of `Environments`."""
+
+
+class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
+    """So many environments of a task that advance together.
+
+    It answers as `gymnasium.vector.SyncVectorEnv` of as many `SkidpadEnv` does, to the last bit.
+
+    Args:
+        task: a `Task`, one of `load_task`, or the name of a function of `skidpad.learn.tasks`.
+        num_envs: how many.
+        autoreset_mode: when what has ended begins anew: an `AutoresetMode`, or "next_step",
+            "same_step" or "disabled".
+        render_mode: "rgb_array" for pictures as arrays.
+        precision: "float32" or "float64".
+        device: "cpu" or "cuda"; there actions and what comes back are arrays on the GPU, rewards in
+            the precision of the rest, and with "same_step" every call has `final_obs`, of which
+            the rows of `_final_obs` count: nothing waits to know how many there are.
+        library: of arrays on the GPU: "cupy", "torch" or "jax".
+        threads: on the CPU; all processors if None.
+        on_diverge: "raise" if a state is no longer finite, or "end" the episode.
+        copy: whether observations are copies; else they change with the next call.
+        statistics: whether `infos["episode"]` tells return, length and time of episodes that end,
+            as `gymnasium.wrappers.vector.RecordEpisodeStatistics` does.
+        options: of the task, if it is a name.
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012
+        "render_modes": list(RENDER_MODES),
+        "render_fps": 100.0,
+    }
+
+    def __init__(
+        self,
+        task: Task | SavedTask | str = "race",
+        num_envs: int = 1,
+        *,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        render_mode: str | None = None,
+        precision: str = "float32",
+        device: str = "cpu",
+        library: str | None = None,
+        threads: int | None = None,
+        on_diverge: str = "raise",
+        copy: bool = True,
+        statistics: bool = False,
+        **options: Any,
+    ) -> None:
+        one_of("render_mode", render_mode, (None, *RENDER_MODES))
+        mode = _mode(autoreset_mode)
+        self._on_host = device == "cpu"
+        if not self._on_host and flag("statistics", statistics):
+            raise InvalidValue("statistics are counted on the host: leave them out on the GPU")
+        if self._on_host and library is not None:
+            raise InvalidValue(f"library = {library!r} is of arrays on the GPU: leave it out here")
+        self.copy, self.render_mode = flag("copy", copy), render_mode
+        self.num_envs = whole("num_envs", num_envs, "at least 1")
+        self.task = alone(
+            drawable(task_of(task, options, _VECTOR_OPTIONS), render_mode),
+            "SkidpadVectorEnv",
+        )
+        self.environments = Environments(
+            self.task,
+            self.num_envs,
+            autoreset=mode,
+            precision=precision,
+            device=device,
+            threads=threads,
+            on_diverge=on_diverge,
+            **({} if library is None else {"library": library}),
+        )
+        self.environments.masked_reset = 'reset(options={"reset_mask": mask})'
+        self.single_observation_space = observation_space(self.task, precision)
+        self.single_action_space = action_space(self.task, precision)
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self.metadata = {
+            **self.metadata,
+            "render_fps": 1.0 / self.task.dt,
+            "autoreset_mode": AutoresetMode[_MODES[mode]],
+        }
+        self._same_step = mode == "same_step"
+        self._statistics = (
+            EpisodeStatistics(self.num_envs) if flag("statistics", statistics) else None
+        )
+        self._begun = False
+        self._pictures: Pictures | None = None
+
+    def reset(
+        self,
+        *,
+        seed: int | list[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[AnyArray, dict[str, Any]]:
+        """Begin anew; returns the observations (num_envs, n) and infos.
+
+        Args:
+            seed: of the first environment, which the others count on from; or one for each, None
+                for those that go on with their streams.
+            options: `{"reset_mask": truths}` for some environments, an array (num_envs,).
+        """
+        mask = self._mask(options)
+        if isinstance(seed, (list, tuple, np.ndarray)):
+            observation = self._reset_each(list(seed), mask)
+        else:
+            super().reset(seed=seed)
+            observation = self.environments.reset(seed, mask)
+        self._begun = True
+        if self._statistics is not None:
+            self._statistics.begin(mask)
+        infos = self.environments.info.of_rows(mask) if self._on_host else {}
+        return _copied(observation) if self.copy else observation, infos
+
+    def _reset_each(self, seeds: list[int | None], mask: AnyArray | None) -> AnyArray:
+        """Reset with a seed for each, where None goes on."""
+        if len(seeds) != self.num_envs:
+            raise InvalidValue(f"{len(seeds)} seeds are given for {self.num_envs} environments")
+        has_seed = np.array([one is not None for one in seeds])
+        chosen = np.ones(self.num_envs, np.bool_) if mask is None else mask
+        if has_seed[chosen].all() or not self._begun:
+            each = [seeding.fresh() >> 1 if one is None else one for one in seeds]
+            return self.environments.reset(each, mask)
+        each = [seeding.checked(one or 0) for one in seeds]
+        observation = self.environments.reset(mask=chosen & ~has_seed)
+        if (chosen & has_seed).any():
+            observation = self.environments.reset(each, chosen & has_seed)
+        return observation
+
+    def step(self, actions: Any) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray, dict[str, Any]]:
+        """One control period of all environments: observations (num_envs, n), rewards, terminated,
+        truncated (num_envs,) and infos.
+
+        What is beyond the bounds of an action is cut off.
+        """
+        stepped = self.environments.step(actions)
+        if not self._on_host:
+            return self._device_step(stepped)
+        observation = stepped.observation
+        terminated, truncated = stepped.terminated.copy(), stepped.truncated.copy()
+        rewards = stepped.reward.astype(np.float64)
+        infos = self.environments.info.of_rows()
+        if self._same_step:
+            infos |= self._final(stepped)
+        else:
+            infos |= end_arrays(self.environments.ends, self.num_envs)
+        if self._statistics is not None:
+            anew = None if self._same_step else stepped.ended
+            infos |= self._statistics.infos(rewards, terminated | truncated, anew)
+        return (
+            observation.copy() if self.copy else observation,
+            rewards,
+            terminated,
+            truncated,
+            infos,
+        )
+
+    def _device_step(self, stepped: Stepped) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        observation, *rest = stepped
+        reward, terminated, truncated, anew, final = map(_copied, rest)
+        infos: dict[str, Any] = {}
+        if self._same_step:
+            infos = {"final_obs": final, "_final_obs": anew, "final_info": {}, "_final_info": anew}
+        seen = _copied(observation) if self.copy else observation
+        return seen, reward, terminated, truncated, infos
+
+    def _final(self, stepped: Stepped) -> dict[str, Any]:
+        """What the episodes saw last that ended in this call."""
+        rows, final = stepped.ended, stepped.final_observation
+        if not len(rows):
+            return {}
+        seen = np.full(self.num_envs, None, np.object_)
+        seen[rows] = np.fromiter(final.copy(), np.object_, len(rows))
+        which = np.zeros(self.num_envs, np.bool_)
+        which[rows] = True
+        return {
+            "final_obs": seen,
+            "_final_obs": which,
+            "final_info": info_arrays(self.environments.ends, self.num_envs),
+            "_final_info": which.copy(),
+        }
+
+    def render(self) -> tuple[Pixels, ...] | None:
+        """A picture (height, width, 3) of bytes for each environment; None without a mode."""
+        if self.render_mode is None:
+            return None
+        if not self._begun:
+            raise InvalidValue("no episode has begun: call reset() before render()")
+        if self._pictures is None:
+            self._pictures = Pictures(self.environments)
+        return tuple(map(self._pictures.frame, range(self.num_envs)))
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """No call is answered any more."""
+        self.environments.close()
+
+    def _mask(self, options: dict[str, Any] | None) -> AnyArray | None:
+        entries = options or {}
+        for name in entries:
+            if name != "reset_mask":
+                raise InvalidValue(f"reset has no option {name}; allowed is reset_mask")
+        mask = entries.get("reset_mask")
+        if mask is None:
+            return None
+        truths = isinstance(mask, np.ndarray) and mask.dtype == np.bool_
+        if not truths or mask.shape != (self.num_envs,) or not mask.any():
+            raise InvalidValue(
+                f"options['reset_mask'] must be an array of truths of shape ({self.num_envs},) "
+                f"with at least one that is true, got {mask!r:.60}"
+            )
+        return mask
+
+
+def _copied(array: Any) -> Any:
+    """A copy of an array of any library."""
+    return array.clone() if hasattr(array, "clone") else array.copy()
+
+
+def _mode(mode: Any) -> str:
+    """What `Environments` calls an autoreset mode."""
+    if isinstance(mode, AutoresetMode):
+        return next(ours for ours, theirs in _MODES.items() if theirs == mode.name)
+    # Gymnasium's own text for a mode, or ours.
+    known = {AutoresetMode[theirs].value: ours for ours, theirs in _MODES.items()}
+    if isinstance(mode, str):
+        mode = known.get(mode, mode.lower())
+    one_of("autoreset_mode", mode, AUTORESET)
+    return mode

@@ -1,1 +1,0 @@
-"""Segments sorted into square cells, for searches that should look at few of them."""

@@ -1,1 +1,0 @@
-"""What notebooks show of objects: tables, and drawings as SVG."""

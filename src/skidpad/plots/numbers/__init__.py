@@ -1,1 +1,0 @@
-"""What figures show, as numbers in SI units: nothing here draws."""

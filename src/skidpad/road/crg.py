@@ -1,0 +1,593 @@
+"""OpenCRG files: blocks of text, then rows of numbers in text or in binary.
+
+A block begins with `$NAME` and ends with a line that has `$` alone, both perhaps with a comment. A
+line that begins with `$$` ends the text; behind it are the rows, with a column for each channel
+that the block KD_DEFINITION lists. Small and capital letters are the same in names. `*` at the
+beginning of a line and `!` within it begin comments.
+
+The numbers of a road in an OpenCRG file, checked against each other.
+
+Reference line: points at equal steps of u, each from the one before along the heading of its row.
+Height of the road: the grid, plus the height of the reference line (slopes summed up), plus v times
+the cross slope. Between rows and columns all of that is bilinear, so it is one grid here.
+
+Modifiers of OpenCRG files: scaling, what stands where there is no height, and position.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core.arrays import Array
+from ..core.files import brief_repr, bytes_of, reading, referenced_file
+from ..errors import InvalidValue
+from ..geometry.pose import moved as turned_and_moved
+
+__all__ = [
+    "Channel",
+    "CrgFile",
+    "CrgRoad",
+    "PlacedLine",
+    "crg_road",
+    "placed",
+    "read_crg",
+    "scaled",
+    "without_gaps",
+]
+
+_WIDEST = 72
+"""Characters of a line of a block that count."""
+_RECORD = 80
+"""Characters of a line of numbers, and bytes to which binary ones are filled up."""
+_TEXT = {"LRFI": 10, "LDFI": 20}
+"""Characters of a number, by the format of the rows."""
+_BINARY = {"KRBI": ">f4", "KDBI": ">f8"}
+_OPTIONS = "ROAD_CRG_OPTS"
+_NUMERIC = ("ROAD_CRG", _OPTIONS, "ROAD_CRG_MODS")
+"""Blocks of names with numbers."""
+_MOST_CHANNELS = 100_000
+_NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eEdD][-+]?[0-9]+)?")
+
+
+class Channel(NamedTuple):
+    """A column of the rows, or a virtual one that only a start and an increment tell."""
+
+    name: str
+    unit: str
+    line: int
+    """Where the file defines it."""
+    start: float = math.nan
+    increment: float = math.nan
+
+
+class Line(NamedTuple):
+    """A line of a block without its comment."""
+
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, repr=False)
+class CrgFile:
+    """What an OpenCRG file holds, as it is written there."""
+
+    path: Path
+    comment: str
+    """Text of the block CT."""
+    header: dict[str, float]
+    """Numbers of the block ROAD_CRG by name, in small letters."""
+    options: dict[str, float]
+    """Numbers of the block ROAD_CRG_OPTS."""
+    modifiers: dict[str, float]
+    """Numbers of the block ROAD_CRG_MODS."""
+    lines: dict[str, int]
+    """Line of each of these numbers."""
+    virtual: tuple[Channel, ...]
+    """Channels without a column."""
+    channels: tuple[Channel, ...]
+    """The column of each has its number."""
+    rows: Array
+    """Numbers (rows, channels); NaN where there is none."""
+
+    def error(self, fault: str, line: int | None = None) -> InvalidValue:
+        """An error about this file."""
+        return _error(self.path, fault, line)
+
+    __repr__ = brief_repr
+
+
+def read_crg(path: str | os.PathLike[str]) -> CrgFile:
+    """Read a file, with the rows of the one that it refers to if it has none itself."""
+    file, target = _read(Path(os.fspath(path)))
+    if target is None:
+        return file
+    inner, further = _read(referenced_file(file.path, target.text, target.number))
+    if further is not None:
+        raise file.error(f"refers to {inner.path}, which refers to a third file", target.number)
+    # What the referring file says itself comes first, block by block.
+    return CrgFile(
+        path=inner.path,
+        comment=inner.comment,
+        header=inner.header,
+        options=file.options or inner.options,
+        modifiers=file.modifiers or inner.modifiers,
+        lines=inner.lines,
+        virtual=inner.virtual,
+        channels=inner.channels,
+        rows=inner.rows,
+    )
+
+
+def _error(path: Path, fault: str, line: int | None = None) -> InvalidValue:
+    place = "" if line is None else f", line {line}"
+    return InvalidValue(f"{path}{place}: {fault}")
+
+
+def _read(path: Path) -> tuple[CrgFile, Line | None]:
+    """A file, and the line that names another one with the rows."""
+    with reading(path, "is no OpenCRG file"):
+        content = bytes_of(path)
+        blocks, begin, first = _blocks(path, content)
+        numbers = {name: _numbers(path, name, blocks.get(name, [])) for name in _NUMERIC}
+        target = next(iter(_plain(blocks.get("ROAD_CRG_FILE", []))), None)
+        definition = list(_plain(blocks.get("KD_DEFINITION", [])))
+        virtual, channels = (_channels(path, definition, mark) for mark in ("U:", "D:"))
+        rows = np.empty((0, 0))
+        if begin is not None and target is None:
+            rows = _rows(path, content[begin:], first, definition, len(channels))
+        elif target is None:
+            raise _error(path, "has no rows of numbers: there is no line that begins with $$")
+        header, options, modifiers = ({n: v for n, (v, _) in numbers[b].items()} for b in _NUMERIC)
+        lines = {n: line for block in numbers.values() for n, (_, line) in block.items()}
+        comment = "\n".join(line.text for line in blocks.get("CT", []))
+        made = (path, comment, header, options, modifiers, lines, virtual, channels, rows)
+        return CrgFile(*made), target
+
+
+def _blocks(path: Path, content: bytes) -> tuple[dict[str, list[Line]], int | None, int]:
+    """Lines of each block, where the rows begin in the content, and the number of their line."""
+    blocks: dict[str, list[Line]] = {}
+    inside: list[Line] | None = None
+    at, number = 0, 0
+    while at < len(content):
+        end = content.find(b"\n", at)
+        end = len(content) if end < 0 else end
+        text = content[at:end].decode("latin-1").rstrip("\r")[:_WIDEST]
+        at, number = end + 1, number + 1
+        mark = text.split("!")[0].split(" ")[0].rstrip()
+        if text.startswith("$$") and inside is None:
+            return blocks, at, number + 1
+        if mark == "$":
+            if inside is None:
+                raise _error(path, "a block ends here that did not begin", number)
+            inside = None
+        elif text.startswith("$") and not text.startswith("$$"):
+            if inside is not None:
+                raise _error(path, f"{mark} begins inside of another block", number)
+            inside = blocks.setdefault(mark[1:].upper(), [])
+        elif inside is not None:
+            inside.append(Line(number, text))
+    if inside is not None:
+        raise _error(path, "the file ends inside of a block", number)
+    return blocks, None, number
+
+
+def _plain(lines: list[Line]) -> Iterator[Line]:
+    """Lines without comments, and without those that are nothing else."""
+    for line in lines:
+        text = "" if line.text.startswith("*") else line.text.split("!")[0].strip()
+        if text:
+            yield Line(line.number, text)
+
+
+def _numbers(path: Path, block: str, lines: list[Line]) -> dict[str, tuple[float, int]]:
+    numbers: dict[str, tuple[float, int]] = {}
+    for line in _plain(lines):
+        if block == _OPTIONS and not _is_number(line.text.partition("=")[2]):
+            continue  # they do not change the road, and files have all kinds of them
+        name, equals, value = line.text.partition("=")
+        if not equals:
+            raise _error(path, f"{line.text!r} must be a name, = and a number", line.number)
+        numbers[name.strip().lower()] = _number(path, value, line.number), line.number
+    return numbers
+
+
+def _is_number(text: str) -> bool:
+    return _NUMBER.fullmatch(text.strip()) is not None
+
+
+def _number(path: Path, text: str, line: int) -> float:
+    stripped = text.strip()
+    value = float(stripped.upper().replace("D", "E")) if _is_number(text) else math.nan
+    if not math.isfinite(value):
+        raise _error(path, f"{stripped!r} is no finite number", line)
+    return value
+
+
+def _channels(path: Path, definition: list[Line], mark: str) -> tuple[Channel, ...]:
+    channels: list[Channel] = []
+    for line in definition:
+        if line.text[:2] != mark:
+            continue
+        name, *rest = (part.strip() for part in line.text[2:].split(","))
+        unit, *numbers = rest or [""]
+        values = (_number(path, n, line.number) if n else math.nan for n in numbers[:2])
+        channels.append(Channel(" ".join(name.lower().split()), unit, line.number, *values))
+    if len(channels) > _MOST_CHANNELS:
+        raise _error(path, f"has {len(channels)} channels; allowed are {_MOST_CHANNELS}")
+    return tuple(channels)
+
+
+def _rows(path: Path, data: bytes, first: int, definition: list[Line], width: int) -> Array:
+    kinds = [line for line in definition if line.text.startswith("#:")]
+    if not kinds or width == 0:
+        raise _error(path, "KD_DEFINITION must have a format (#:) and at least one channel (D:)")
+    kind, line = kinds[-1].text[2:].strip().upper(), kinds[-1].number
+    if kind in _BINARY:
+        return _binary_rows(path, data, _BINARY[kind], width)
+    if kind in _TEXT:
+        return _text_rows(path, data, first, _TEXT[kind], width)
+    allowed = ", ".join([*_TEXT, *_BINARY])
+    raise _error(path, f"rows have the format {kind!r}; allowed are {allowed}", line)
+
+
+def _binary_rows(path: Path, data: bytes, dtype: str, width: int) -> Array:
+    size = np.dtype(dtype).itemsize
+    numbers = np.frombuffer(data[: len(data) // size * size], dtype)
+    count = len(numbers) // width
+    if not np.isnan(numbers[count * width :]).all():
+        raise _error(path, f"its last row has fewer than {width} numbers")
+    with np.errstate(invalid="ignore"):
+        rows = numbers[: count * width].reshape(count, width).astype(float)
+    # Rows of nothing are what fills up the last record.
+    full = np.flatnonzero(~np.isnan(rows).all(axis=1))
+    return rows[: full[-1] + 1 if full.size else 0]
+
+
+def _text_rows(path: Path, data: bytes, first: int, digits: int, width: int) -> Array:
+    lines = data.decode("latin-1").splitlines()
+    while lines and not lines[-1].strip():
+        lines.pop()
+    per_line = _RECORD // digits
+    per_row = -(-width // per_line)
+    if len(lines) % per_row:
+        raise _error(
+            path,
+            f"the last row has {len(lines) % per_row} of its {per_row} lines",
+            first + len(lines) - 1,
+        )
+    rows = np.empty((len(lines) // per_row, width))
+    for k, line in enumerate(lines):
+        row, part = divmod(k, per_row)
+        for j in range(part * per_line, min(width, (part + 1) * per_line)):
+            begin = (j - part * per_line) * digits
+            rows[row, j] = _entry(path, line[begin : begin + digits], first + k)
+    return rows
+
+
+def _entry(path: Path, text: str, line: int) -> float:
+    """A number of a row; what begins with an asterisk stands for none."""
+    stripped = text.strip()
+    if stripped.startswith("*") or stripped.lower() == "nan":
+        return math.nan
+    return _number(path, text, line)
+
+
+_PHI, _SLOPE, _BANK = "reference line phi", "reference line slope", "reference line banking"
+_AT, _NUMBERED = "long section at v =", "long section "
+_DEFAULT_INCREMENT = 0.01
+"""Of u and of v where a file tells none, in m."""
+_TOLERANCE = 1e-4
+"""Difference in m, or share of 1e-6, by which a file may contradict itself."""
+
+
+@dataclass(frozen=True, repr=False)
+class CrgRoad:
+    """The numbers of a road along a reference line, before and after modifiers."""
+
+    file: CrgFile
+    start: float
+    """u of the first row, in m."""
+    step: float
+    """From row to row, in m."""
+    v: Array
+    """Places of the columns, increasing, in m."""
+    heading: Array
+    """Of the line from row to row (rows - 1,), in rad."""
+    z: Array
+    """Heights (rows, columns) over the reference line and its cross slope, in m; NaN for none."""
+    slope: Array
+    """Of the line from row to row (rows - 1,)."""
+    bank: Array
+    """Cross slope at each row, positive when the left is high."""
+    origin: tuple[float, float, float]
+    """x, y and z of the line at the first row, in m."""
+    end: tuple[float | None, float | None, float | None]
+    """The same at the last row, where the file tells it."""
+
+    @property
+    def line(self) -> tuple[Array, Array, Array]:
+        """x, y and z of the line at each row; what misses the end is spread over all rows."""
+        steps = (np.cos(self.heading), np.sin(self.heading), self.slope)
+        triples = zip(steps, self.origin, self.end, strict=True)
+        x, y, z = (self._summed(self.step * s, first, last) for s, first, last in triples)
+        return x, y, z
+
+    def _summed(self, steps: Array, first: float, last: float | None) -> Array:
+        sums = np.concatenate([[first], first + np.cumsum(steps)])
+        if last is None:
+            return sums
+        missing = last - sums[-1]
+        length = self.step * len(steps)
+        if not abs(missing) <= max(1e-6 * length, _TOLERANCE) * (1.0 + 1e-9):
+            raise self.file.error(
+                f"the reference line ends {abs(missing):g} m beside the end that the header tells"
+            )
+        return sums + missing * np.arange(len(sums)) / len(steps)
+
+    __repr__ = brief_repr
+
+
+def crg_road(file: CrgFile) -> CrgRoad:
+    """The numbers of the road in a file, checked against each other."""
+    if len(file.rows) < 2:
+        raise file.error(f"has {len(file.rows)} rows; a road needs at least 2")
+    count = len(file.rows)
+    start, step = _u(file, count)
+    v, columns = _v(file)
+    header = file.header
+    origin = tuple(header.get(f"reference_line_start_{axis}", 0.0) for axis in "xyz")
+    end = tuple(header.get(f"reference_line_end_{axis}") for axis in "xyz")
+    return CrgRoad(
+        file=file,
+        start=start,
+        step=step,
+        v=v,
+        heading=_along(file, _PHI, "rad", "phi", 1),
+        z=file.rows[:, columns],
+        slope=_along(file, _SLOPE, "m/m", "s", 1),
+        bank=_along(file, _BANK, "m/m", "b", 0),
+        origin=origin,  # type: ignore[arg-type]
+        end=end,  # type: ignore[arg-type]
+    )
+
+
+def _agree(file: CrgFile, name: str, value: float) -> None:
+    """Raise if the header tells another number than the rows and channels do."""
+    told = file.header.get(name, value)
+    if not abs(told - value) <= max(1e-6 * (abs(told) + abs(value)), _TOLERANCE):
+        raise file.error(f"{name} = {told:g} does not fit {value:g} of its data", file.lines[name])
+
+
+def _u(file: CrgFile, count: int) -> tuple[float, float]:
+    """Coordinate of the first row and from row to row."""
+    start = file.header.get("reference_line_start_u", 0.0)
+    step = file.header.get("reference_line_increment", _DEFAULT_INCREMENT)
+    line = file.lines.get("reference_line_increment")
+    for channel in file.virtual:
+        if channel.name == "reference line u" and channel.unit == "m":
+            start = start if math.isnan(channel.start) else channel.start
+            if not math.isnan(channel.increment):
+                step, line = channel.increment, channel.line
+    if not step > 0.0:
+        raise file.error(f"the increment of u is {step:g} m; it must be greater than 0", line)
+    _agree(file, "reference_line_start_u", start)
+    _agree(file, "reference_line_increment", step)
+    _agree(file, "reference_line_end_u", start + (count - 1) * step)
+    return start, step
+
+
+def _v(file: CrgFile) -> tuple[Array, list[int]]:
+    """Places of the columns of heights, increasing, and which columns they are."""
+    sections = [
+        (k, channel)
+        for k, channel in enumerate(file.channels)
+        if channel.name.startswith(_NUMBERED)
+    ]
+    if len(sections) < 2:
+        raise file.error(f"has {len(sections)} long sections; a road needs at least 2")
+    listed = [channel.name.startswith(_AT) for _, channel in sections]
+    if any(listed) and not all(listed):
+        raise file.error("has long sections at v = and others by number", sections[0][1].line)
+    places: list[float] = []
+    for _, channel in sections:
+        if channel.unit != "m":
+            raise file.error(f"the unit {channel.unit!r} of a long section must be m", channel.line)
+        text = channel.name[len(_AT if all(listed) else _NUMBERED) :]
+        try:
+            places.append(float(text))
+        except ValueError:
+            raise file.error(f"{channel.name!r} has no number", channel.line) from None
+    order = np.argsort(places, kind="stable")
+    v = np.array(places)[order]
+    if not all(listed):
+        v = _numbered(file, v)
+    if not (np.isfinite(v).all() and (np.diff(v) > 0.0).all()):
+        raise file.error("two long sections are at the same place", sections[0][1].line)
+    _agree(file, "long_section_v_right", float(v[0]))
+    _agree(file, "long_section_v_left", float(v[-1]))
+    return v, [sections[int(k)][0] for k in order]
+
+
+def _numbered(file: CrgFile, numbers: Array) -> Array:
+    count = len(numbers)
+    if not (np.abs(numbers - np.arange(1, count + 1)) < 1e-3).all():
+        raise file.error(f"long sections by number must have the numbers from 1 to {count}")
+    step = file.header.get("long_section_v_increment", _DEFAULT_INCREMENT)
+    if not step > 0.0:
+        line = file.lines["long_section_v_increment"]
+        raise file.error(f"long_section_v_increment = {step:g} m must be greater than 0", line)
+    first = file.header.get("long_section_v_right", -0.5 * step * (count - 1))
+    return first + step * np.arange(count, dtype=np.float64)
+
+
+def _along(file: CrgFile, name: str, unit: str, short: str, skip: int) -> Array:
+    """Numbers along the line, from a channel or the same for all rows; the first `skip` rows of a
+    channel do not count."""
+    count = len(file.rows) - skip
+    begin, finish = (f"reference_line_{side}_{short}" for side in ("start", "end"))
+    channel = next((k for k, c in enumerate(file.channels) if c.name == name), None)
+    if channel is None:
+        value = file.header.get(begin, 0.0)
+        if abs(file.header.get(finish, value) - value) > 1e-6:
+            raise file.error(f"{finish} differs from {begin}, but there is no channel {name!r}")
+        return np.full(count, value)
+    definition = file.channels[channel]
+    if definition.unit != unit:
+        raise file.error(f"the unit {definition.unit!r} of {name} must be {unit}", definition.line)
+    values = file.rows[skip:, channel]
+    if not np.isfinite(values).all():
+        row = int(np.flatnonzero(~np.isfinite(values))[0]) + skip + 1
+        raise file.error(f"{name} has no number in row {row}", definition.line)
+    return values
+
+
+_AXES = ("x", "y", "z", "phi")
+
+
+class PlacedLine(NamedTuple):
+    """The reference line at each row."""
+
+    x: Array
+    y: Array
+    z: Array
+    heading: Array
+    """From row to row."""
+
+
+def scaled(road: CrgRoad) -> CrgRoad:
+    """The road with lengths, widths, heights, slopes and curvature scaled as its file says."""
+    factors = road.file.modifiers
+    length, width = (_positive(road, f"scale_{name}") for name in ("length", "width"))
+    curvature, slope = (factors.get(f"scale_{name}", 1.0) for name in ("curvature", "slope"))
+    bends = np.diff(np.unwrap(road.heading))
+    heading = road.heading[0] + np.concatenate([[0.0], np.cumsum(curvature * bends)])
+    x, y, z = (
+        None if last is None else first + length * (last - first)
+        for first, last in zip(road.origin, road.end, strict=True)
+    )
+    if z is not None:
+        z = road.origin[2] + slope * (z - road.origin[2])
+    return replace(
+        road,
+        step=length * road.step,
+        v=width * road.v,
+        z=factors.get("scale_z_grid", 1.0) * road.z,
+        slope=slope * road.slope,
+        bank=factors.get("scale_banking", 1.0) * road.bank,
+        heading=heading if curvature != 1.0 else road.heading,
+        end=(x, y, z) if curvature == 1.0 else (None, None, z),
+    )
+
+
+def _positive(road: CrgRoad, name: str) -> float:
+    value = road.file.modifiers.get(name, 1.0)
+    if not value > 0.0:
+        raise road.file.error(f"{name} = {value:g} must be greater than 0", road.file.lines[name])
+    return value
+
+
+def without_gaps(road: CrgRoad, modifiers: Mapping[str, float]) -> CrgRoad:
+    """The road with heights at its sides where the file has none.
+
+    They are those of the outermost column of the row that has one, unless a modifier says that they
+    are 0 or stay without.
+    """
+    mode, offset = modifiers.get("grid_nan_mode", 2.0), modifiers.get("grid_nan_offset", 0.0)
+    if mode not in (0.0, 1.0, 2.0):
+        line = road.file.lines.get("grid_nan_mode")
+        raise road.file.error(f"grid_nan_mode = {mode:g} must be 0, 1 or 2", line)
+    there = np.isfinite(road.z)
+    if not there.any(axis=1).all():
+        row = int(np.flatnonzero(~there.any(axis=1))[0]) + 1
+        raise road.file.error(f"row {row} has no height at all")
+    first = np.argmax(there, axis=1)[:, None]
+    last = road.z.shape[1] - 1 - np.argmax(there[:, ::-1], axis=1)[:, None]
+    column = np.arange(road.z.shape[1])[None, :]
+    beside = (column < first) | (column > last)
+    if not (there | beside).all():
+        row = int(np.flatnonzero(~(there | beside).all(axis=1))[0]) + 1
+        raise road.file.error(f"row {row} has a gap between its heights")
+    if mode == 0.0:
+        return road
+    nearest = np.take_along_axis(road.z, np.clip(column, first, last), axis=1)
+    filling = (nearest if mode == 2.0 else 0.0) + offset
+    return replace(road, z=np.where(beside, filling, road.z))
+
+
+def placed(road: CrgRoad, modifiers: Mapping[str, float]) -> PlacedLine:
+    """The reference line where modifiers put it: turned, then moved.
+
+    Either a point of the road is put to a place and a direction, or the line by offsets.
+    """
+    line = PlacedLine(*road.line, road.heading)
+    known = {f"refpoint_{name}" for name in (*_AXES, "u", "v", "u_fraction", "v_fraction")}
+    if known & set(modifiers):
+        return _by_point(road, line, modifiers)
+    offsets = [modifiers.get(f"refline_offset_{axis}", 0.0) for axis in _AXES]
+    centre = [modifiers.get(f"refline_rotcenter_{axis}", line[k][0]) for k, axis in enumerate("xy")]
+    return _turned(line, offsets[3], *centre, *offsets[:3])
+
+
+def _turned(
+    line: PlacedLine, turn: float, x: float, y: float, dx: float, dy: float, dz: float
+) -> PlacedLine:
+    """The line turned about a point and moved; as it is, to the last bit, if neither is asked."""
+    if turn == 0.0:
+        return line._replace(x=line.x + dx, y=line.y + dy, z=line.z + dz)
+    c, s = np.cos(turn), np.sin(turn)
+    xs, ys = turned_and_moved(c, s, x + dx, y + dy, line.x - x, line.y - y)
+    return PlacedLine(xs, ys, line.z + dz, line.heading + turn)
+
+
+def _by_point(road: CrgRoad, line: PlacedLine, modifiers: Mapping[str, float]) -> PlacedLine:
+    length = road.step * (len(line.x) - 1)
+    u = modifiers.get("refpoint_u", road.start + modifiers.get("refpoint_u_fraction", 0.0) * length)
+    u += modifiers.get("refpoint_u_offset", 0.0)
+    share = modifiers.get("refpoint_v_fraction")
+    v = 0.0 if share is None else road.v[0] + share * (road.v[-1] - road.v[0])
+    v = modifiers.get("refpoint_v", v) + modifiers.get("refpoint_v_offset", 0.0)
+    row = (u - road.start) / road.step
+    segment = int(np.clip(np.floor(row) - 1.0, 0, len(line.heading) - 1))
+    x, y = _point(line, row, v)
+    z = _height(road, line, row, v)
+    to = [modifiers.get(f"refpoint_{axis}", 0.0) for axis in _AXES]
+    turn = to[3] - float(line.heading[segment])
+    return _turned(line, turn, x, y, to[0] - x, to[1] - y, to[2] - z)
+
+
+def _point(line: PlacedLine, row: float, v: float) -> tuple[float, float]:
+    """x and y of a place of the road: between the cross sections of the rows around it."""
+    k = int(np.clip(np.floor(row), 0, len(line.heading) - 1))
+    ends = np.stack([line.x, line.y], axis=-1)
+    first, last = ends[k], ends[k + 1]
+    normal = _left(last - first)
+    sides = [
+        _left(ends[min(j + 1, len(ends) - 1)] - ends[max(j - 1, 0)])
+        if 0.0 <= row - k <= 1.0
+        else normal
+        for j in (k, k + 1)
+    ]
+    a, b = (end + v * n / (n @ normal) for end, n in zip((first, last), sides, strict=True))
+    x, y = a + (row - k) * (b - a)
+    return float(x), float(y)
+
+
+def _left(vector: Array) -> Array:
+    return np.array([-vector[1], vector[0]]) / np.hypot(*vector)
+
+
+def _height(road: CrgRoad, line: PlacedLine, row: float, v: float) -> float:
+    """Height of a place of the road."""
+    rows = np.arange(len(line.x))
+    at = [np.interp(row, rows, column) for column in road.z.T]
+    own = np.interp(v, road.v, at) + np.interp(row, rows, road.bank) * np.clip(v, *road.v[[0, -1]])
+    return float(own + np.interp(row, rows, line.z))

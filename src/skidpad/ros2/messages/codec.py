@@ -1,0 +1,746 @@
+"""CDR of messages: an encoder and a decoder in Python, generated from the type.
+
+Plain CDR (XCDR1) of final structures. Nested messages are flattened as far as their place in the
+record is fixed, so an odometry is a few calls of `struct`. What goes wrong in the generated code
+is looked at again by `faults`, slowly, to name the field.
+
+Fields of messages, and structures of fields: what all that is made from a type works on.
+
+Records of messages: NamedTuple classes made from types.
+
+Numbers and strings are plain. Arrays and sequences of numbers are NumPy arrays as decoded, of
+whatever length, `byte` and `char` as uint8; lists and tuples are encoded too. Sequences of strings
+and of messages are tuples. A field whose name is a word of Python has an underscore behind it.
+
+What is not given is zero, empty, or the default of the interface file (a quaternion has w = 1).
+
+Arrays of numbers as bytes, without silent changes of their values.
+
+Numbers side by side in CDR: one `struct` for each place modulo 8 that they may begin at.
+
+Alignment counts from behind the four bytes of header and is at most 8, so what fills the gaps is
+known for each of eight beginnings.
+
+Where the values of an encoded message lie, found by walking over its bytes.
+
+Slow and careful, for what is done once (prepared messages) or for malformed data (the field is to
+be named); the fast way is `codec`.
+
+What is wrong with a record or with data that the codec could not take.
+"""
+
+from __future__ import annotations
+
+import keyword
+import struct
+from collections import namedtuple
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache, cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...core.files import brief_repr, shortened
+from ...errors import InvalidValue
+
+PRIMITIVES = {
+    "bool": 1, "byte": 1, "char": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2,
+    "int32": 4, "uint32": 4, "float32": 4, "int64": 8, "uint64": 8, "float64": 8,
+}  # fmt: skip
+"""Bytes of each, which is also what they are aligned to."""
+DTYPES = {
+    "bool": "?", "byte": "u1", "char": "u1", "int8": "i1", "uint8": "u1", "int16": "i2",
+    "uint16": "u2", "int32": "i4", "uint32": "u4", "float32": "f4", "int64": "i8", "uint64": "u8",
+    "float64": "f8",
+}  # fmt: skip
+"""NumPy's names, without the byte order. `byte` and `char` are unsigned numbers, as in rclpy."""
+DUMMY = "structure_needs_at_least_one_member"
+"""The field of a structure without any."""
+
+
+class Shape(Enum):
+    """How many values a field has."""
+
+    ONE = "one"
+    ARRAY = "array"
+    """A number that is part of the type."""
+    BOUNDED = "bounded"
+    """Any number up to one that is part of the type."""
+    SEQUENCE = "sequence"
+    """Any number."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a message."""
+
+    name: str
+    base: str
+    """A primitive, "string", or the full name of a message: "geometry_msgs/msg/Point"."""
+    shape: Shape = Shape.ONE
+    size: int = 0
+    """Of an array; the most of a bounded sequence."""
+    text_size: int = 0
+    """The most bytes of a string; 0 if any number."""
+    default: float = 0.0
+    """Of a single number."""
+    nested: Structure | None = None
+    """The type of its values if they are messages."""
+
+    __repr__ = brief_repr
+
+
+@dataclass(frozen=True)
+class Structure:
+    """A full name, as "nav_msgs/msg/Odometry", and fields in order."""
+
+    name: str
+    fields: tuple[Field, ...]
+
+    @property
+    def dds_name(self) -> str:
+        """As the middlewares know it: "nav_msgs::msg::dds_::Odometry_"."""
+        return dds_name(self.name)
+
+    @cached_property
+    def referenced(self) -> tuple[Structure, ...]:
+        """Every other structure within it, sorted by name."""
+        by_name: dict[str, Structure] = {}
+        waiting = [field.nested for field in self.fields]
+        while waiting:
+            nested = waiting.pop()
+            if nested is not None and nested.name not in by_name:
+                by_name[nested.name] = nested
+                waiting += [field.nested for field in nested.fields]
+        return tuple(by_name[name] for name in sorted(by_name))
+
+
+def dds_name(name: str) -> str:
+    """The name of a type in IDL: "pkg/msg/A" is "pkg::msg::dds_::A_"."""
+    package, kind, name = name.split("/")
+    return f"{package}::{kind}::dds_::{name}_"
+
+
+@cache
+def record_class(structure: Structure) -> Any:
+    """The NamedTuple class of a structure."""
+    names = [attribute(field) for field in structure.fields]
+    defaults = [_default(field) for field in structure.fields]
+    name = _no_keyword(structure.name.split("/")[-1])
+    kind: Any = namedtuple(name, names, defaults=defaults)  # pyright: ignore[reportUntypedNamedTuple]
+    kind.__reduce__ = lambda message: (_message, (structure, tuple(message)))
+    return kind
+
+
+def _message(structure: Structure, values: tuple[Any, ...]) -> Any:
+    return record_class(structure)(*values)
+
+
+def attribute(field: Field) -> str:
+    """The name of a field in Python."""
+    return _no_keyword(field.name)
+
+
+def _no_keyword(name: str) -> str:
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def _default(field: Field) -> Any:
+    if field.base in DTYPES and field.shape is not Shape.ONE:
+        zeros = np.zeros(field.size if field.shape is Shape.ARRAY else 0, DTYPES[field.base])
+        zeros.flags.writeable = False  # All records share it.
+        return zeros
+    if field.shape in (Shape.SEQUENCE, Shape.BOUNDED):
+        return ()
+    value = _single(field)
+    return (value,) * field.size if field.shape is Shape.ARRAY else value
+
+
+def _single(field: Field) -> Any:
+    if field.nested is not None:
+        return record_class(field.nested)()
+    if field.base == "string":
+        return ""
+    return np.dtype(DTYPES[field.base]).type(field.default).item()
+
+
+@cache
+def _little(dtype: str) -> np.dtype[Any]:
+    return np.dtype(f"<{dtype}")
+
+
+def array_bytes(values: Any, dtype: str) -> bytes:
+    """The values, little endian; raises ValueError if they are none of this kind, or too large."""
+    wanted = _little(dtype)
+    if isinstance(values, (bytes, bytearray, memoryview)) and dtype == "u1":
+        return bytes(values)
+    array = values if isinstance(values, np.ndarray) else np.asarray(values)
+    if array.ndim != 1:
+        raise ValueError("must be a flat list of numbers")
+    if array.dtype != wanted and array.size:
+        array = _converted(array, wanted)
+    return array.astype(wanted, copy=False).tobytes()
+
+
+def _converted(array: np.ndarray[Any, Any], wanted: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    if array.dtype.kind not in {"b": "b", "i": "iu", "u": "iu", "f": "iuf"}[wanted.kind]:
+        kind = {"b": "true or false", "f": "numbers"}.get(wanted.kind, "whole numbers")
+        raise ValueError(f"must be {kind}")
+    if wanted.kind in "iu":
+        limits = np.iinfo(wanted)
+        if int(array.min()) < limits.min or int(array.max()) > limits.max:
+            raise ValueError(f"must be within {limits.min} to {limits.max}")
+    with np.errstate(over="ignore"):
+        converted = array.astype(wanted)
+    if wanted.kind == "f" and (np.isinf(converted) & ~np.isinf(array)).any():
+        raise ValueError(f"must be within the range of {wanted.name}")
+    return converted
+
+
+HEADER = b"\0\1\0\0"
+"""Of plain CDR, little endian."""
+CODES = {
+    "bool": "?", "byte": "B", "char": "B", "int8": "b", "uint8": "B", "int16": "h",
+    "uint16": "H", "int32": "i", "uint32": "I", "float32": "f", "int64": "q", "uint64": "Q",
+    "float64": "d",
+}  # fmt: skip
+"""Of `struct`."""
+
+
+TRUTHS = {False: False, True: True}
+"""What a bool may be: `struct` takes anything for one."""
+
+
+class Item(NamedTuple):
+    """A part of a run: a number, or an array as bytes."""
+
+    code: str
+    size: int
+    alignment: int
+
+
+COUNT = Item("I", 4, 4)
+"""Of a sequence, and of the bytes of a string."""
+
+
+def number(field: Field) -> Item:
+    """One number of a field."""
+    size = PRIMITIVES[field.base]
+    return Item(CODES[field.base], size, size)
+
+
+def block(field: Field) -> Item:
+    """All numbers of a field of fixed size, as bytes."""
+    size = PRIMITIVES[field.base]
+    return Item(f"{field.size * size}s", field.size * size, size)
+
+
+def packers(items: Sequence[Item], order: str) -> tuple[struct.Struct, ...]:
+    """What packs them, by the place modulo 8 in a buffer that begins with a header."""
+    return tuple(struct.Struct(_format(items, order, place)) for place in range(8))
+
+
+def _format(items: Sequence[Item], order: str, place: int) -> str:
+    text, place = order, place - len(HEADER)
+    for item in items:
+        gap = -place % item.alignment
+        text += "x" * gap + item.code
+        place += gap + item.size
+    return text
+
+
+MOST_BEHIND = 3
+"""Bytes behind the last field: payloads are filled up to a multiple of 4.
+
+`rmw_serialize` of rmw_fastrtps leaves more: it hands out as many bytes as it estimated. The
+estimate (`get_serialized_size` of rosidl_typesupport_fastrtps) aligns an empty sequence of 8-byte
+numbers as if a number followed, which CDR does not. So a message with such sequences ends up to 8
+bytes earlier for each of them, depending on where they lie; what lies behind is not even zero. How
+many bytes may be there is thus known from the message itself, and `leaves` computes it.
+"""
+
+
+class Leaf(NamedTuple):
+    """Numbers or a string, and where they are."""
+
+    path: str
+    """As "transforms[0].header.stamp.sec"."""
+    base: str
+    begin: int
+    length: int | None
+    """Of an array or a sequence of numbers."""
+
+
+def byte_order(structure: Structure, data: bytes) -> str:
+    """Of `struct`: "<" or ">"; raises unless the data begin with the header of plain CDR."""
+    order = {b"\0\0": ">", b"\0\1": "<"}.get(data[:2]) if len(data) >= len(HEADER) else None
+    if order is None:
+        raise InvalidValue(
+            f"{structure.name}: the header is {data[:4].hex(' ') or 'missing'}; "
+            "it must be that of plain CDR, 00 00 or 00 01 and two more bytes"
+        )
+    return order
+
+
+def leaves(structure: Structure, data: bytes) -> Iterator[Leaf]:
+    """All numbers and strings in order; raises `InvalidValue` at what is malformed."""
+    walk = _Walk(structure, data)
+    yield from walk.structure(structure, "")
+    behind, most = len(data) - walk.place, walk.estimate - walk.place + MOST_BEHIND
+    if behind > most:
+        raise InvalidValue(
+            f"{structure.name}: {behind} bytes behind the last field; at most {most} may be"
+        )
+
+
+class _Walk:
+    def __init__(self, structure: Structure, data: bytes) -> None:
+        self.name, self.data = structure.name, data
+        self.order = byte_order(structure, data)
+        self.place = self.estimate = len(HEADER)
+        """Where the next value lies, and where Fast CDR's estimate has it; see MOST_BEHIND."""
+
+    def structure(self, structure: Structure, prefix: str) -> Iterator[Leaf]:
+        for field in structure.fields:
+            path = f"{prefix}{field.name}"
+            if field.shape is Shape.ONE:
+                yield from self.single(field, path)
+            elif field.base in PRIMITIVES:
+                count = self.count(field, path)
+                yield self.numbers(field, path, count)
+            else:
+                for index in range(self.count(field, path)):
+                    yield from self.single(field, f"{path}[{index}]")
+
+    def single(self, field: Field, path: str) -> Iterator[Leaf]:
+        if field.nested is not None:
+            yield from self.structure(field.nested, f"{path}.")
+        elif field.base == "string":
+            yield self.text(field, path)
+        else:
+            yield self.numbers(field, path, None)
+
+    def numbers(self, field: Field, path: str, count: int | None) -> Leaf:
+        size = PRIMITIVES[field.base]
+        if count == 0:
+            self.estimate += _gap(self.estimate, size)
+        else:
+            self.align(size)
+        begin = self.take(size * (1 if count is None else count), path)
+        if field.base == "bool" and any(byte > 1 for byte in self.data[begin : self.place]):
+            raise InvalidValue(f"{self.name}: {path} is neither true nor false")
+        return Leaf(path, field.base, begin, count)
+
+    def count(self, field: Field, path: str) -> int:
+        if field.shape is Shape.ARRAY:
+            return field.size
+        count = self.unsigned(path)
+        left = len(self.data) - self.place
+        size = PRIMITIVES.get(field.base, 1)
+        if count * size > left:
+            raise InvalidValue(f"{self.name}: {path} claims {count} values, {left} bytes are left")
+        if field.shape is Shape.BOUNDED and count > field.size:
+            raise InvalidValue(
+                f"{self.name}: {path} has {count} values, at most {field.size} may be"
+            )
+        return count
+
+    def text(self, field: Field, path: str) -> Leaf:
+        size = self.unsigned(path)
+        if field.text_size and size > field.text_size + 1:
+            raise InvalidValue(
+                f"{self.name}: {path} has {size - 1} bytes, at most {field.text_size} may be"
+            )
+        begin = self.take(size, path)
+        text = self.data[begin : self.place]
+        if text.find(b"\0") != size - 1 or not size:
+            raise InvalidValue(f"{self.name}: {path} does not end with its first zero byte")
+        try:
+            text.decode()
+        except UnicodeDecodeError as error:
+            raise InvalidValue(f"{self.name}: {path} is not UTF-8") from error
+        return Leaf(path, "string", begin, None)
+
+    def unsigned(self, path: str) -> int:
+        self.align(4)
+        begin = self.take(4, path)
+        return struct.unpack_from(f"{self.order}I", self.data, begin)[0]
+
+    def align(self, size: int) -> None:
+        self.place += _gap(self.place, size)
+        self.estimate += _gap(self.estimate, size)
+
+    def take(self, size: int, path: str) -> int:
+        begin = self.place
+        if begin + size > len(self.data):
+            left = max(0, len(self.data) - begin)
+            raise InvalidValue(f"{self.name}: {path} needs {size} bytes, {left} are left")
+        self.place += size
+        self.estimate += size
+        return begin
+
+
+def _gap(place: int, size: int) -> int:
+    """Bytes up to the next multiple of a size, counted from behind the header."""
+    return -(place - len(HEADER)) % size
+
+
+def check_data(structure: Structure, data: bytes) -> None:
+    """Raise what is wrong with malformed data, and nothing for what can be read."""
+    for _ in leaves(structure, data):
+        pass
+
+
+def of_data(structure: Structure, data: bytes) -> InvalidValue:
+    """The fault of malformed data."""
+    try:
+        check_data(structure, data)
+    except InvalidValue as fault:
+        return fault
+    return InvalidValue(f"{structure.name}: malformed data")
+
+
+def of_record(structure: Structure, record: Any) -> InvalidValue:
+    """The fault of a record that cannot be encoded."""
+    try:
+        _check(structure, record, structure.name, "")
+    except InvalidValue as fault:
+        return fault
+    return InvalidValue(f"{structure.name}: cannot be encoded: {shortened(repr(record))}")
+
+
+def number_fault(name: str, base: str, value: Any) -> InvalidValue | None:
+    """The fault of one number; None if there is none."""
+    if base == "bool":
+        truth = isinstance(value, Hashable) and value in TRUTHS
+        text = f"{name} = {shortened(repr(value), 60)} must be true or false"
+        return None if truth else InvalidValue(text)
+    try:
+        struct.pack(f"<{CODES[base]}", value)
+    except (struct.error, TypeError, OverflowError) as error:
+        allowed = "a number" if base.startswith("float") else "a whole number"
+        return InvalidValue(
+            f"{name} = {shortened(repr(value), 60)} must be {allowed} that {base} holds ({error})"
+        )
+    return None
+
+
+def _check(structure: Structure, record: Any, name: str, prefix: str) -> None:
+    for field in structure.fields:
+        path = f"{prefix}{attribute(field)}"
+        if not hasattr(record, attribute(field)):
+            where = f"{name}.{prefix.rstrip('.')}".rstrip(".")
+            raise InvalidValue(
+                f"{where} must be a record with {field.name}, got {shortened(repr(record), 60)}"
+            )
+        _check_field(field, getattr(record, attribute(field)), name, path)
+
+
+def _check_field(field: Field, value: Any, name: str, path: str) -> None:
+    if field.shape is Shape.ONE:
+        _check_one(field, value, name, path)
+        return
+    count = _count(field, value, f"{name}.{path}")
+    if field.shape is Shape.ARRAY and count != field.size:
+        raise InvalidValue(f"{name}.{path} has {count} values, must have {field.size}")
+    if field.shape is Shape.BOUNDED and count > field.size:
+        raise InvalidValue(f"{name}.{path} has {count} values, may have at most {field.size}")
+    if field.base not in PRIMITIVES:
+        for index, one in enumerate(value):
+            _check_one(field, one, name, f"{path}[{index}]")
+
+
+def _count(field: Field, value: Any, name: str) -> int:
+    try:
+        if field.base in PRIMITIVES:
+            return len(array_bytes(value, DTYPES[field.base])) // PRIMITIVES[field.base]
+        if isinstance(value, str):
+            raise TypeError("a string is none")
+        return len(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidValue(
+            f"{name} = {shortened(repr(value), 60)} must be a sequence of {field.base}: {error}"
+        ) from error
+
+
+def _check_one(field: Field, value: Any, name: str, path: str) -> None:
+    if field.nested is not None:
+        _check(field.nested, value, name, f"{path}.")
+    elif field.base == "string":
+        _check_text(field, value, f"{name}.{path}")
+    elif fault := number_fault(f"{name}.{path}", field.base, value):
+        raise fault
+
+
+def _check_text(field: Field, value: Any, name: str) -> None:
+    if not isinstance(value, str):
+        raise InvalidValue(f"{name} = {shortened(repr(value), 60)} must be a string")
+    try:
+        size = len(value.encode())
+    except UnicodeEncodeError as error:
+        raise InvalidValue(f"{name} = {value!r} cannot be written as UTF-8") from error
+    if "\0" in value:
+        raise InvalidValue(f"{name} = {value!r} must not contain a zero byte")
+    if field.text_size and size > field.text_size:
+        raise InvalidValue(f"{name} has {size} bytes, may have at most {field.text_size}")
+
+
+_FAULTS = (struct.error, AttributeError, TypeError, ValueError, OverflowError, LookupError)
+_ZERO = b"\0"
+
+
+def encoder(structure: Structure) -> Callable[[Any], bytes]:
+    """What encodes a record."""
+    write = _writer(structure)
+
+    def encode(record: Any) -> bytes:
+        data = bytearray(HEADER)
+        try:
+            write(record, data)
+        except _FAULTS as error:
+            raise of_record(structure, record) from error
+        return bytes(data)
+
+    return encode
+
+
+def decoder(structure: Structure) -> Callable[[bytes | bytearray | memoryview], Any]:
+    """What decodes a record."""
+    readers: dict[str, Callable[[bytes, int], tuple[Any, int]]] = {}
+
+    def decode(data: bytes | bytearray | memoryview) -> Any:
+        data = bytes(data)
+        order = byte_order(structure, data)
+        if order not in readers:
+            readers[order] = _reader(structure, order)
+        try:
+            record, end = readers[order](data, len(HEADER))
+        except _FAULTS as error:
+            raise of_data(structure, data) from error
+        if not 0 <= len(data) - end <= MOST_BEHIND:
+            check_data(structure, data)
+        return record
+
+    return decode
+
+
+class _Source:
+    """Lines of a function, with the constants that they use."""
+
+    def __init__(self, head: str, order: str) -> None:
+        self.lines = [head]
+        self.order = order
+        self.names: dict[str, Any] = {"ZERO": _ZERO, "PAD": bytes(4), "TRUTHS": TRUTHS}
+        self.names["array_bytes"] = array_bytes
+        self.run: list[tuple[Item, str]] = []
+        """Numbers that follow each other, with the expression or variable of each."""
+
+    def add(self, *lines: str) -> None:
+        self.lines += [f"    {line}" for line in lines]
+
+    def name(self, letter: str, value: Any = None) -> str:
+        """A new variable, or a constant."""
+        name = f"{letter}{len(self.names)}"
+        self.names[name] = value
+        return name
+
+    def compiled(self, label: str, function: str) -> Callable[..., Any]:
+        text = "\n".join(self.lines)
+        exec(compile(text, f"<{function} of {label}>", "exec"), self.names)
+        return self.names[function]
+
+
+@cache
+def _writer(structure: Structure) -> Callable[[Any, bytearray], None]:
+    source = _Source("def encode(r, out):", "<")
+    _write_fields(source, structure, "r")
+    _pack(source)
+    return source.compiled(structure.name, "encode")
+
+
+def _write_fields(source: _Source, structure: Structure, record: str) -> None:
+    for field in structure.fields:
+        value = f"{record}.{attribute(field)}"
+        if field.shape is not Shape.ONE:
+            _write_many(source, field, value)
+        elif field.nested is not None:
+            inner = source.name("r")
+            source.add(f"{inner} = {value}")
+            _write_fields(source, field.nested, inner)
+        elif field.base == "string":
+            _write_text(source, field, value)
+        else:
+            truth = field.base == "bool"
+            source.run.append((number(field), f"TRUTHS[{value}]" if truth else value))
+
+
+def _write_many(source: _Source, field: Field, value: str) -> None:
+    values, fixed = source.name("a"), field.shape is Shape.ARRAY
+    if field.base in PRIMITIVES:
+        size = PRIMITIVES[field.base]
+        source.add(f"{values} = array_bytes({value}, {DTYPES[field.base]!r})")
+        _check_size(source, field, f"len({values}) // {size}")
+        if fixed:
+            source.run.append((block(field), values))
+            return
+        source.run.append((COUNT, f"len({values}) // {size}"))
+        _pack(source)
+        if size == 8:  # Behind a count, so at a multiple of 4; of none there is no gap.
+            source.add(f"if {values} and not len(out) & 4: out += PAD")
+        source.add(f"out += {values}")
+        return
+    source.add(f"{values} = {value}")
+    source.add(f"if isinstance({values}, str): raise TypeError")
+    _check_size(source, field, f"len({values})")
+    if not fixed:
+        source.run.append((COUNT, f"len({values})"))
+    _pack(source)
+    write = _text_writer(field.text_size) if field.nested is None else _writer(field.nested)
+    source.add(f"for e in {values}: {source.name('w', write)}(e, out)")
+
+
+def _check_size(source: _Source, field: Field, count: str) -> None:
+    if field.shape is not Shape.SEQUENCE:
+        sign = "!=" if field.shape is Shape.ARRAY else ">"
+        source.add(f"if {count} {sign} {field.size}: raise ValueError")
+
+
+def _write_text(source: _Source, field: Field, value: str) -> None:
+    text = source.name("s")
+    source.add(f"{text} = {value}.encode() + ZERO")
+    bound = f" or len({text}) > {field.text_size + 1}" if field.text_size else ""
+    source.add(f"if {text}.find(ZERO) != len({text}) - 1{bound}: raise ValueError")
+    source.run.append((COUNT, f"len({text})"))
+    _pack(source)
+    source.add(f"out += {text}")
+
+
+@cache
+def _text_writer(bound: int) -> Callable[[Any, bytearray], None]:
+    source = _Source("def encode(r, out):", "<")
+    _write_text(source, Field("", "string", text_size=bound), "r")
+    return source.compiled("string", "encode")
+
+
+def _pack(source: _Source) -> None:
+    """Lines that pack the run."""
+    if source.run:
+        table = packers([item for item, _ in source.run], source.order)
+        pack = source.name("P", tuple(packer.pack for packer in table))
+        values = ", ".join(value for _, value in source.run)
+        source.add(f"out += {pack}[len(out) & 7]({values})")
+        source.run.clear()
+
+
+@cache
+def _reader(structure: Structure, order: str) -> Callable[[bytes, int], tuple[Any, int]]:
+    source = _Source("def decode(d, p):", order)
+    source.names |= {"new": tuple.__new__, "frombuffer": np.frombuffer, "BOOL": (False, True)}
+    source.names["bools"] = _bools
+    record = _read_fields(source, structure)
+    _unpack(source)
+    source.add(f"return {record}, p")
+    return source.compiled(structure.name, "decode")
+
+
+def _read_fields(source: _Source, structure: Structure) -> str:
+    """Lines that read the fields; the expression of the record."""
+    values: list[str] = []
+    for field in structure.fields:
+        if field.shape is not Shape.ONE:
+            values.append(_read_many(source, field))
+        elif field.nested is not None:
+            values.append(_read_fields(source, field.nested))
+        elif field.base == "string":
+            values.append(_read_text(source, field))
+        else:
+            value = source.name("v")
+            item = number(field)
+            truth = field.base == "bool"
+            source.run.append((item._replace(code="B") if truth else item, value))
+            values.append(f"BOOL[{value}]" if truth else value)
+    return f"new({source.name('R', record_class(structure))}, ({', '.join(values)},))"
+
+
+def _read_many(source: _Source, field: Field) -> str:
+    if field.base in PRIMITIVES:
+        return _read_numbers(source, field)
+    count, values = _read_count(source, field), source.name("a")
+    read = (
+        _reader(field.nested, source.order)
+        if field.nested is not None
+        else _text_reader(field.text_size, source.order)
+    )
+    # Every value has a byte or more.
+    source.add(f"if {count} > len(d) - p: raise ValueError", f"{values} = []")
+    source.add(f"for _ in range({count}):", f"    e, p = {source.name('f', read)}(d, p)")
+    source.add(f"    {values}.append(e)")
+    return f"tuple({values})"
+
+
+def _read_count(source: _Source, field: Field) -> str:
+    if field.shape is Shape.ARRAY:
+        _unpack(source)
+        return str(field.size)
+    count = source.name("n")
+    source.run.append((COUNT, count))
+    _unpack(source)
+    if field.shape is Shape.BOUNDED:
+        source.add(f"if {count} > {field.size}: raise ValueError")
+    return count
+
+
+def _read_numbers(source: _Source, field: Field) -> str:
+    """As an array of its own, in the byte order of the machine and aligned."""
+    size, values = PRIMITIVES[field.base], source.name("a")
+    there, here = f"{source.order}{DTYPES[field.base]}", DTYPES[field.base]
+    truth = field.base == "bool"
+    if field.shape is Shape.ARRAY:
+        source.run.append((block(field), values))
+        return f"bools({values})" if truth else f"frombuffer({values}, {there!r}).astype({here!r})"
+    count = _read_count(source, field)
+    if size == 8:
+        source.add(f"if {count} and not p & 4: p += 4")
+    if truth:
+        source.add(f"{values} = bools(frombuffer(d, 'u1', {count}, p))")
+    else:
+        source.add(f"{values} = frombuffer(d, {there!r}, {count}, p).astype({here!r})")
+    source.add(f"p += {count} * {size}")
+    return values
+
+
+def _bools(data: Any) -> Any:
+    values = np.frombuffer(data, "u1")
+    if (values > 1).any():
+        raise ValueError
+    return values.astype("?")
+
+
+def _read_text(source: _Source, field: Field) -> str:
+    count, text = source.name("n"), source.name("s")
+    source.run.append((COUNT, count))
+    _unpack(source)
+    bound = f" or {count} > {field.text_size + 1}" if field.text_size else ""
+    source.add(f"e = p + {count}", f"if d.find(ZERO, p, e) != e - 1{bound}: raise ValueError")
+    source.add(f"{text} = d[p:e - 1].decode()", "p = e")
+    return text
+
+
+@cache
+def _text_reader(bound: int, order: str) -> Callable[[bytes, int], tuple[str, int]]:
+    source = _Source("def decode(d, p):", order)
+    text = _read_text(source, Field("", "string", text_size=bound))
+    source.add(f"return {text}, p")
+    return source.compiled("string", "decode")
+
+
+def _unpack(source: _Source) -> None:
+    """Lines that unpack the run."""
+    if source.run:
+        table = packers([item for item, _ in source.run], source.order)
+        unpack = source.name("U", tuple((one.unpack_from, one.size) for one in table))
+        values = ", ".join(value for _, value in source.run)
+        source.add(f"u, n = {unpack}[p & 7]", f"{values}, = u(d, p)", "p += n")
+        source.run.clear()

@@ -1,0 +1,724 @@
+"""What is published of the motion of the robots of a world.
+
+Where all robots of a world are, as messages say it: positions, quaternions, twists.
+
+One table for each kind of message, a row for each robot, computed for all of them together.
+
+Topics and frames of the robots of a world, as mvsim_node and Nav2 name them.
+
+Every robot has topics of its own, under its name if there are several. Frames have the same names
+for each: they are told apart by the topic, `ROBOT/tf`, as Nav2 has it. In one tree that all share,
+on `/tf`, they have the robot's name in front.
+
+A topic that every robot has: their messages are filled in together, and written one by one.
+
+Readings of the sensors of robots as messages: LaserScan, Imu, NavSatFix.
+
+The map of a world, and what its robots look like: messages for planners and RViz.
+
+Outlines of a robot for RViz, whose wheels turn as they steer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from math import cos, isnan, sin
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...core.arrays import Array, Mask
+from ...core.body import Outline, Wheel
+from ...geometry.maps.grid import Grid
+from ...geometry.maps.map import cells_under
+from ...geometry.polygon import enclosed, ring_edges
+from ...geometry.pose import points_to_world
+from ...units import m, rad, s
+from ...view.recording.messages import quaternion, quaternions
+from ...world import scene as specs
+from ...world.contact.standing import standing_solids
+from ...world.scene import OccupancyGrid, Pose, Scene
+from ...world.vehicle import WorldVehicle
+from ...world.world import World
+from ..messages.prepared import Prepared, PreparedMany
+from ..messages.types import message_type
+from ..node import SECOND, Node, Topic
+from ..transforms import Rigid, tf_message
+from ..transport import LATCHED, TF, Qos
+from .common import ORIENTATION, POSITION, STAMP, Audience, Stream, inside
+
+_ORIGIN = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+
+
+class Numbers(NamedTuple):
+    """Of one moment, a row for each of the world's vehicles in their order."""
+
+    truth: Array
+    """Position x, y, z, quaternion x, y, z, w, then v_x, v_y and omega along the vehicle."""
+    odometry: Array
+    """Position x, y, quaternion z, w, then v_x and omega."""
+    correction: Array
+    """Of the frame `odom` on the map: position x, y, z, quaternion x, y, z, w."""
+
+
+def numbers_of(world: World, *, corrected: bool) -> Numbers:
+    """The numbers of this moment; not `corrected`, `odom` lies at the origin of the map."""
+    motion, odometry = world.motion(in_world=False), world.odometry()
+    count, yaw = len(motion), motion[:, 2]
+    truth = np.zeros((count, 10))
+    truth[:, :2], truth[:, 7:] = motion[:, :2], motion[:, 3:]
+    if world.uneven:
+        z, pitch, roll = world.attitudes().T
+        truth[:, 2], truth[:, 3:7] = z, quaternions(yaw, pitch, roll)
+    else:
+        truth[:, 5], truth[:, 6] = np.sin(0.5 * yaw), np.cos(0.5 * yaw)
+    half = 0.5 * odometry[:, 2]
+    reckoned = np.empty((count, 6))
+    reckoned[:, :2], reckoned[:, 4:] = odometry[:, :2], odometry[:, 3:]
+    reckoned[:, 2], reckoned[:, 3] = np.sin(half), np.cos(half)
+    if not corrected:
+        at = np.tile(_ORIGIN, (count, 1))
+    elif world.uneven:
+        at = _correction(truth, reckoned)
+    else:
+        at = _level_correction(truth, reckoned)
+    return Numbers(truth, reckoned, at)
+
+
+def _level_correction(truth: Array, reckoned: Array) -> Array:
+    """As `_correction`, of vehicles that lie level."""
+    x, y, z, w = reckoned.T[:4]
+    q_z, q_w = truth[:, 5] * w - truth[:, 6] * z, truth[:, 6] * w + truth[:, 5] * z
+    cosine, sine = q_w * q_w - q_z * q_z, 2.0 * q_z * q_w
+    at = np.zeros((len(truth), 7))
+    at[:, 0] = truth[:, 0] - (cosine * x - sine * y)
+    at[:, 1] = truth[:, 1] - (sine * x + cosine * y)
+    at[:, 5], at[:, 6] = q_z, q_w
+    return at
+
+
+def _correction(truth: Array, reckoned: Array) -> Array:
+    """Where `odom` must lie on the map for the vehicle to be where it is."""
+    x, y, z, w = reckoned.T[:4]
+    q_x, q_y, q_z, q_w = truth[:, 3:7].T
+    # The vehicle's turn, less the one about z that the odometry tells.
+    turn = np.stack(
+        [q_x * w - q_y * z, q_y * w + q_x * z, q_z * w - q_w * z, q_w * w + q_z * z], axis=1
+    )
+    a, b, c, d = turn.T
+    place = truth[:, :3] - np.stack(
+        [
+            (1.0 - 2.0 * (b * b + c * c)) * x + 2.0 * (a * b - c * d) * y,
+            2.0 * (a * b + c * d) * x + (1.0 - 2.0 * (a * a + c * c)) * y,
+            2.0 * (a * c - b * d) * x + 2.0 * (b * c + a * d) * y,
+        ],
+        axis=1,
+    )
+    return np.column_stack([place, turn])
+
+
+MAP = "map"
+AHEAD: s = 0.05
+"""How far the place of `odom` on the map is dated ahead, so that nobody has to wait for it."""
+
+
+@dataclass(frozen=True)
+class RobotNames:
+    """What belongs to one robot."""
+
+    vehicle: str
+    """Its name in the world."""
+    prefix: str
+    """Of topics: empty, or the name and a slash."""
+    frame_prefix: str
+    tf: str
+    """Topic of its moving frames."""
+    tf_static: str
+
+    def topic(self, name: str) -> str:
+        """A topic of the robot."""
+        return f"{self.prefix}{legal(name)}"
+
+    def frame(self, name: str) -> str:
+        """A frame of the robot."""
+        return f"{self.frame_prefix}{legal(name)}"
+
+
+def robot_names(vehicle: str, *, spaced: bool, shared: bool) -> RobotNames:
+    """Names of a robot; `spaced`: topics under its name, `shared`: one tree of frames for all."""
+    name = legal(vehicle)
+    prefix = f"{name}/" if spaced else ""
+    if shared:
+        return RobotNames(vehicle, prefix, f"{name}/", "/tf", "/tf_static")
+    return RobotNames(vehicle, prefix, "", f"{prefix}tf", f"{prefix}tf_static")
+
+
+def legal(name: str) -> str:
+    """A name with whatever topics may not have replaced by underscores."""
+    changed = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    return f"_{changed}" if changed[:1].isdigit() or not changed else changed
+
+
+def tell_changed_names(node: Node, names: list[str]) -> None:
+    """Say which names of the world file are others in ROS."""
+    for name in dict.fromkeys(names):
+        if legal(name) != name:
+            node.log("warn", f"{name!r} is {legal(name)!r} in topics and frames")
+
+
+class _One:
+    """The topic of one robot, and its message."""
+
+    def __init__(self, topic: Topic, data: memoryview) -> None:
+        self.topic, self.data = topic, data
+        self.wanted = True
+
+
+class FleetTopic:
+    """A topic of the same name and type for every robot.
+
+    Args:
+        node: whose topics they are.
+        robots: names of the robots.
+        topic: the topic of a robot.
+        type_name: of the messages.
+        qos: quality of service.
+        record: the message of a robot, with the texts that stay.
+        paths: the numbers that change.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        robots: Sequence[RobotNames],
+        topic: Callable[[RobotNames], str],
+        type_name: str,
+        qos: Qos,
+        record: Callable[[RobotNames], Any],
+        paths: Sequence[str],
+    ) -> None:
+        topics = [node.publisher(topic(names), type_name, qos) for names in robots]
+        alike: dict[int, list[int]] = {}
+        for k, names in enumerate(robots):
+            alike.setdefault(len(names.frame_prefix), []).append(k)
+        self._parts: list[tuple[Any, list[Any]]] = []
+        data: dict[int, memoryview] = {}
+        for numbers in alike.values():
+            many = PreparedMany(topics[0].type, [record(robots[k]) for k in numbers])
+            rows = slice(None) if len(alike) == 1 else np.array(numbers)
+            self._parts.append((rows, [many.column(path) for path in paths]))
+            data |= zip(numbers, many.rows, strict=True)
+        self.topics = [_One(one, data[k]) for k, one in enumerate(topics)]
+        """One for each robot."""
+
+    def publish(self, *values: float | Array) -> None:
+        """Write the messages that are wanted, with a value for each path, or one for each robot."""
+        if not any(one.wanted for one in self.topics):
+            return
+        for rows, columns in self._parts:
+            for column, value in zip(columns, values, strict=True):
+                column[:] = value[rows] if isinstance(value, np.ndarray) else value
+        for one in self.topics:
+            if one.wanted:
+                one.topic.write(one.data)
+
+
+_POSE = (*POSITION, *ORIENTATION)
+_TWIST = ("twist.twist.linear.x", "twist.twist.linear.y", "twist.twist.angular.z")
+_TRANSLATION = tuple(f"transform.translation.{axis}" for axis in "xyz")
+_ROTATION = tuple(f"transform.rotation.{axis}" for axis in "xyzw")
+
+
+class Robots:
+    """Odometry, ground truth and localisation of all robots.
+
+    Args:
+        node: whose topics they are.
+        names: of the robots.
+        qos: of what is not latched.
+        localised: whether they are told where they are on the map, as localisation would.
+        upstream: whether messages have upstream's errors.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        names: Sequence[RobotNames],
+        qos: Qos,
+        *,
+        localised: bool,
+        upstream: bool,
+    ) -> None:
+        self._upstream = upstream
+        Odometry = message_type("nav_msgs/msg/Odometry").Record
+
+        def frame(robot: RobotNames) -> str:
+            # Upstream says "odom" of places on the map.
+            return robot.frame("odom") if upstream else MAP
+
+        def topic(name: str, kind: str, record: Any, paths: Iterable[str], qos: Qos) -> FleetTopic:
+            paths = (*STAMP, *paths)
+            return FleetTopic(node, names, lambda it: it.topic(name), kind, qos, record, paths)
+
+        self._odometry = topic(
+            "odom",
+            "nav_msgs/msg/Odometry",
+            lambda robot: Odometry(_header(robot.frame("odom")), robot.frame("base_link")),
+            (*inside("pose.pose", *POSITION[:2], *ORIENTATION[2:]), _TWIST[0], _TWIST[2]),
+            qos,
+        )
+        self._truth = topic(
+            "base_pose_ground_truth",
+            "nav_msgs/msg/Odometry",
+            lambda robot: Odometry(_header(frame(robot)), robot.frame("base_link")),
+            (*inside("pose.pose", *_POSE), *_TWIST),
+            qos,
+        )
+        self._localisation: list[FleetTopic] = []
+        if localised:
+            Stamped = message_type("geometry_msgs/msg/PoseWithCovarianceStamped").Record
+            Cloud = message_type("geometry_msgs/msg/PoseArray").Record
+            one = message_type("geometry_msgs/msg/Pose").Record()
+            self._localisation = [
+                topic(
+                    "amcl_pose",
+                    "geometry_msgs/msg/PoseWithCovarianceStamped",
+                    lambda robot: Stamped(_header(frame(robot))),
+                    inside("pose.pose", *_POSE),
+                    LATCHED,
+                ),
+                topic(
+                    "particlecloud",
+                    "geometry_msgs/msg/PoseArray",
+                    lambda robot: Cloud(_header(MAP), (one,)),
+                    inside("poses[0]", *_POSE),
+                    qos._replace(depth=1),
+                ),
+            ]
+
+    @property
+    def audiences(self) -> list[Audience]:
+        """Everything that somebody may listen to."""
+        return [
+            one
+            for topic in (self._odometry, self._truth, *self._localisation)
+            for one in topic.topics
+        ]
+
+    def publish(self, stamp: Sequence[int], numbers: Numbers) -> None:
+        """Tell where they are."""
+        truth, reckoned = numbers.truth.T, numbers.odometry.T
+        # Upstream's odometry has no velocities, which Nav2 plans with.
+        speeds = (0.0, 0.0) if self._upstream else reckoned[4:]
+        self._odometry.publish(*stamp, *reckoned[:4], *speeds)
+        self._truth.publish(*stamp, *truth)
+        for topic in self._localisation:
+            topic.publish(*stamp, *truth[:7])
+
+
+class Collision:
+    """Whether a robot touched something since that was told last."""
+
+    def __init__(self, node: Node, names: RobotNames, qos: Qos) -> None:
+        self.vehicle = names.vehicle
+        self.topic = node.publisher(names.topic("collision"), "std_msgs/msg/Bool", qos)
+        self.wanted = True
+        encode, Bool = self.topic.type.encode, self.topic.type.Record
+        self._told = [encode(Bool(value)) for value in (False, True)]
+
+    def publish(self, touched: bool) -> None:
+        """Tell it."""
+        self.topic.write(self._told[touched])
+
+
+class OwnTrees:
+    """The moving frames of every robot on a topic of its own.
+
+    Args:
+        node: whose topics they are.
+        names: of the robots.
+        localised: whether `odom` is placed on the map.
+        reckoned: whether `base_link` is placed in `odom`.
+    """
+
+    def __init__(
+        self, node: Node, names: Sequence[RobotNames], localised: bool, reckoned: bool
+    ) -> None:
+        self._parts = localised, reckoned
+        self._topic = FleetTopic(
+            node,
+            names,
+            lambda robot: robot.tf,
+            "tf2_msgs/msg/TFMessage",
+            TF,
+            lambda robot: tf_message([(*pair, Rigid()) for pair in _pairs(robot, *self._parts)]),
+            _paths(0, *self._parts),
+        )
+
+    @property
+    def audiences(self) -> list[Audience]:
+        """Everything that somebody may listen to."""
+        return [*self._topic.topics]
+
+    def publish(self, stamp: Sequence[int], ahead: Sequence[int], numbers: Numbers) -> None:
+        """Tell where the frames are; `ahead` is the stamp of those on the map."""
+        localised, reckoned = self._parts
+        on_map = (*ahead, *numbers.correction.T) if localised else ()
+        in_odom = (*stamp, *numbers.odometry.T[:4]) if reckoned else ()
+        if on_map or in_odom:
+            self._topic.publish(*on_map, *in_odom)
+
+
+class SharedTree:
+    """The moving frames of all robots in one message; arguments as of `OwnTrees`."""
+
+    def __init__(
+        self, node: Node, names: Sequence[RobotNames], localised: bool, reckoned: bool
+    ) -> None:
+        self.topic = node.publisher("/tf", "tf2_msgs/msg/TFMessage", TF)
+        self.wanted = True
+        self._parts = localised, reckoned
+        pairs = [pair for robot in names for pair in _pairs(robot, *self._parts)]
+        message = tf_message([(*pair, Rigid()) for pair in pairs])
+        self._message = Prepared(self.topic.type, message)
+        each = sum(self._parts)
+        paths = [_paths(k * each, *self._parts) for k in range(len(names))] if each else []
+        self._puts = [self._message.patcher(*own) for own in paths]
+
+    @property
+    def audiences(self) -> list[Audience]:
+        """Everything that somebody may listen to."""
+        return [self]
+
+    def publish(self, stamp: Sequence[int], ahead: Sequence[int], numbers: Numbers) -> None:
+        """Tell where the frames are; `ahead` is the stamp of those on the map."""
+        if not (self.wanted and self._puts):
+            return
+        localised, reckoned = self._parts
+        places = zip(numbers.correction.tolist(), numbers.odometry.tolist(), strict=True)
+        for put, (on_map, in_odom) in zip(self._puts, places, strict=True):
+            own = [*ahead, *on_map] if localised else []
+            put(*own, *([*stamp, *in_odom[:4]] if reckoned else ()))
+        self.topic.write(self._message.data)
+
+
+def _pairs(robot: RobotNames, localised: bool, reckoned: bool) -> list[tuple[str, str]]:
+    """Frames and those that lie in them."""
+    odom, base = robot.frame("odom"), robot.frame("base_link")
+    return [(MAP, odom)] * localised + [(odom, base)] * reckoned
+
+
+def _paths(first: int, localised: bool, reckoned: bool) -> list[str]:
+    """The numbers of the frames of one robot, whose first has a number in the message."""
+    kinds = [(*STAMP, *_TRANSLATION, *_ROTATION)] * localised
+    kinds += [(*STAMP, *_TRANSLATION[:2], *_ROTATION[2:])] * reckoned
+    return [*chain(*(inside(f"transforms[{first + k}]", *kind) for k, kind in enumerate(kinds)))]
+
+
+def _header(frame: str) -> Any:
+    return message_type("std_msgs/msg/Header").Record(frame_id=frame)
+
+
+NEAREST = 0.02
+"""Range in m below which upstream calls a reading invalid."""
+_NOT_MEASURED = -1.0
+"""First number of a covariance that says that there is no estimate."""
+_FIX, _GPS = 0, 1
+_DIAGONAL_KNOWN = 2
+
+
+def rigid_of(pose: Pose) -> Rigid:
+    """Where a sensor sits on its vehicle, as a frame."""
+    return Rigid((pose.x, pose.y, pose.z), quaternion(pose.yaw, pose.pitch, pose.roll))
+
+
+class LaserTopic:
+    """Scans of a lidar."""
+
+    def __init__(
+        self, node: Node, names: RobotNames, spec: specs.Laser, qos: Qos, upstream: bool
+    ) -> None:
+        step = spec.fov / (spec.nrays - 1) if spec.nrays > 1 else 0.0
+        first = -0.5 * spec.fov if spec.nrays > 1 else 0.0
+        self.stream = Stream(
+            node,
+            names.topic(spec.name),
+            "sensor_msgs/msg/LaserScan",
+            (),
+            qos,
+            header=_header(names.frame(spec.name)),
+            angle_min=first,
+            angle_max=-first,
+            angle_increment=step,
+            scan_time=0.0 if upstream else spec.period,
+            range_min=NEAREST,
+            range_max=spec.max_range,
+            ranges=np.zeros(spec.nrays, np.float32),
+        )
+        self._ranges = self.stream.message.array("ranges")
+        # To upstream what is not seen is as far away as the lidar sees.
+        self._farthest = spec.max_range if upstream else None
+
+    def send(self, stamp: tuple[int, int], reading: Any) -> None:
+        """Publish a scan."""
+        if self._farthest is None:
+            self._ranges[:] = reading.ranges
+        else:
+            np.minimum(reading.ranges, self._farthest, out=self._ranges, casting="same_kind")
+        self.stream.send(*stamp)
+
+
+class ImuTopic:
+    """Readings of an inertial unit; its attitude is that of the unit, from east and north."""
+
+    def __init__(self, node: Node, names: RobotNames, spec: specs.Imu, qos: Qos, east: rad) -> None:
+        attitude = spec.orientation_std_noise**2 if spec.measure_orientation else 0.0
+        orientation = _diagonal(attitude, attitude, attitude)
+        if not spec.measure_orientation:
+            orientation[0] = _NOT_MEASURED
+        self.stream = Stream(
+            node,
+            names.topic(spec.name),
+            "sensor_msgs/msg/Imu",
+            (
+                *inside("angular_velocity", *"xyz"),
+                *inside("linear_acceleration", *"xyz"),
+                *ORIENTATION,
+            ),
+            qos,
+            header=_header(names.frame(spec.name)),
+            orientation_covariance=orientation,
+            angular_velocity_covariance=_diagonal(*[spec.angular_velocity_white_noise**2] * 3),
+            linear_acceleration_covariance=_diagonal(
+                *[spec.linear_acceleration_white_noise**2] * 3
+            ),
+        )
+        self._east = Rigid.planar(0.0, 0.0, east)
+        self._mounting = rigid_of(spec.pose)
+
+    def send(self, stamp: tuple[int, int], reading: Any) -> None:
+        """Publish a reading."""
+        turn = (0.0, 0.0, 0.0, 1.0)
+        if not isnan(reading.yaw):
+            vehicle = rigid_of(Pose(0.0, 0.0, 0.0, reading.yaw, reading.pitch, reading.roll))
+            turn = (self._east @ vehicle @ self._mounting).rotation
+        self.stream.send(*stamp, *reading[3:6], *reading[:3], *turn)
+
+
+class GnssTopic:
+    """Positions of a satellite receiver."""
+
+    def __init__(self, node: Node, names: RobotNames, spec: specs.Gnss, qos: Qos) -> None:
+        Status = message_type("sensor_msgs/msg/NavSatStatus").Record
+        across, up = spec.horizontal_std_noise**2, spec.vertical_std_noise**2
+        self.stream = Stream(
+            node,
+            names.topic(spec.name),
+            "sensor_msgs/msg/NavSatFix",
+            ("latitude", "longitude", "altitude"),
+            qos,
+            header=_header(names.frame(spec.name)),
+            status=Status(_FIX, _GPS),
+            position_covariance=_diagonal(across, across, up),
+            position_covariance_type=_DIAGONAL_KNOWN,
+        )
+
+    def send(self, stamp: tuple[int, int], reading: Any) -> None:
+        """Publish a position."""
+        self.stream.send(*stamp, reading.latitude, reading.longitude, reading.altitude)
+
+
+SensorTopic = LaserTopic | ImuTopic | GnssTopic
+
+
+def sensor_topic(
+    node: Node, names: RobotNames, spec: specs.Sensor, qos: Qos, *, east: rad, upstream: bool
+) -> SensorTopic | None:
+    """The topic of a sensor; None for kinds that have none."""
+    if isinstance(spec, specs.Laser):
+        return LaserTopic(node, names, spec, qos, upstream)
+    if isinstance(spec, specs.Imu):
+        return ImuTopic(node, names, spec, qos, east)
+    return GnssTopic(node, names, spec, qos) if isinstance(spec, specs.Gnss) else None
+
+
+def _diagonal(*variances: float) -> list[float]:
+    return np.diag(variances).ravel().tolist()
+
+
+MARGIN: m = 1.0
+"""Of free cells around what is drawn."""
+MOST_CELLS = 16_000_000
+"""Of a map that is drawn; a larger world has larger cells."""
+FREE, OCCUPIED, UNKNOWN = 0, 100, -1
+_LINE_STRIP = 4
+_CHASSIS_COLOUR = (0.9, 0.9, 0.9, 0.9)
+_WHEEL_COLOUR = (0.196, 0.196, 0.196, 1.0)
+
+
+def map_of(scene: Scene, resolution: m) -> Grid | None:
+    """Everything that stands still, as cells that the robots begin in too; None if there is
+    nothing.
+
+    A world whose only obstacles are one grid is that grid as it is.
+    """
+    grids = [e.grid for e in scene.elements if isinstance(e, OccupancyGrid)]
+    outlines = [
+        points_to_world(pose[:3], np.array(part.outline, dtype=float))
+        for parts, pose in standing_solids(scene)
+        for part in parts
+    ]
+    if len(grids) == 1 and not outlines:
+        return grids[0]
+    corners = [*outlines, *(grid.corners for grid in grids)]
+    if not corners:
+        return None
+    robots = [[vehicle.pose[:2]] for vehicle in scene.vehicles]
+    ends = np.concatenate([*corners, *robots])
+    bounds = (*ends.min(axis=0).tolist(), *ends.max(axis=0).tolist())
+    cells = _cells(bounds, min([resolution, *(grid.resolution for grid in grids)]))
+    occupied = np.zeros(cells.shape, dtype=np.bool_)
+    for grid in grids:
+        occupied |= grid.at(cells.centres().reshape(-1, 2)).reshape(cells.shape)
+    for outline in outlines:
+        _draw(occupied, cells.to_grid(outline) / cells.resolution)
+    return Grid(occupied, cells.resolution, cells.origin)
+
+
+def _cells(bounds: tuple[m, m, m, m], resolution: m) -> Grid:
+    """Free cells over some bounds, coarser than asked for if they were too many."""
+    x0, y0, x1, y1 = bounds
+    area = (x1 - x0 + 2.0 * MARGIN) * (y1 - y0 + 2.0 * MARGIN)
+    return Grid.over(bounds, max(resolution, (area / MOST_CELLS) ** 0.5), MARGIN)
+
+
+def _draw(occupied: Mask, ring: Array) -> None:
+    """Mark the cells that an outline touches or has inside; it is given in cells."""
+    edges = ring_edges(ring)
+    (left, low), (right, high) = (np.floor(end).astype(int) for end in (ring.min(0), ring.max(0)))
+    part = occupied[max(low - 1, 0) : high + 2, max(left - 1, 0) : right + 2]
+    corner = np.array([max(left - 1, 0), max(low - 1, 0)], dtype=float)
+    part |= cells_under(edges - np.tile(corner, 2), part.shape)
+    rows, columns = np.indices(part.shape)
+    middles = np.stack([columns, rows], axis=-1, dtype=np.float64).reshape(-1, 2) + 0.5 + corner
+    part |= enclosed(middles, ring).reshape(part.shape)
+
+
+def map_message(grid: Grid, stamp: Any) -> Any:
+    """A `nav_msgs/OccupancyGrid`."""
+    cells = np.where(grid.occupied, np.int8(OCCUPIED), np.int8(FREE))
+    if grid.unknown is not None:
+        cells = np.where(grid.unknown, np.int8(UNKNOWN), cells)
+    rows, columns = grid.shape
+    x, y, yaw = grid.origin
+    info = message_type("nav_msgs/msg/MapMetaData").Record(
+        stamp, grid.resolution, columns, rows, pose_message(x, y, yaw)
+    )
+    header = message_type("std_msgs/msg/Header").Record(stamp, MAP)
+    return message_type("nav_msgs/msg/OccupancyGrid").Record(header, info, cells.ravel())
+
+
+def pose_message(x: m, y: m, yaw: rad) -> Any:
+    """A `geometry_msgs/Pose` in the plane."""
+    Point = message_type("geometry_msgs/msg/Point").Record
+    turn = message_type("geometry_msgs/msg/Quaternion").Record(
+        0.0, 0.0, sin(0.5 * yaw), cos(0.5 * yaw)
+    )
+    return message_type("geometry_msgs/msg/Pose").Record(Point(x, y, 0.0), turn)
+
+
+def polygon_message(vehicle: WorldVehicle) -> Any:
+    """The outline of a chassis, a `geometry_msgs/Polygon`: what planners take as footprint."""
+    Point = message_type("geometry_msgs/msg/Point32").Record
+    points = tuple(Point(x, y, 0.0) for x, y in vehicle.built.geometry.outlines[0])
+    return message_type("geometry_msgs/msg/Polygon").Record(points)
+
+
+def markers_message(vehicle: WorldVehicle, number: int, frame: str) -> Any:
+    """Outlines of chassis and wheels, a `visualization_msgs/MarkerArray`."""
+    geometry = vehicle.built.geometry
+    chassis = _marker(
+        frame, "mvsim.chassis_shape", number, geometry.outlines[0], (0.0, 0.0, 0.0),
+        _CHASSIS_COLOUR,
+    )  # fmt: skip
+    wheels = [
+        _marker(
+            frame, f"mvsim.chassis_shape.wheel{k}", number, _rectangle(wheel), (wheel.x, wheel.y,
+            wheel.yaw), _WHEEL_COLOUR,
+        )
+        for k, wheel in enumerate(geometry.wheels)
+    ]  # fmt: skip
+    return message_type("visualization_msgs/msg/MarkerArray").Record((chassis, *wheels))
+
+
+def _marker(
+    frame: str,
+    space: str,
+    number: int,
+    outline: Outline,
+    at: tuple[m, m, rad],
+    colour: tuple[float, float, float, float],
+) -> Any:
+    Point = message_type("geometry_msgs/msg/Point").Record
+    return message_type("visualization_msgs/msg/Marker").Record(
+        header=message_type("std_msgs/msg/Header").Record(frame_id=frame),
+        ns=space,
+        id=number,
+        type=_LINE_STRIP,
+        pose=pose_message(*at),
+        scale=message_type("geometry_msgs/msg/Vector3").Record(0.05, 0.05, 0.02),
+        color=message_type("std_msgs/msg/ColorRGBA").Record(*colour),
+        frame_locked=True,
+        points=tuple(Point(x, y, 0.0) for x, y in (*outline, outline[0])),
+    )
+
+
+def _rectangle(wheel: Wheel) -> Outline:
+    a, b = wheel.radius, 0.5 * wheel.width
+    return ((a, b), (a, -b), (-a, -b), (-a, b))
+
+
+PERIOD: s = 0.1
+"""Least time between two messages: eyes are slow."""
+
+
+class Markers:
+    """The topic `chassis_markers` of one robot: published when it has changed."""
+
+    def __init__(self, node: Node, names: RobotNames, number: int, vehicle: WorldVehicle) -> None:
+        self._topic = node.publisher(
+            names.topic("chassis_markers"),
+            "visualization_msgs/msg/MarkerArray",
+            LATCHED._replace(depth=5),
+        )
+        message = markers_message(vehicle, number, names.frame("base_link"))
+        self._message = Prepared(self._topic.type, message)
+        wheels = vehicle.built.geometry.wheels
+        steered = [(k, wheel.steer) for k, wheel in enumerate(wheels) if wheel.steer]
+        self._fields = [field for _, field in steered]
+        paths = [f"markers[{1 + k}].pose.orientation.{axis}" for k, _ in steered for axis in "zw"]
+        self._put = self._message.patcher(*paths) if paths else None
+        self._shown: list[float] = []
+        self._next = 0
+        self.restart(vehicle)
+
+    def restart(self, vehicle: WorldVehicle) -> None:
+        """The vehicle of a world that began anew."""
+        self._vehicle = vehicle
+        self._next = 0
+        self._topic.write(self._message.data)
+
+    def publish(self, now: int) -> None:
+        """Publish if its wheels have turned, at a time in ns."""
+        if self._put is None or now < self._next:
+            return
+        bodies = self._vehicle.bodies
+        (angles,) = bodies.fields(self._fields, [self._vehicle.row], bodies.group.state)
+        if angles == self._shown:
+            return
+        self._shown, self._next = angles, now + round(PERIOD * SECOND)
+        self._put(*(part for angle in angles for part in (sin(0.5 * angle), cos(0.5 * angle))))
+        self._topic.write(self._message.data)

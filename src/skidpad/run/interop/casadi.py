@@ -1,0 +1,240 @@
+"""A vehicle as CasADi expressions, in the forms that acados, do-mpc and Opti take.
+
+A vehicle's names and default values as flat vectors: what every library here is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from ... import integrate
+from ...compile.trace import explained
+from ...core import record
+from ...core.arrays import Array
+from ...core.backends import inlined
+from ...core.model import Model, Vehicle
+from ...errors import InvalidValue
+from ...integrate.base import Integrator, flat_result, making_expressions
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FlatModel:
+    """Names of the entries of each vector, dotted where records are nested, and default values."""
+
+    name: str
+    """Name of the vehicle model."""
+    x_names: tuple[str, ...]
+    """State."""
+    u_names: tuple[str, ...]
+    """Input."""
+    w_names: tuple[str, ...]
+    """Disturbance; empty for a vehicle that takes none."""
+    p_names: tuple[str, ...]
+    """Parameters."""
+    y_names: tuple[str, ...]
+    """Outputs."""
+    w_values: Array
+    """A disturbance that does nothing, (nw,). It is not all zeros: a factor is 1."""
+    p_values: Array
+    """Parameters of the vehicle, (np,)."""
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{len(getattr(self, f'{k}_names'))} {k}" for k in "xuwpy")
+        return f"{type(self).__name__}({self.name!r}: {sizes})"
+
+    def replaced(self, values: Mapping[str, Any]) -> list[Any]:
+        """The default parameters as a list, those named in `values` replaced."""
+        flat: list[Any] = self.p_values.tolist()
+        for name, value in values.items():
+            if name not in self.p_names:
+                raise InvalidValue(record.unknown_name("params", name, self.p_names))
+            flat[self.p_names.index(name)] = value
+        return flat
+
+
+def flat_fields(vehicle: Vehicle) -> dict[str, Any]:
+    """The fields of `FlatModel` for a vehicle."""
+    model = vehicle.model
+    calm = record.flatten(record.build(model.Disturbance))
+    return {
+        "name": vehicle.name,
+        "x_names": record.names(model.State),
+        "u_names": record.names(model.Input),
+        "w_names": record.names(model.Disturbance),
+        "p_names": record.names(model.Params),
+        "y_names": record.names(model.Outputs),
+        "w_values": np.array(calm, dtype=float),
+        "p_values": np.array(record.flatten(vehicle.params), dtype=float),
+    }
+
+
+SX = Any
+"""A column of CasADi's scalar symbolic type, which comes without annotations."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CasadiModel(FlatModel):
+    """Symbols and expressions of one vehicle, all columns.
+
+    `f_expl`, `f_impl`, `f_disc` and `y` are expressions of the symbols `x`, `u`, `w`, `p`, `xdot`
+    and `dt`. The methods evaluate them on numbers or on other symbols, such as variables of an
+    `Opti` problem; where `w` or `p` is not given, the vehicle's own values are used.
+    """
+
+    x: SX
+    """State."""
+    u: SX
+    """Input."""
+    w: SX
+    """Disturbance."""
+    p: SX
+    """Parameters; `p_values` are their values."""
+    xdot: SX
+    """Time derivative of the state, a symbol for the implicit form."""
+    dt: SX
+    """Step in s."""
+    f_expl: SX | None
+    """x' as an expression of x, u, w, p; None for a discrete model."""
+    f_impl: SX | None
+    """xdot - f_expl, zero along every motion; None for a discrete model."""
+    f_disc: SX | None
+    """The state after dt, in the model's sub-steps if it has some; None for a continuous model
+    without an integrator."""
+    residual: SX | None
+    """Newton residual of `f_disc` (see `integrate.radau`); 0 for an explicit method."""
+    y: SX
+    """Outputs."""
+    functions: Mapping[str, Any] = field(init=False)
+    """The expressions as `casadi.Function`, for `map`, code generation and the like: `f_expl` and
+    `outputs` of (x, u, w, p), `f_impl` of (x, xdot, u, w, p), `f_disc` of (x, u, w, p, dt)."""
+
+    def __post_init__(self) -> None:
+        forms = {
+            "f_expl": ("x u w p", {"xdot": self.f_expl}),
+            "f_impl": ("x xdot u w p", {"zero": self.f_impl}),
+            "f_disc": ("x u w p dt", {"x_next": self.f_disc, "residual": self.residual}),
+            "outputs": ("x u w p", {"y": self.y}),
+        }
+        functions = {
+            name: _function(name, {i: getattr(self, i) for i in inputs.split()}, results)
+            for name, (inputs, results) in forms.items()
+            if None not in results.values()
+        }
+        object.__setattr__(self, "functions", functions)
+
+    def derivative(self, x: Any, u: Any, w: Any = None, p: Any = None) -> Any:
+        """x' at a state and input."""
+        return self._named("f_expl")(x, u, *self._defaults(w, p))
+
+    def step(self, x: Any, u: Any, dt: Any, w: Any = None, p: Any = None) -> Any:
+        """The state after dt seconds with the input held."""
+        return self._named("f_disc")(x, u, *self._defaults(w, p), dt)[0]
+
+    def outputs(self, x: Any, u: Any, w: Any = None, p: Any = None) -> Any:
+        """The outputs at a state and input, in the order of `y_names`."""
+        return self._named("outputs")(x, u, *self._defaults(w, p))
+
+    def parameters(self, values: Mapping[str, Any]) -> Any:
+        """The parameter column with some values replaced by numbers or symbols."""
+        return ca.vertcat(*self.replaced(values))
+
+    def _defaults(self, w: Any, p: Any) -> tuple[Any, Any]:
+        return self.w_values if w is None else w, self.p_values if p is None else p
+
+    def _named(self, name: str) -> Any:
+        if name in self.functions:
+            return self.functions[name]
+        if name == "f_disc":
+            hint = 'name an integrator, as in vehicle.casadi(integrator="rk4")'
+        else:
+            hint = "it is a discrete model, which has step"
+        raise InvalidValue(f"the CasADi model of {self.name!r} has no {name}; {hint}")
+
+
+def casadi_model(vehicle: Vehicle, integrator: str | Integrator | None = None) -> CasadiModel:
+    """The vehicle as CasADi expressions; with an integrator also its discrete step.
+
+    They are plain expressions, as acados and do-mpc take them: what a vehicle calls is copied.
+    """
+    with inlined():
+        return expressions(vehicle, integrator)
+
+
+@making_expressions()
+def expressions(vehicle: Vehicle, integrator: str | Integrator | None = None) -> CasadiModel:
+    """The same, with calls where they are taken by a tracer (see `skidpad.core.backends`)."""
+    model = vehicle.model
+    kinds = {"x": model.State, "u": model.Input, "w": model.Disturbance, "p": model.Params}
+    symbols = {name: _symbols(name, kind) for name, kind in kinds.items()}
+    records = [
+        record.unflatten(kind, ca.vertsplit(symbols[name]) if symbols[name].numel() else [])
+        for name, kind in kinds.items()
+    ]
+    xdot, dt = _symbols("xdot", model.State), ca.SX.sym("dt")
+    f_expl, f_disc, residual = None, None, None
+    with explained(model.name):
+        if model.continuous:
+            f_expl = _column(flat_result(model, "derivative", vehicle.derivative(*records)))
+        if integrator is not None or not model.continuous:
+            f_disc, residual = _step(model, _compiled(integrator or "euler"), records, dt)
+        y = _column(flat_result(model, "outputs", vehicle.outputs(*records)))
+    return CasadiModel(
+        **flat_fields(vehicle),
+        **symbols,
+        xdot=xdot,
+        dt=dt,
+        f_expl=f_expl,
+        f_impl=None if f_expl is None else xdot - f_expl,
+        f_disc=f_disc,
+        residual=residual,
+        y=y,
+    )
+
+
+def _step(model: Model, method: Integrator, records: Sequence[Any], dt: SX) -> tuple[SX, SX]:
+    """The state after dt in the model's sub-steps, mostly one, and their largest residual."""
+    start, *rest = records
+    update = integrate.discretise(model, method)
+    state, residual = start, ca.SX(0)
+    for _ in range(model.substeps):
+        state, left = update(state, *rest, dt / model.substeps, start)
+        residual = ca.fmax(residual, left)
+    return _column(record.flatten(state)), residual
+
+
+def _compiled(spec: str | Integrator) -> Integrator:
+    method = integrate.get(spec)
+    if method.adaptive:
+        raise InvalidValue(
+            f"integrator = {method.name!r} chooses its steps by the numbers it meets, so it is no "
+            "expression; allowed are "
+            + ", ".join(n for n in integrate.names() if not n.startswith("scipy:"))
+        )
+    return method
+
+
+def _symbols(name: str, kind: type) -> SX:
+    """A column of symbols with the names of the record; dots stay out of generated code."""
+    leaves = [ca.SX.sym(leaf.replace(".", "_")) for leaf in record.names(kind)]
+    if name == "xdot":
+        leaves = [ca.SX.sym(f"{leaf}_dot") for leaf in record.names(kind)]
+    return _stacked(leaves)
+
+
+def _column(leaves: Iterable[Any]) -> SX:
+    return _stacked(ca.SX(value) for value in leaves)
+
+
+def _stacked(values: Iterable[SX]) -> SX:
+    # The empty column makes the result symbolic, (0, 1), where there are no values.
+    return ca.vertcat(ca.SX(0, 1), *values)
+
+
+def _function(name: str, inputs: Mapping[str, SX], results: Mapping[str, SX]) -> Any:
+    values = list(inputs.values()), list(results.values())
+    return ca.Function(name, *values, list(inputs), list(results), {"cse": True})

@@ -1,0 +1,589 @@
+"""Monte Carlo: many runs of one vehicle under drawn disturbances, and what they say.
+
+`Fleet.monte_carlo` runs them; see docs/monte_carlo.md.
+
+MonteCarlo: what many runs say, and a way back to each of them.
+
+From the arguments of `Fleet.monte_carlo` to its result.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compile.plant import Plant
+from ..core import record
+from ..core.arrays import Array
+from ..core.checks import check_room, finite, positive, steps_in, whole
+from ..core.files import counted, shortened, shown
+from ..core.policy import Policy
+from ..core.progress import Choice, watching
+from ..errors import InvalidValue
+from ..random.model import NoUncertainty, UncertaintyModel, checked_model
+from ..random.streams import of_run
+from . import arguments as batch
+from .arguments import settled
+from .monte_carlo_runs import (
+    Experiment,
+    Extreme,
+    Probability,
+    Quantity,
+    Tally,
+    input_rows,
+    mean_bounds,
+    proportion,
+)
+from .runner import Runner
+from .trajectory import Trajectory
+from .trajectory_table import Column
+
+__all__ = [
+    "Case",
+    "MonteCarlo",
+    "Probability",
+    "proportion",
+]
+
+
+def replayed(experiment: Experiment, run: int, seed: int) -> Trajectory:
+    """States, inputs, outputs and disturbances (`w_...`) of one run; it ends where it diverged."""
+    runner, dt = experiment.runner, experiment.dt
+    plant = runner.plant
+    moments = list(experiment.moments(np.array([run])))
+    good = [m for m in moments if np.isfinite(m.states).all()]
+    states = np.array([m.states[:, 0] for m in good])
+    # The last sample has no step of its own: it shows what acted in the one before.
+    acted = [m for m in moments if m.inputs is not None and m.disturbances is not None]
+    acted = [acted[min(k, len(acted) - 1)] for k in range(len(good))]
+    inputs = np.array([m.inputs[0] for m in acted if m.inputs is not None])
+    w = np.array([m.disturbances[0] for m in acted if m.disturbances is not None])
+    own = experiment.parameters(np.array([run]))
+    traj = Trajectory.from_arrays(
+        dt * np.arange(len(good)),
+        states=(plant.State, states),
+        inputs=(plant.Input, inputs),
+        outputs=(plant.Outputs, runner.outputs(states, inputs, None, own, w)),
+        name=plant.name,
+        meta={"seed": seed, "dt": dt},
+    )
+    leaves = record.fields(plant.Disturbance)
+    disturbances = tuple(
+        Column(f"w_{leaf.name}", leaf.unit, "disturbance", w[:, k]) for k, leaf in enumerate(leaves)
+    )
+    return Trajectory(
+        traj.t, (*traj.columns, *disturbances), traj.name, traj.meta, None, plant.State
+    )
+
+
+class Case(NamedTuple):
+    """One run that stands out."""
+
+    seed: int
+    """What `replay` takes; also a seed of `skidpad.Simulation`."""
+    run: int
+    """Number of the run."""
+    value: float
+    """Of the quantity that was asked for."""
+    time: float
+    """When it had that value, in s."""
+
+
+class MonteCarlo:
+    """Bands, probabilities and worst cases of many runs of one vehicle.
+
+    `Fleet.monte_carlo` makes it. Arrays over time have a row per step and one for the start.
+    """
+
+    def __init__(self, experiment: Experiment, runs: NDArray[np.int64], tally: Tally) -> None:
+        self._experiment, self._tally, self._runs = experiment, tally, runs
+        self.final: Array = np.empty((len(runs), 0))
+        """The last state of every run, (runs, nx); NaN for runs that diverged."""
+
+    def run(self, progress: Choice = None) -> MonteCarlo:
+        """Run everything and count it; returns itself."""
+        own, steps = self._experiment.vehicle_states, self._experiment.steps
+        states = np.empty((own, 0))
+        with watching(steps * self.runs, "steps", "Monte Carlo", progress) as watch:
+            for moment in self._experiment.moments(self._runs):
+                states = moment.states[:own]
+                self._tally.take(moment.step, states)
+                if moment.step:
+                    watch.advance(self.runs)
+        self.final = np.ascontiguousarray(states.T)
+        return self
+
+    @property
+    def t(self) -> Array:
+        """Time of each sample in s, (samples,)."""
+        steps = np.arange(self._experiment.steps + 1, dtype=np.float64)
+        return self._experiment.dt * steps
+
+    @property
+    def runs(self) -> int:
+        """Number of runs."""
+        return len(self._runs)
+
+    @property
+    def seed(self) -> int:
+        """The seed that was given; `case.seed` and `seed_of` are those of single runs."""
+        return self._experiment.seed
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """Names of what bands and worst cases are kept of."""
+        return tuple(self._tally.quantiles)
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        """Names of what probabilities are kept of."""
+        return tuple(self._tally.happened)
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """Levels of the quantiles that are kept, increasing."""
+        return tuple(self._tally.levels.tolist())
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Numbers of the runs."""
+        return tuple(self._runs.tolist())
+
+    @property
+    def counted(self) -> NDArray[np.int64]:
+        """Runs that have not diverged up to each time, (T + 1,): means, deviations, quantiles and
+        their intervals are over these."""
+        return self._tally.counted
+
+    @property
+    def diverged(self) -> tuple[int, ...]:
+        """Numbers of the runs that diverged. Of quantities they have no part after that; what
+        happened in them before has happened."""
+        lost = ~np.isfinite(self.final).all(axis=1)
+        return tuple(self._runs[lost].tolist())
+
+    def mean(self, name: str) -> Array:
+        """Mean of a quantity over time, (T + 1,)."""
+        return self._of(self._tally.mean, name, "quantity")
+
+    def std(self, name: str) -> Array:
+        """Standard deviation of a quantity over time, (T + 1,)."""
+        return self._of(self._tally.std, name, "quantity")
+
+    def quantile(self, name: str, level: float) -> Array:
+        """A quantile of a quantity over time, (T + 1,); one of the levels that were kept."""
+        at = _place("level", level, self._tally.levels, "quantiles")
+        return self._of(self._tally.quantiles, name, "quantity")[:, at]
+
+    def band(self, name: str, share: float = 0.9) -> tuple[Array, Array]:
+        """Lower and upper end of the middle `share` of the runs over time, (T + 1,) each."""
+        tail = (1.0 - finite("share", share)) / 2.0
+        return self.quantile(name, tail), self.quantile(name, 1.0 - tail)
+
+    def mean_interval(self, name: str, level: float = 0.95) -> tuple[Array, Array]:
+        """Lower and upper end of the interval that holds the true mean, over time, (T + 1,) each.
+
+        By Student's distribution: with the confidence `level` at any one time, exactly for normal
+        values and nearly for others if there are some dozens of runs. Infinite for a single run.
+        """
+        mean = self._of(self._tally.mean, name, "quantity")
+        return mean_bounds(mean, self._tally.std[name], self.counted, level)
+
+    def quantile_interval(
+        self, name: str, quantile: float, level: float = 0.95
+    ) -> tuple[Array, Array]:
+        """Lower and upper end of the interval that holds a true quantile, over time, (T + 1,) each.
+
+        Two of the values of the runs, whatever their distribution is: with at least the confidence
+        `level` at any one time. Infinite where there are too few runs for so far a quantile. Both
+        `quantile` and `level` are among those that were kept.
+        """
+        ends = self._of(self._tally.intervals, name, "quantity")
+        at = _place("quantile", quantile, self._tally.levels, "quantiles")
+        sure = _place("level", level, self._tally.confidences, "confidence")
+        return ends[:, at, sure, 0], ends[:, at, sure, 1]
+
+    def unit(self, name: str) -> str:
+        """Unit symbol of a quantity with the name of a state; empty for other functions."""
+        self._of(self._tally.mean, name, "quantity")
+        return self._tally.unit(name)
+
+    def along(self, name: str, run: Trajectory) -> Array:
+        """A quantity along a run that was replayed, (samples,)."""
+        self._of(self._tally.mean, name, "quantity")
+        return self._tally.along(name, run)
+
+    def probability(self, event: str, level: float = 0.95) -> Probability:
+        """Probability that something happens at any time of a run, with its confidence interval.
+
+        Over all runs: one that diverged counts with what happened before it did.
+        """
+        happened = self._of(self._tally.happened, event, "event")
+        return proportion(int(happened.sum()), self.runs, level)
+
+    def share(self, event: str) -> Array:
+        """Share of all runs in which something has happened up to each time, (T + 1,).
+
+        It never falls, and its last is the value of `probability`.
+        """
+        return self._of(self._tally.share, event, "event")
+
+    def happened(self, event: str) -> tuple[int, ...]:
+        """Seeds of the runs in which something happened."""
+        runs = self._runs[self._of(self._tally.happened, event, "event")]
+        return tuple(self.seed_of(run) for run in runs.tolist())
+
+    def worst(self, name: str, count: int = 5, *, lowest: bool = False) -> tuple[Case, ...]:
+        """The runs in which a quantity was highest at any time (or lowest), worst first; those in
+        which it was never a number are left out."""
+        count = whole("count", count, "not negative", least=0)
+        side = self._tally.lowest if lowest else self._tally.highest
+        extreme: Extreme = self._of(side, name, "quantity")
+        value = extreme.value
+        order = np.argsort(value if lowest else -value, kind="stable")
+        order = order[extreme.sample[order] >= 0][:count]
+        return tuple(
+            Case(
+                self.seed_of(int(self._runs[i])),
+                int(self._runs[i]),
+                float(value[i]),
+                float(self.t[extreme.sample[i]]),
+            )
+            for i in order.tolist()
+        )
+
+    def seed_of(self, run: int) -> int:
+        """The seed of one run by its number."""
+        return of_run(self.seed, run)
+
+    def replay(self, seed: int | Case) -> Trajectory:
+        """One run again, with the same bits, as a trajectory with its inputs and disturbances.
+
+        Takes a seed of this Monte Carlo or a case of `worst`. Inputs are the controls, or what the
+        policy was told; its commands are outputs (`command.steer`), and so are the disturbances
+        (`w_v_x`).
+        """
+        wanted = seed.seed if isinstance(seed, Case) else whole("seed", seed, least=None)
+        number = wanted - of_run(self.seed, 0)
+        if number not in self._runs:
+            raise InvalidValue(
+                f"seed = {wanted} is not one of this Monte Carlo; its runs have the seeds "
+                f"{self.seed_of(int(self._runs.min()))} to {self.seed_of(int(self._runs.max()))}"
+            )
+        return replayed(self._experiment, number, wanted)
+
+    def plot(self, *quantities: str, **options: Any) -> Any:
+        """Fans of some quantities, all that there are if none are named; options as of
+        `skidpad.view.plots.fan`."""
+        from ..view.plots.fans import fan
+
+        return fan(self, quantities or self.quantities, **options)
+
+    def _repr_html_(self) -> str:
+        from ..view.plots.notebook import monte_carlo_html
+
+        return monte_carlo_html(self)
+
+    def _of(self, kept: Mapping[str, Any], name: str, noun: str) -> Any:
+        if name not in kept:
+            raise InvalidValue(record.unknown_name("Monte Carlo", name, tuple(kept), noun))
+        return kept[name]
+
+    def __repr__(self) -> str:
+        lines = [f"Monte Carlo: {counted(self.runs, 'run')} of {self.t[-1]:g} s, seed {self.seed}"]
+        for name in self.quantities:
+            low, high = self._tally.quantiles[name][-1][[0, -1]]
+            lines.append(f"{name}: {low:.4g} to {high:.4g} at the end")
+        lines += [f"{name}: {self.probability(name)}" for name in self.events]
+        if self.diverged:
+            lines.append(f"{counted(len(self.diverged), 'run')} diverged")
+        return shortened(f"<{'; '.join(lines)}>")
+
+
+def _place(name: str, value: Any, kept: Array, argument: str) -> int:
+    """Where a level is among those that were kept."""
+    number = finite(name, value)
+    at = np.flatnonzero(np.isclose(kept, number, rtol=0.0, atol=1e-12))
+    if not at.size:
+        raise InvalidValue(
+            f"{name} = {number} was not kept; there are {', '.join(f'{q:g}' for q in kept)} "
+            f"(argument `{argument}` of monte_carlo)"
+        )
+    return int(at[0])
+
+
+NOISE = "noise"
+"""Field of the reference that holds the noise of a step, one number per state of the vehicle."""
+TOLD = "told"
+"""Field of the reference that holds what the policy itself is told."""
+
+
+def noisy(policy: Policy, State: type) -> Policy:
+    """The policy with `State` plus noise in place of the state; the noise comes by its reference.
+
+    Its reference record has the policy's own (`told`), if it has any, and behind it the noise of
+    the step in the units of the state (`noise`).
+    """
+    kinds = {TOLD: policy.Reference} if record.size(policy.Reference) else {}
+    kinds[NOISE] = _noise_record(State)
+    Reference = record.define("NoisyReference", kinds, doc="What a policy is told, and the noise.")
+    return replace(policy, act=_seeing(policy, State), Reference=Reference)
+
+
+def _seeing(policy: Policy, State: type) -> Callable[..., Any]:
+    def act(**arguments: Any) -> Any:
+        noise = record.flatten(getattr(arguments["r"], NOISE))
+        pairs = zip(record.flatten(arguments["x"]), noise, strict=True)
+        seen = record.unflatten(State, [value + error for value, error in pairs])
+        arguments = {**arguments, "x": seen, "r": getattr(arguments["r"], TOLD, None)}
+        return policy.act(**{name: arguments[name] for name in policy.arguments})
+
+    # A policy is asked by the names of its arguments what it needs.
+    names = dict.fromkeys(("x", "r", *policy.arguments))
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    act.__signature__ = inspect.Signature([inspect.Parameter(n, keyword) for n in names])
+    return act
+
+
+def _noise_record(State: type) -> Any:
+    """A record with the leaves of a state, all zero unless given."""
+    names = [leaf.name.replace(".", "_") for leaf in record.fields(State)]
+    return record.define("Noise", dict.fromkeys(names, float), dict.fromkeys(names, 0.0))
+
+
+def sampled(
+    runner: Runner,
+    x0: Any,
+    inputs: Any,
+    runs: int | Sequence[int],
+    disturbance: UncertaintyModel | None,
+    noise: UncertaintyModel | None,
+    policy: Policy | None,
+    seed: int,
+    steps: int | None,
+    duration: float | None,
+    params: Mapping[str, Any] | None,
+    policy_params: Mapping[str, Any] | None,
+    quantities: Any,
+    events: Mapping[str, Quantity] | None,
+    quantiles: Sequence[float],
+    confidence: float | Sequence[float],
+    progress: Choice,
+) -> MonteCarlo:
+    """Run a Monte Carlo; the arguments are those of `Fleet.monte_carlo`."""
+    plant = runner.plant
+    numbers = _run_numbers(runs)
+    told = input_rows(runner, plant.Input if policy is None else policy.Reference, inputs)
+    experiment = Experiment(
+        runner=_loop(runner, policy, noise),
+        vehicle_states=record.size(plant.State),
+        steps=_step_count(runner.settings.dt, steps, duration, told),
+        seed=whole("seed", seed, "not negative", least=0, most=None),
+        start=_start(runner, x0),
+        memory=_memory(policy),
+        inputs=told,
+        params={
+            **_own("params", plant.Params, params),
+            **_policy_params(policy, policy_params),
+        },
+        disturbance=_disturbance(runner.plant, disturbance),
+        noise=None if noise is None else _of_state("noise", noise, plant.State),
+    )
+    _check_runs(experiment, numbers)
+    tally = Tally(
+        plant.State,
+        _quantities(plant.State, quantities),
+        _events(events),
+        _levels(quantiles),
+        experiment.steps + 1,
+        len(numbers),
+        _confidences(confidence),
+    )
+    return MonteCarlo(experiment, numbers, tally).run(progress)
+
+
+def _run_numbers(runs: int | Sequence[int]) -> NDArray[np.int64]:
+    if np.ndim(runs) == 0:
+        count = whole("runs", runs, "at least 1")
+        check_room("runs", count)
+        return np.arange(count)
+    numbers = np.asarray(runs)
+    if not np.issubdtype(numbers.dtype, np.integer) or numbers.ndim != 1 or not numbers.size:
+        raise InvalidValue("runs must be a number of runs, or a list of the numbers of some")
+    if numbers.min() < 0 or numbers.max() >= 2**32 or len(np.unique(numbers)) < len(numbers):
+        raise InvalidValue(f"numbers of runs must differ and lie between 0 and {2**32 - 1}")
+    return numbers.astype(np.int64)
+
+
+def _loop(runner: Runner, policy: Policy | None, noise: UncertaintyModel | None) -> Runner:
+    """What runs: the vehicle alone, or with its policy compiled in."""
+    if policy is None:
+        if noise is not None:
+            raise InvalidValue("noise is on what a policy sees; without policy= nobody sees it")
+        return runner
+    return runner.loop(policy if noise is None else noisy(policy, runner.plant.State))
+
+
+def _start(runner: Runner, x0: Any) -> Array | UncertaintyModel:
+    State = runner.plant.State
+    if isinstance(x0, UncertaintyModel):
+        return checked_model("x0", x0, record.names(State), "the state")
+    # The parameters that differ between runs are drawn later; a start is that of the vehicle's own.
+    whole = settled(runner.plant, x0, runner.own_params)
+    return batch.states(State, whole, batch.Space.of("cpu", runner.settings.precision), "aos")[0]
+
+
+def _memory(policy: Policy | None) -> Array:
+    return np.array(() if policy is None else record.flatten(record.build(policy.Memory)))
+
+
+def _of_state(name: str, model: Any, State: type) -> UncertaintyModel:
+    checked_model(name, model, record.names(State), "the state").check_state(State)
+    return model
+
+
+def _own(what: str, Params: type, params: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Parameters by name: models, or numbers () or (runs,)."""
+    if not isinstance(params or {}, Mapping):
+        raise InvalidValue(f"{what} = {params!r} must be numbers, arrays or models by name")
+    columns: dict[str, Any] = {}
+    for name, source in (params or {}).items():
+        if name not in record.names(Params):
+            raise InvalidValue(record.unknown_name(what, name, record.names(Params)))
+        place = f"{what}[{name!r}]"
+        if isinstance(source, UncertaintyModel):
+            columns[name] = checked_model(place, source, (name,), "a parameter")
+        else:
+            columns[name] = _column(place, source)
+    return columns
+
+
+def _column(place: str, values: Any) -> Array:
+    numbers = batch.numbers(place, values, batch.Space.of("cpu", "float64"))
+    if numbers.ndim > 1:
+        raise InvalidValue(f"{place} has shape {numbers.shape}; expected a number or (runs,)")
+    return numbers
+
+
+def _policy_params(policy: Policy | None, params: Mapping[str, Any] | None) -> dict[str, Any]:
+    if policy is None:
+        if params is not None:
+            raise InvalidValue("policy_params go with a policy=")
+        return {}
+    # Always there, as the compiled loop is shared by policies that differ in parameters only.
+    own = zip(record.names(policy.Params), record.flatten(policy.params), strict=True)
+    asked = _own("policy_params", policy.Params, params)
+    return {f"policy.{n}": v for n, v in {**dict(own), **asked}.items()}
+
+
+def _disturbance(plant: Plant, model: UncertaintyModel | None) -> UncertaintyModel:
+    kind = plant.Disturbance
+    neutral = record.flatten(record.build(kind))
+    if model is None:
+        return NoUncertainty(len(neutral), nominal_value=np.array(neutral))
+    if not neutral:
+        raise InvalidValue(
+            f"{plant.name!r} takes no disturbance; `skidpad.with_disturbance(vehicle)` makes "
+            "a vehicle that takes one on the rate of every state"
+        )
+    names = record.names(kind)
+    checked_model("disturbance", model, names, f"the disturbance of {plant.name!r}")
+    model.check_state(plant.State)
+    return model
+
+
+def _step_count(dt: float, steps: int | None, duration: float | None, told: Array) -> int:
+    counts = {len(told)} if len(told) > 1 else set[int]()
+    if duration is not None:
+        counts.add(steps_in(positive("duration", duration, "s"), dt))
+    if steps is not None:
+        counts.add(whole("steps", steps, "at least 1"))
+    if len(counts) != 1:
+        listed = " and ".join(map(str, sorted(counts))) or "none given"
+        raise InvalidValue(
+            f"number of steps: {listed}; say one with steps=, duration= in s, or a table of inputs"
+        )
+    return counts.pop()
+
+
+def _check_runs(experiment: Experiment, numbers: NDArray[np.int64]) -> None:
+    """Raise unless what is given per run is given for all."""
+    last = int(numbers.max())
+    counts = {"inputs": experiment.inputs.shape[1]}
+    if not isinstance(experiment.start, UncertaintyModel):
+        counts["x0"] = len(experiment.start)
+    for name, value in experiment.params.items():
+        if not isinstance(value, UncertaintyModel):
+            counts[f"params[{name!r}]"] = np.size(value)
+    for name, count in counts.items():
+        if count != 1 and count <= last:
+            raise InvalidValue(f"{name}: {count} runs are given, but run {last} is wanted")
+
+
+def _quantities(State: type, quantities: Any) -> dict[str, Quantity]:
+    """Functions of the state by name; names of states stand for themselves."""
+    names = record.names(State)
+    if quantities is None:
+        quantities = names
+    if isinstance(quantities, str):
+        quantities = (quantities,)
+    if not isinstance(quantities, Mapping):
+        if not isinstance(quantities, Iterable):
+            raise InvalidValue(
+                f"quantities = {quantities!r} must be names of states, or functions by name"
+            )
+        quantities = {name: name for name in quantities}
+    functions: dict[str, Callable[[Any], Any]] = {}
+    for name, quantity in quantities.items():
+        if callable(quantity):
+            functions[name] = quantity
+        elif quantity in names:
+            functions[name] = attrgetter(quantity)
+        else:
+            raise InvalidValue(record.unknown_name("State", str(quantity), names, "quantity"))
+    return functions
+
+
+def _events(events: Any) -> dict[str, Quantity]:
+    """Functions of the state by name."""
+    if events is None:
+        return {}
+    if not isinstance(events, Mapping):
+        raise InvalidValue(
+            f"events = {events!r} must be functions of the state by name, as in "
+            "{'left the lane': lambda x: abs(x.y) > 0.3}"
+        )
+    for name, event in events.items():
+        if not callable(event):
+            raise InvalidValue(f"event {name!r} must be a function of the state, got {event!r}")
+    return dict(events)
+
+
+def _levels(quantiles: Any) -> Array:
+    levels = _different("quantiles", quantiles)
+    if not levels.size or not ((levels >= 0.0) & (levels <= 1.0)).all():
+        raise InvalidValue(f"quantiles = {quantiles!r} must lie between 0 and 1")
+    return levels
+
+
+def _confidences(confidence: Any) -> list[float]:
+    levels = _different("confidence", confidence)
+    if not levels.size or not ((levels > 0.0) & (levels < 1.0)).all():
+        raise InvalidValue(
+            f"confidence = {confidence!r} must be between 0 and 1, such as 0.95 or (0.9, 0.99)"
+        )
+    return levels.tolist()
+
+
+def _different(name: str, values: Any) -> Array:
+    """Numbers in order, each once."""
+    try:
+        return np.unique(np.asarray(values, dtype=float))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidValue(f"{name} = {shown(values)} must be numbers from 0 to 1") from error

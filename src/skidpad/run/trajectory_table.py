@@ -1,0 +1,519 @@
+"""The parts of a trajectory: columns, samples, and the checks on what they may hold.
+
+The table under a trajectory: named columns with units over strictly increasing time.
+
+Values of columns between their samples.
+
+States and outputs are linear between samples; inputs and disturbances are held, as they were while
+the run went on. A heading takes the short way from sample to sample, so that one that was wrapped
+to ±π does not turn all the way round between them. A column is a heading if its unit is rad and a
+word of its name is one of `HEADING_WORDS`. Other angles, such as that of a wheel, may well turn by
+more than half a turn between samples and are left as they are; so a heading sampled more coarsely
+than half a turn is taken to have turned the other way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Literal, NamedTuple, Self, cast, get_args, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..compile.portable import arrived, travelling
+from ..core import record
+from ..core.arrays import Array
+from ..core.checks import whole
+from ..core.files import brief_repr, counted, first_repeated, listed, shortened
+from ..errors import InvalidValue
+from ..units import Unit
+
+Role = Literal["state", "input", "output", "disturbance"]
+ROLES: tuple[Role, ...] = get_args(Role)
+PREFIXES: dict[Role, str] = {"state": "", "input": "u_", "output": "", "disturbance": "w_"}
+"""What the columns of a role have before the name of their field."""
+
+
+class TrajectoryMode(StrEnum):
+    """What the points of a trajectory are; equal to its value: `mode == "state"`."""
+
+    State = "state"
+    Input = "input"
+    Disturbance = "disturbance"
+
+
+class Column(NamedTuple):
+    """One recorded quantity."""
+
+    name: str
+    unit: Unit
+    role: Role
+    values: Array
+    """One value per sample, read-only. May hold NaN: a recording keeps what happened."""
+
+    __repr__ = brief_repr
+
+
+class Sample(Mapping[str, float]):
+    """The values of all columns at one time: `sample["v_x"]` or `sample.v_x`, and `sample.t`."""
+
+    __slots__ = ("_values", "t")
+
+    def __init__(self, t: float, values: Mapping[str, float]) -> None:
+        self.t = t
+        """Time in s."""
+        self._values = dict(values)
+
+    def __getitem__(self, name: str) -> float:
+        if name not in self._values:
+            raise InvalidValue(record.unknown_name("Sample", name, tuple(self._values), "column"))
+        return self._values[name]
+
+    def __getattr__(self, name: str) -> float:
+        if name.startswith("__") or name in Sample.__slots__ or name not in self._values:
+            raise AttributeError(f"Sample has no column {name!r}")
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._values
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={value:g}" for name, value in self._values.items())
+        return shortened(f"Sample(t={self.t:g}, {values})")
+
+
+Group = tuple[type, ArrayLike]
+"""A record class and its values (samples, fields)."""
+
+
+def columns_of_records(count: int, groups: Mapping[Role, Group | None]) -> tuple[Column, ...]:
+    """Columns from record classes and (samples, fields) arrays; prefixes as in `trajectory`."""
+    columns: list[Column] = []
+    for role, group in groups.items():
+        if group is not None:
+            taken = {column.name for column in columns} if role == "output" else set[str]()
+            columns += [_apart(column, taken) for column in _columns(role, *group, count)]
+    return tuple(columns)
+
+
+def _apart(column: Column, taken: set[str]) -> Column:
+    """An output whose name a state has is told apart from it."""
+    return column._replace(name=f"out_{column.name}") if column.name in taken else column
+
+
+def _columns(role: Role, kind: type, values: ArrayLike, count: int) -> list[Column]:
+    leaves = record.fields(kind)
+    try:
+        # One contiguous row per column; copied, so that the caller's array stays the caller's.
+        table = np.array(np.asarray(values, dtype=float).T, order="C")
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidValue(f"{role}s must be an array of numbers: {error}") from error
+    if table.shape != (len(leaves), count):
+        raise InvalidValue(
+            f"{role}s must have shape (samples, fields) = ({count}, {len(leaves)}) for "
+            f"{kind.__name__}, got {np.shape(values)}"
+        )
+    table.flags.writeable = False
+    return [
+        Column(PREFIXES[role] + leaf.name, leaf.unit, role, row)
+        for leaf, row in zip(leaves, table, strict=True)
+    ]
+
+
+Part = tuple[Array, tuple[Column, ...]]
+"""Time and columns."""
+
+
+def joined(first: Part, second: Part) -> Part:
+    """Two parts one after the other; see `Trajectory.concat` for the rules."""
+    _check_same_columns(first[1], second[1])
+    end, begin = first[0][-1], second[0][0]
+    if begin < end:
+        raise InvalidValue(
+            f"cannot join trajectories: the second begins at {begin:g} s, before the first "
+            f"ends at {end:g} s; `starting_at` shifts time"
+        )
+    keep = first[0].size
+    if begin == end:
+        _check_same_state(end, first[1], second[1])
+        keep -= 1
+    columns = tuple(
+        a._replace(values=np.concatenate([a.values[:keep], b.values]))
+        for a, b in zip(first[1], second[1], strict=True)
+    )
+    return np.concatenate([first[0][:keep], second[0]]), columns
+
+
+def _check_same_columns(first: tuple[Column, ...], second: tuple[Column, ...]) -> None:
+    for a, b in zip(first, second, strict=False):
+        if a[:3] != b[:3]:
+            raise InvalidValue(
+                f"cannot join trajectories: column {a.name!r} ({a.role}, {a.unit}) "
+                f"meets {b.name!r} ({b.role}, {b.unit})"
+            )
+    if len(first) != len(second):
+        raise InvalidValue(f"cannot join trajectories of {len(first)} and {len(second)} columns")
+
+
+def _check_same_state(t: float, first: tuple[Column, ...], second: tuple[Column, ...]) -> None:
+    for a, b in zip(first, second, strict=True):
+        if a.role == "state" and a.values[-1] != b.values[0]:
+            raise InvalidValue(
+                f"cannot join trajectories at {t:g} s: {a.name} jumps "
+                f"from {a.values[-1]:g} to {b.values[0]:g} {a.unit}"
+            )
+
+
+def frozen(name: str, values: ArrayLike) -> Array:
+    """A read-only float array of one axis; shared if nobody can write to it, else copied."""
+    if isinstance(values, np.ndarray) and values.dtype == np.float64 and _nobody_writes(values):
+        array = cast("Array", values)
+    else:
+        try:
+            array = np.array(values, dtype=float)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InvalidValue(f"trajectory column {name!r} must hold numbers: {error}") from error
+        array.flags.writeable = False
+    if array.ndim != 1:
+        raise InvalidValue(
+            f"trajectory column {name!r} must have one axis, got shape {array.shape}"
+        )
+    return array
+
+
+def _nobody_writes(array: NDArray[Any]) -> bool:
+    base = array.base
+    return not array.flags.writeable and (
+        base is None or (isinstance(base, np.ndarray) and not base.flags.writeable)
+    )
+
+
+def checked(column: Column, count: int) -> Column:
+    """A column whose values are frozen and as many as the times."""
+    if column.role not in ROLES:
+        raise InvalidValue(
+            f"trajectory column {column.name!r} has role {column.role!r}; "
+            f"allowed are {', '.join(ROLES)}"
+        )
+    values = frozen(column.name, column.values)
+    if values.size != count:
+        raise InvalidValue(
+            f"trajectory column {column.name!r} has {values.size} values for {count} times"
+        )
+    return column._replace(values=values)
+
+
+def check_time(t: Array) -> None:
+    """Raise unless time is finite, strictly increasing and not empty."""
+    if t.size == 0:
+        raise InvalidValue("a trajectory needs at least one sample, got none")
+    bad = np.flatnonzero(~np.isfinite(t))
+    if bad.size:
+        raise InvalidValue(f"time t[{bad[0]}] = {t[bad[0]]} s must be finite")
+    back = np.flatnonzero(np.diff(t) <= 0)
+    if back.size:
+        i = int(back[0])
+        raise InvalidValue(
+            f"time must increase from sample to sample: t[{i}] = {t[i]:g} s, "
+            f"then t[{i + 1}] = {t[i + 1]:g} s"
+        )
+
+
+def span(t: Array) -> str:
+    """First and last time, for messages."""
+    return f"{t[0]:g} to {t[-1]:g} s"
+
+
+SECOND = Unit("s", time=1)
+
+
+class Layout(NamedTuple):
+    """What trajectories of the points of one record have in common; see `Table.of_rows`."""
+
+    Point: type
+    role: Role
+    name: str
+    heads: tuple[tuple[str, Unit, Role], ...]
+    """Name, unit and role of each column."""
+
+    @classmethod
+    def of(cls, Point: type, role: Role, name: str) -> Layout:
+        """The layout of a record class in this role."""
+        heads: list[tuple[str, Unit, Role]] = [
+            (PREFIXES[role] + leaf.name, leaf.unit, role) for leaf in record.fields(Point)
+        ]
+        return cls(Point, role, name, tuple(heads))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Table:
+    """Columns over time, and what is known about them. Immutable; arrays are read-only."""
+
+    t: Array
+    """Time of each sample in s."""
+    columns: tuple[Column, ...]
+    name: str = ""
+    """What was recorded, for titles and files; usually the name of the vehicle."""
+    meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Notes kept with the recording; plain JSON values if it is to be written to Parquet."""
+    error: Exception | None = None
+    """Why the run ended early, such as `SimulationDiverged`; None for a complete run."""
+    State: type | None = None
+    """The state record class, where known; `state(i)` builds it."""
+    Point: type | None = None
+    """The record class of the points, where known: in a trajectory with states that of the state;
+    see `mode`."""
+
+    def __post_init__(self) -> None:
+        t = frozen("t", self.t)
+        check_time(t)
+        columns = tuple(checked(column, len(t)) for column in self.columns)
+        names = [column.name for column in columns]
+        twice = "t" if "t" in names else first_repeated(names)
+        if twice is not None:
+            raise InvalidValue(f"trajectory column {twice!r} appears twice; names must differ")
+        object.__setattr__(self, "t", t)
+        object.__setattr__(self, "columns", columns)
+        object.__setattr__(self, "meta", dict(self.meta))
+        object.__setattr__(self, "Point", self.Point or self.State)
+        object.__setattr__(self, "_index", {column.name: column for column in columns})
+
+    @classmethod
+    def of_rows(cls, t: Array, rows: Array, layout: Layout, meta: dict[str, Any]) -> Self:
+        """From arrays of this package's own making, not checked and not copied.
+
+        Nobody may write to `t` (samples,) and `rows` (samples, fields) again. The columns are made
+        when they are first asked for: a simulation of a few steps takes less time than that.
+        """
+        table = object.__new__(cls)
+        table.__dict__.update(
+            t=t,
+            name=layout.name,
+            meta=meta,
+            error=None,
+            State=layout.Point if layout.role == "state" else None,
+            Point=layout.Point,
+            _rows=rows,
+            _layout=layout,
+        )
+        return table
+
+    def _by_name(self) -> dict[str, Column]:
+        """The columns by name. Copying and unpickling ask for it before there are any."""
+        if "_index" not in self.__dict__ and "_rows" in self.__dict__:
+            self._unfold()
+        return self.__dict__.get("_index", {})
+
+    def _unfold(self) -> None:
+        """Make the columns of a table that `of_rows` made."""
+        rows: Array = np.ascontiguousarray(self.__dict__["_rows"].T)
+        rows.flags.writeable = False
+        heads = cast("Layout", self.__dict__["_layout"]).heads
+        columns = tuple(Column(*head, row) for head, row in zip(heads, rows, strict=True))
+        self.__dict__["columns"] = columns
+        self.__dict__["_index"] = {column.name: column for column in columns}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns, time not among them: states, then inputs, then outputs."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def units(self) -> dict[str, Unit]:
+        """Unit of each column."""
+        return {column.name: column.unit for column in self.columns}
+
+    @property
+    def duration(self) -> float:
+        """Time from the first to the last sample in s."""
+        return float(self.t[-1] - self.t[0])
+
+    def column(self, name: str) -> Column:
+        """A column with its unit and role."""
+        index = self._by_name()
+        if name not in index:
+            raise InvalidValue(record.unknown_name("trajectory", name, self.names, "column"))
+        return index[name]
+
+    def unit(self, name: str) -> Unit:
+        """Unit of a column, or of `t`."""
+        return SECOND if name == "t" else self.column(name).unit
+
+    @overload
+    def __getitem__(self, key: str) -> Array: ...
+    @overload
+    def __getitem__(self, key: slice) -> Self: ...
+    @overload
+    def __getitem__(self, key: int) -> Sample: ...
+    def __getitem__(self, key: str | slice | int) -> Array | Self | Sample:
+        if isinstance(key, str):
+            return self.t if key == "t" else self.column(key).values
+        if isinstance(key, slice):
+            return self._sliced(key)
+        i = self._position(key)
+        return Sample(float(self.t[i]), {c.name: float(c.values[i]) for c in self.columns})
+
+    def __getattr__(self, name: str) -> Array:
+        index = self._by_name()
+        if name == "columns" and name in self.__dict__:
+            return self.__dict__[name]
+        if name not in index:
+            raise AttributeError(record.unknown_name("trajectory", name, tuple(index), "column"))
+        return index[name].values
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.names]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __len__(self) -> int:
+        return self.t.size
+
+    def __iter__(self) -> Iterator[Sample]:
+        return (self[i] for i in range(len(self)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Rebuilt by the constructor: NumPy does not pickle the read-only flag.
+        kept = (self.t, self.columns, self.name, self.meta, self.error)
+        return _unpickled, (type(self), kept, travelling(self.State), travelling(self.Point))
+
+    def __repr__(self) -> str:
+        count = counted(len(self), "sample")
+        lines = [f"{self.name or 'Trajectory'}: {count}, {span(self.t)}"]
+        if self.error is not None:
+            lines.append(f"ended early: {type(self.error).__name__}: {self.error}")
+        for role in ROLES:
+            shown = [f"{c.name} [{c.unit}]" for c in self.columns if c.role == role]
+            if shown:
+                lines.append(f"{role}s: {listed(shown)}")
+        return shortened(f"<{'; '.join(lines)}>")
+
+    def same_data(self, other: Table) -> bool:
+        """Whether time, names, units, roles and every bit of every value agree."""
+        return (
+            self.t.tobytes() == other.t.tobytes()
+            and [column[:3] for column in self.columns] == [column[:3] for column in other.columns]
+            and all(
+                a.values.tobytes() == b.values.tobytes()
+                for a, b in zip(self.columns, other.columns, strict=True)
+            )
+        )
+
+    def _matrix(self, role: Role) -> Array:
+        """The columns of a role as one (samples, fields) array."""
+        layout: Layout | None = self.__dict__.get("_layout")
+        if layout is not None and layout.role == role:
+            return self.__dict__["_rows"]
+        values = [column.values for column in self.columns if column.role == role]
+        matrix = np.column_stack(values) if values else np.empty((len(self), 0))
+        matrix.flags.writeable = False
+        return matrix
+
+    def _position(self, i: int) -> int:
+        i = whole("sample", i, least=None)
+        if not -len(self) <= i < len(self):
+            raise InvalidValue(f"sample {i} does not exist; there are {len(self)} samples")
+        return i % len(self)
+
+    def _sliced(self, part: slice) -> Self:
+        if part.step is not None and part.step < 0:
+            raise InvalidValue(f"slice step {part.step} is not allowed: time must increase")
+        if not range(*part.indices(len(self))):
+            raise InvalidValue(
+                f"slice {part.start}:{part.stop} takes none of the {len(self)} samples; "
+                "a trajectory has at least one"
+            )
+        columns = tuple(Column(*c[:3], c.values[part]) for c in self.columns)
+        # Whatever a part of a table could be refused for, the table would have been.
+        taken = object.__new__(type(self))
+        taken.__dict__.update(
+            t=self.t[part],
+            columns=columns,
+            name=self.name,
+            meta=dict(self.meta),
+            error=self.error,
+            State=self.State,
+            Point=self.Point,
+            _index={column.name: column for column in columns},
+        )
+        return taken
+
+
+def _unpickled(kind: type[Table], kept: tuple[Any, ...], State: Any, Point: Any) -> Table:
+    return kind(*kept, State=arrived(State), Point=arrived(Point))
+
+
+HEADING_WORDS = frozenset({"yaw", "heading", "psi", "orientation", "course"})
+"""Words that make a column in rad a heading: `yaw`, `pose.yaw`, `trailer_heading`."""
+HELD: frozenset[Role] = frozenset({"input", "disturbance"})
+"""Roles whose values stay constant from a sample to the next."""
+
+_RELATIVE_SLACK = 1e-12
+_LEAST_SLACK = 1e-15
+_TURN = 2.0 * np.pi
+
+
+class Places(NamedTuple):
+    """Where some times lie among the samples of a trajectory."""
+
+    before: NDArray[np.int64]
+    """The last sample not after the time."""
+    after: NDArray[np.int64]
+    """The first sample not before the time: the same one, if the time is that of a sample."""
+    weight: Array
+    """How far the time is on the way from one to the other, from 0 to below 1."""
+
+
+def is_heading(column: Column) -> bool:
+    """Whether a column is an angle that may have been wrapped; see the module text."""
+    words = re.split(r"[._]", column.name)
+    return column.unit.symbol == "rad" and not HEADING_WORDS.isdisjoint(words)
+
+
+def slack(t: Array) -> float:
+    """Rounding to allow for in times beside those of the samples, in s."""
+    return max(_RELATIVE_SLACK * float(np.abs(t[[0, -1]]).max()), _LEAST_SLACK)
+
+
+def snapped(t: Array, moments: Array) -> Array:
+    """The moments, those within rounding of a sample moved to it."""
+    after = np.clip(np.searchsorted(t, moments), 1, max(len(t) - 1, 1))
+    before = after - 1
+    after = np.minimum(after, len(t) - 1)
+    nearest = np.where(moments - t[before] <= t[after] - moments, t[before], t[after])
+    return np.where(np.abs(moments - nearest) <= slack(t), nearest, moments)
+
+
+def places(t: Array, moments: Array) -> Places:
+    """Where moments within the trajectory lie."""
+    before = np.searchsorted(t, moments, side="right") - 1
+    after = np.searchsorted(t, moments, side="left")
+    width = np.where(after > before, t[after] - t[before], 1.0)
+    return Places(before, after, (moments - t[before]) / width)
+
+
+def interpolated(column: Column, t: Array, moments: Array, *, held: bool | None = None) -> Array:
+    """A column at other moments; held or not as its role says, unless `held` says it."""
+    if column.role in HELD if held is None else held:
+        return column.values[places(t, moments).before]
+    if is_heading(column):
+        return _short_way(column.values, places(t, moments))
+    return np.interp(moments, t, column.values)
+
+
+def _short_way(values: Array, at: Places) -> Array:
+    start = values[at.before]
+    with np.errstate(invalid="ignore"):  # a recording may hold infinite values
+        turned = values[at.after] - start
+        turned = np.where(np.abs(turned) > np.pi, turned - _TURN * np.rint(turned / _TURN), turned)
+        return np.where(at.weight > 0.0, start + at.weight * turned, start)

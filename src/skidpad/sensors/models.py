@@ -1,0 +1,663 @@
+"""A sensor that looks at a vehicle's state and input: y = h(x, u, w) + n, with any noise.
+
+To write one, derive from `SensorModel`, or give the function to `OutputFunction`:
+
+1. Call `super().__init__(Output, noise, State=..., Input=...)`; `Output` is the record it gives.
+2. `output(x, u, w)` returns an `Output` record without noise, from records of numbers, arrays or
+   symbols. It is written in `skidpad.ops`, remembers nothing and draws nothing.
+
+`measure` and `measured` look at one instant; `runner`, `along` and `along_fleet` are those of every
+sensor, with `rate`, `delay` and `dropout`.
+
+Any fields of the state and the outputs, each with its errors: what a test bench would log.
+
+Sensor models that show values the vehicle has anyway: its state, or chosen fields.
+
+IMU, odometry, satellite navigation and wheel speeds of `skidpad.sensors` as sensor models.
+
+What is measured at one instant is the sensor's reading without errors, which is a pure function,
+plus noise. Delays, lost samples and errors that wander or grow belong to a sensor in a loop: see
+`sensors.Sensor.runner`.
+
+A sensor model from a function.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property, partial
+from typing import Annotated, Any
+
+import numpy as np
+
+from ..core import record
+from ..core.arrays import Array
+from ..core.files import brief_repr
+from ..core.model import Model, Vehicle, VehicleFactory, arguments
+from ..core.record import is_record_type
+from ..errors import InvalidValue
+from ..random.distributions import Gaussian
+from ..random.draw import Draw
+from ..random.model import NoUncertainty, UncertaintyModel, checked_model, one_name, sampled
+from ..run.trajectory import Trajectory
+from ..units import Unit, one, s
+from .channels import PERFECT, Channel, checked_channel
+from .motion import Motion, motion_of
+from .sampling import NoiseErrors
+from .sensor import Instrument, Sensor
+
+
+class SensorModel(Instrument):
+    """Measures a vehicle; without a noise model, without noise."""
+
+    def __init__(
+        self,
+        Output: type,
+        noise: UncertaintyModel | None = None,
+        *,
+        State: type,
+        Input: type,
+        name: str = "sensor",
+        rate: float | None = None,
+        delay: float = 0.0,
+        dropout: float = 0.0,
+    ) -> None:
+        self.Output = Output
+        """The record that is measured."""
+        self.State, self.Input = State, Input
+        self.name, self.rate, self.delay, self.dropout = name, rate, delay, dropout
+        self.check_sampling()
+        names = record.names(Output)
+        self._noise = NoUncertainty(fields=names) if noise is None else noise
+        _check_noise(self._noise, names)
+        self._noise.check_state(State)
+
+    @property
+    def nameless(self) -> bool:
+        """Whether states and inputs go by their places: it is for any vehicle with so many."""
+        return False
+
+    @property
+    def noise_model(self) -> UncertaintyModel:
+        """The noise, of one value per output."""
+        return self._noise
+
+    @property
+    def output_dimension(self) -> int:
+        """Number of values measured."""
+        return record.size(self.Output)
+
+    @property
+    def state_dimension(self) -> int:
+        """Number of values of the state."""
+        return record.size(self.State)
+
+    @property
+    def input_dimension(self) -> int:
+        """Number of values of the input."""
+        return record.size(self.Input)
+
+    @abstractmethod
+    def output(self, x: Any, u: Any, w: Any = None) -> Any:
+        """The output without noise, from records; `w` is the disturbance, at rest if None."""
+
+    def nominal_output(self, x: Any, u: Any = None, w: Any = None) -> Any:
+        """The output without noise, from whatever stands for a state and an input.
+
+        `x` and `u` are records, mappings of names or vectors; for many runs records of arrays, or
+        arrays with a row per run. `u` has the defaults of its record if not given.
+        """
+        return self.output(as_record("x", self.State, x), as_record("u", self.Input, u), w)
+
+    def measured(
+        self,
+        x: Any,
+        u: Any,
+        draw: Draw | None,
+        memory: Any = None,
+        random: bool = True,
+        w: Any = None,
+    ) -> tuple[Any, Any]:
+        """What is measured, an Output record, and what the noise remembers.
+
+        With `random` false, the nominal value of the noise is what is added. `memory` is what the
+        call before returned, None at first.
+        """
+        state = as_record("x", self.State, x)
+        clean = record.flatten(self.output(state, as_record("u", self.Input, u), w))
+        if not random:
+            return self._added(clean, self._noise.nominal_value[None, :]), memory
+        if draw is None:
+            raise InvalidValue("draw = None: random noise needs a Draw")
+        noise, memory = sampled(self._noise, draw, memory, _rows(state, draw))
+        return self._added(clean, noise), memory
+
+    def measure(
+        self,
+        x: Any,
+        u: Any = None,
+        draw: Draw | None = None,
+        random: bool = True,
+        *,
+        w: Any = None,
+        rand_noise: bool | None = None,
+    ) -> Any:
+        """One measurement, an Output record; noise that remembers is as at its first step.
+
+        Without a draw, one vehicle is measured with the own stream of the noise model (see
+        `UncertaintyModel.sample_uncertainty`). `rand_noise` is another name of `random`.
+        """
+        noisy = random if rand_noise is None else rand_noise
+        if draw is not None or not noisy:
+            return self._returned(self.measured(x, u, draw, None, noisy, w)[0])
+        state = as_record("x", self.State, x)
+        clean = record.flatten(self.output(state, as_record("u", self.Input, u), w))
+        row = self._noise.sample_uncertainty(record.flatten(state))
+        return self._returned(self._added(clean, row[None, :]))
+
+    def _returned(self, y: Any) -> Any:
+        """What `measure` returns for an Output record."""
+        return y
+
+    def _added(self, clean: tuple[Any, ...], noise: Array) -> Any:
+        if len(noise) == 1 and all(np.ndim(leaf) == 0 for leaf in clean):
+            pairs = zip(clean, noise[0].tolist(), strict=True)
+            return record.unflatten(self.Output, [value + error for value, error in pairs])
+        leaves = [value + noise[:, k] for k, value in enumerate(clean)]
+        return record.unflatten(self.Output, leaves)
+
+    @property
+    def Truth(self) -> type:
+        """State and input, side by side: what `seen` makes of a pair of records."""
+        return self._records[0]
+
+    @property
+    def Reading(self) -> type:
+        """The output, its dots as underscores, and the stamp."""
+        return self._records[1]
+
+    @cached_property
+    def _records(self) -> tuple[type, type]:
+        seen = {
+            f"{letter}_{leaf.name.replace('.', '_')}": Annotated[float, leaf.unit]
+            for letter, kind in (("x", self.State), ("u", self.Input))
+            for leaf in record.fields(kind)
+        }
+        shown = {
+            leaf.name.replace(".", "_"): Annotated[float, leaf.unit]
+            for leaf in record.fields(self.Output)
+        }
+        Reading = record.define(f"{self.Output.__name__}Reading", {**shown, "stamp": s})
+        return record.define("Instant", seen), Reading
+
+    def seen(self, truth: Any) -> Any:
+        """State and input from a pair of them, or a state alone; numbers or arrays as leaves."""
+        if isinstance(truth, self.Truth):
+            return truth
+        pair = isinstance(truth, tuple) and not isinstance(truth, self.State) and len(truth) == 2
+        x, u = truth if pair else (truth, None)
+        state, command = as_record("x", self.State, x), as_record("u", self.Input, u)
+        return record.unflatten(self.Truth, [*record.flatten(state), *record.flatten(command)])
+
+    def seen_along(self, trajectory: Trajectory, model: Vehicle | None) -> Any:
+        """States, each with the input that led to it."""
+        led_there = np.vstack([trajectory.inputs[:1], trajectory.inputs[:-1]])
+        leaves = [*trajectory.states.T, *led_there.T]
+        if len(leaves) != record.size(self.Truth):
+            raise InvalidValue(
+                f"the trajectory has {trajectory.states.shape[1]} states and {led_there.shape[1]} "
+                f"inputs; allowed are {self.state_dimension} and {self.input_dimension}"
+            )
+        names = tuple(column.name for column in trajectory.columns if column.role == "state")
+        if not (self.nameless or names == record.names(self.State)):
+            raise InvalidValue(
+                f"the trajectory has the states {', '.join(names)}; allowed are "
+                f"{', '.join(record.names(self.State))}"
+            )
+        return record.unflatten(self.Truth, leaves)
+
+    def compared(self, truth: Any, before: Any, elapsed: Any) -> Sequence[Any]:
+        """The output without noise."""
+        leaves = record.flatten(truth)
+        x = record.unflatten(self.State, leaves[: self.state_dimension])
+        return record.flatten(
+            self.output(x, record.unflatten(self.Input, leaves[self.state_dimension :]))
+        )
+
+    def errors(self, seed: int, vehicles: Any) -> NoiseErrors:
+        """The noise on some vehicles."""
+
+        def states(truth: Any) -> Array:
+            leaves = record.flatten(truth)[: self.state_dimension]
+            return np.stack([np.atleast_1d(leaf) for leaf in leaves], axis=1)
+
+        return NoiseErrors(self.name, self._noise, states, self.dropout, seed, vehicles)
+
+    def __repr__(self) -> str:
+        outputs = ", ".join(record.names(self.Output))
+        return f"{type(self).__name__}({outputs}; noise={self._noise!r})"
+
+
+def as_record(name: str, kind: type, values: Any) -> Any:
+    """The record that stands for a state or an input; the error begins with the argument's name."""
+    if isinstance(values, kind):
+        return values
+    if hasattr(values, "convert_to_array"):
+        values = values.convert_to_array()
+    if isinstance(values, np.ndarray) and values.ndim == 2:
+        if values.shape[1] != record.size(kind):
+            raise InvalidValue(
+                f"{name} has shape {values.shape}; allowed is (runs, {record.size(kind)}): "
+                f"{', '.join(record.names(kind))}"
+            )
+        return record.unflatten(kind, list(values.T))
+    try:
+        return record.build(kind, values)
+    except InvalidValue as error:
+        raise InvalidValue(f"{name}: {error}") from None
+
+
+def vehicle_of(vehicle: Any) -> Vehicle:
+    """The vehicle, also from its factory."""
+    if isinstance(vehicle, Vehicle):
+        return vehicle
+    if isinstance(vehicle, VehicleFactory):
+        return vehicle()
+    if isinstance(vehicle, Model):
+        return VehicleFactory(vehicle)()
+    raise InvalidValue(f"vehicle must be a Vehicle, got {vehicle!r}")
+
+
+def _check_noise(noise: Any, names: tuple[str, ...]) -> None:
+    if not isinstance(noise, UncertaintyModel):
+        raise InvalidValue(f"noise = {noise!r} must be an UncertaintyModel")
+    if noise.dim != len(names):
+        raise InvalidValue(
+            f"noise has dim = {noise.dim}; allowed is {len(names)}, one value for each of "
+            f"{', '.join(names)}"
+        )
+    checked_model("noise", noise, names, "what it is added to")
+
+
+def _rows(state: Any, draw: Draw) -> Array:
+    """The state as the noise model sees it, (runs, nx)."""
+    leaves = record.flatten(state)
+    columns = np.array(np.broadcast_arrays(*leaves), dtype=float) if leaves else np.empty((0, 1))
+    rows = np.atleast_2d(columns.T)
+    if len(rows) != draw.count:
+        raise InvalidValue(f"x has {len(rows)} runs but the draw has {draw.count}")
+    return rows
+
+
+@dataclass(frozen=True, kw_only=True)
+class FullState(Sensor):
+    """Chosen fields by name, each with a channel: `FullState(fields={"v_x": Channel(std=0.1)})`.
+
+    It looks at a record, a mapping or a sample of a trajectory that has the fields, or a list of
+    such: `[x, sim.outputs()]`. A dot in a name becomes an underscore in the reading.
+    """
+
+    name: str = "full_state"
+    fields: Mapping[str, Channel]
+    """The channel of each field, in the order of the reading."""
+    units: Mapping[str, Unit] = field(default_factory=dict[str, Unit])
+    """Units of the fields, for the record and the columns; pure numbers where not given."""
+
+    __repr__ = brief_repr
+
+    def __post_init__(self) -> None:
+        if not self.fields:
+            raise InvalidValue("FullState.fields is empty: name at least one field")
+        for name, channel in self.fields.items():
+            checked_channel(f"FullState.fields[{name!r}]", channel)
+        object.__setattr__(self, "fields", dict(self.fields))
+        object.__setattr__(self, "units", dict(self.units))
+        super().__post_init__()
+
+    @classmethod
+    def of(
+        cls, vehicle: Vehicle, fields: Mapping[str, Channel] | None = None, **settings: Any
+    ) -> FullState:
+        """Fields of a vehicle's state and outputs, with their units; the whole state if not
+        given."""
+        kinds = (vehicle.model.Outputs, vehicle.State)
+        units = {leaf.name: leaf.unit for kind in kinds for leaf in record.fields(kind)}
+        channels = (
+            dict.fromkeys(record.names(vehicle.State), Channel()) if fields is None else fields
+        )
+        for name in channels:
+            if name not in units:
+                raise InvalidValue(record.unknown_name(vehicle.name, name, tuple(units)))
+        return cls(fields=channels, units={name: units[name] for name in channels}, **settings)
+
+    @cached_property
+    def _records(self) -> tuple[type, type]:
+        leaves: dict[str, Any] = {
+            name.replace(".", "_"): Annotated[float, self.units.get(name, record.NO_UNIT)]
+            for name in self.fields
+        }
+        reading = record.define("FullStateReading", {**leaves, "stamp": s})
+        return record.define("Truth", leaves), reading
+
+    @property
+    def Truth(self) -> type:
+        """A record of the fields chosen."""
+        return self._records[0]
+
+    @property
+    def Reading(self) -> type:
+        """A record of the fields chosen, and the stamp."""
+        return self._records[1]
+
+    @property
+    def channels(self) -> tuple[Channel, ...]:
+        """One per field."""
+        return tuple(self.fields.values())
+
+    def measure(self, truth: Any) -> Any:
+        """The fields without errors."""
+        return self.Reading(*self.seen(truth), 0.0)
+
+    def seen(self, truth: Any) -> Any:
+        """The fields, found by name."""
+        if isinstance(truth, self.Truth):
+            return truth
+        parts = truth if isinstance(truth, list) else [truth]
+        # What comes first wins: a state before the outputs, as in a trajectory.
+        named: dict[str, Any] = {}
+        for part in reversed(parts):
+            named |= by_field(part)
+        for name in self.fields:
+            if name not in named:
+                raise InvalidValue(record.unknown_name("FullState: truth", name, tuple(named)))
+        return self.Truth(*(named[name] for name in self.fields))
+
+    def seen_along(self, trajectory: Trajectory, model: Vehicle | None) -> Any:
+        """The columns of the fields."""
+        return self.Truth(*(trajectory[name] for name in self.fields))
+
+
+def by_field(part: Any) -> Mapping[str, Any]:
+    """The leaves of a record by name; a mapping as it is."""
+    if isinstance(part, Mapping):
+        return part
+    if is_record_type(type(part)):
+        return dict(zip(record.names(type(part)), record.flatten(part), strict=True))
+    raise InvalidValue(
+        f"FullState looks at a record, a mapping or a list of them, got {type(part).__qualname__}"
+    )
+
+
+class FullStateFeedback(SensorModel):
+    """The whole state, y = x + n, as a State record.
+
+    Of a vehicle, or of whatever has so many states and inputs. `noise_model` is another name of
+    `noise`; with `state_output_factory`, an object of commonroad-control's kind, measurements are
+    made by its `state_from_numpy_array`.
+    """
+
+    def __init__(
+        self,
+        vehicle: Any = None,
+        noise: UncertaintyModel | None = None,
+        *,
+        noise_model: UncertaintyModel | None = None,
+        state_dimension: int | None = None,
+        input_dimension: int | None = None,
+        state_output_factory: Any = None,
+        **sampling: Any,
+    ) -> None:
+        if noise is not None or noise_model is not None:
+            noise = one_name(("noise", "noise_model"), noise, noise_model)
+        State, Input = _records(vehicle, state_dimension, input_dimension)
+        size = getattr(state_output_factory, "state_dimension", None)
+        if state_output_factory is not None and size != record.size(State):
+            raise InvalidValue(
+                f"state_output_factory has state_dimension = {size}; "
+                f"allowed is {record.size(State)}"
+            )
+        self._factory = state_output_factory
+        self._nameless = vehicle is None
+        super().__init__(State, noise, State=State, Input=Input, **sampling)
+
+    @property
+    def nameless(self) -> bool:
+        """Whether it was given numbers of states and inputs, and no vehicle."""
+        return self._nameless
+
+    def output(self, x: Any, u: Any, w: Any = None) -> Any:
+        """The state itself."""
+        return x
+
+    def _returned(self, y: Any) -> Any:
+        if self._factory is None:
+            return y
+        return self._factory.state_from_numpy_array(np.array(record.flatten(y), dtype=float))
+
+
+class SelectedOutputs(SensorModel):
+    """Chosen fields of a vehicle's state and outputs: `SelectedOutputs(car, ["v_x", "a_y"])`.
+
+    Where state and outputs share a name, the state's is meant. A dot in a name becomes an
+    underscore in the record.
+    """
+
+    def __init__(
+        self,
+        vehicle: Any,
+        fields: Sequence[str],
+        noise: UncertaintyModel | None = None,
+        **sampling: Any,
+    ) -> None:
+        self._vehicle = car = vehicle_of(vehicle)
+        states = {leaf.name: leaf.unit for leaf in record.fields(car.State)}
+        others = {leaf.name: leaf.unit for leaf in record.fields(car.model.Outputs)}
+        self._fields = _checked_fields(fields, car.name, others | states)
+        self._only_state = all(name in states for name in self._fields)
+        units = others | states
+        Output = record.define(
+            "Output",
+            {name.replace(".", "_"): Annotated[float, units[name]] for name in self._fields},
+            doc=f"Chosen fields of {car.name}.",
+        )
+        super().__init__(Output, noise, State=car.State, Input=car.Input, **sampling)
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Names of the fields, as the vehicle has them."""
+        return self._fields
+
+    def output(self, x: Any, u: Any, w: Any = None) -> Any:
+        """The fields, found by name."""
+        told = {} if self._only_state else by_field(self._vehicle.outputs(x, u, w))
+        values = {**told, **by_field(x)}
+        return self.Output._make(values[name] for name in self._fields)
+
+
+def _checked_fields(names: Any, vehicle: str, known: dict[str, Any]) -> tuple[str, ...]:
+    fields = () if isinstance(names, str) or not isinstance(names, Sequence) else tuple(names)
+    if not fields or len(set(fields)) != len(fields):
+        raise InvalidValue(f"fields = {names!r} must be a list of different names, at least one")
+    for name in fields:
+        if name not in known:
+            raise InvalidValue(record.unknown_name(vehicle, name, tuple(known)))
+    return fields
+
+
+def _records(vehicle: Any, states: int | None, inputs: int | None) -> tuple[type, type]:
+    if vehicle is None:
+        return _numbered("State", "x", states), _numbered("Input", "u", inputs)
+    car = vehicle_of(vehicle)
+    for name, size, kind in (
+        ("state_dimension", states, car.State),
+        ("input_dimension", inputs, car.Input),
+    ):
+        if size not in (None, record.size(kind)):
+            raise InvalidValue(
+                f"{name} = {size!r} but {car.name!r} has {record.size(kind)}: "
+                f"{', '.join(record.names(kind))}"
+            )
+    return car.State, car.Input
+
+
+def _numbered(name: str, letter: str, size: int | None) -> Any:
+    if isinstance(size, bool) or not isinstance(size, int) or size < 0:
+        what = "state_dimension" if letter == "x" else "input_dimension"
+        raise InvalidValue(
+            f"{what} = {size!r} must be a whole number, at least 0, unless a vehicle is given"
+        )
+    return record.define(name, {f"{letter}{k}": one for k in range(size)})
+
+
+_TAKEN = ("std", "density", "bias", "drift_time")
+"""Settings of a channel that noise without memory can have; `drift_time` alone is no error."""
+_GIVE_MOTION = "give motion=, a function of x, u and w that returns a sensors.Motion"
+
+
+class MountedSensor(SensorModel):
+    """A sensor on a vehicle: `MountedSensor(car, Imu(gyroscope=Channel(std=0.01)))`.
+
+    The output has the values that the sensor measures, without a stamp. The noise is, if not given,
+    the white noise and the bias of the sensor's channels. `motion(x, u, w)` returns the
+    `sensors.Motion` of a vehicle that does not tell its own.
+    """
+
+    def __init__(
+        self,
+        vehicle: Any,
+        sensor: Sensor,
+        noise: UncertaintyModel | None = None,
+        *,
+        motion: Callable[[Any, Any, Any], Motion] | None = None,
+    ) -> None:
+        ridden = vehicle_of(vehicle)
+        if not isinstance(sensor, Sensor) or sensor.Truth is not Motion:
+            raise InvalidValue(
+                f"sensor = {sensor!r} must be a Sensor that looks at a Motion, such as Imu, "
+                "Odometry or Gnss"
+            )
+        _check_instant(sensor)
+        if motion is None:
+            _check_motion(sensor, ridden)
+        self._sensor = sensor
+        self._motion = motion or partial(motion_of, ridden)
+        count = len(sensor.channels)
+        shown = record.flatten(sensor.measure(Motion()))[:count]
+        self._kept = [k for k, value in enumerate(shown) if not math.isnan(value)]
+        leaves = [record.fields(sensor.Reading)[k] for k in self._kept]
+        Output = record.define(
+            f"{type(sensor).__name__}Output",
+            {leaf.name: Annotated[float, leaf.unit] for leaf in leaves},
+            docs={leaf.name: leaf.doc for leaf in leaves},
+            doc=f"What {sensor.name!r} measures on {ridden.name}.",
+        )
+        own = _noise_of(sensor, self._kept) if noise is None else noise
+        super().__init__(
+            Output,
+            own,
+            State=ridden.State,
+            Input=ridden.Input,
+            name=sensor.name,
+            rate=sensor.rate,
+        )
+
+    @property
+    def sensor(self) -> Sensor:
+        """The sensor."""
+        return self._sensor
+
+    def output(self, x: Any, u: Any, w: Any = None) -> Any:
+        """The sensor's reading without errors."""
+        reading = record.flatten(self._sensor.measure(self._motion(x, u, w)))
+        return record.unflatten(self.Output, [reading[k] for k in self._kept])
+
+
+def _check_instant(sensor: Sensor) -> None:
+    kind = type(sensor).__name__
+    for name in ("delay", "dropout"):
+        if getattr(sensor, name) != 0.0:
+            raise InvalidValue(
+                f"{kind}.{name} = {getattr(sensor, name)} must be 0 in a sensor model, which "
+                "measures at one instant; a runner of the sensor has it"
+            )
+    if sensor.spread([1.0] * len(sensor.channels), 1.0) is not None:
+        raise InvalidValue(
+            f"{kind}.growth must be 0 in a sensor model, which measures at one instant; a runner "
+            "of the sensor has it"
+        )
+
+
+def _check_motion(sensor: Sensor, vehicle: Vehicle) -> None:
+    """Raise if the vehicle does not tell enough of its motion."""
+    if vehicle.model.body is None:
+        raise InvalidValue(f"vehicle = {vehicle.name!r} has no body: {_GIVE_MOTION}")
+    if not vehicle.model.continuous and sensor.shows_accelerations:
+        raise InvalidValue(
+            f"vehicle = {vehicle.name!r} tells no accelerations, which {type(sensor).__name__} "
+            f"shows: {_GIVE_MOTION}"
+        )
+
+
+def _noise_of(sensor: Sensor, kept: Sequence[int]) -> Gaussian:
+    channels = [sensor.channels[k] for k in kept]
+    names = [record.names(sensor.Reading)[k] for k in kept]
+    for name, channel in zip(names, channels, strict=True):
+        for setting in (f.name for f in fields(Channel) if f.name not in _TAKEN):
+            value = getattr(channel, setting)
+            if value != getattr(PERFECT, setting):
+                raise InvalidValue(
+                    f"{type(sensor).__name__}: the channel of {name} has {setting} = {value}; "
+                    "allowed in a sensor model are std, density and bias. Give noise=, or use a "
+                    "runner of the sensor"
+                )
+    return Gaussian(
+        mean=[channel.bias for channel in channels],
+        std=[channel.white(sensor.rate) for channel in channels],
+        fields=names,
+    )
+
+
+ARGUMENTS = ("x", "u", "w", "p")
+
+
+class OutputFunction(SensorModel):
+    """Any pure function of a vehicle's records as output, plus noise.
+
+    `function` is called with what it names of `x` (state), `u` (input), `w` (disturbance) and `p`
+    (parameters), and returns an `Output` record.
+    """
+
+    def __init__(
+        self,
+        Output: type,
+        function: Callable[..., Any],
+        noise: UncertaintyModel | None = None,
+        *,
+        vehicle: Any,
+        **sampling: Any,
+    ) -> None:
+        self._vehicle = car = vehicle_of(vehicle)
+        if not record.is_record_type(Output):
+            raise InvalidValue(f"Output = {Output!r} must be a record, a typing.NamedTuple class")
+        self._wanted = arguments("function", function, ARGUMENTS)
+        for name in self._wanted:
+            if name not in ARGUMENTS:
+                raise InvalidValue(record.unknown_name("function", name, ARGUMENTS, "argument"))
+        self._function = function
+        super().__init__(Output, noise, State=car.State, Input=car.Input, **sampling)
+
+    def output(self, x: Any, u: Any, w: Any = None) -> Any:
+        """What the function returns, checked to be an Output record."""
+        known: dict[str, Any] = {"x": x, "u": u, "p": self._vehicle.params}
+        if "w" in self._wanted:
+            known["w"] = record.build(self._vehicle.model.Disturbance) if w is None else w
+        y = self._function(**{name: known[name] for name in self._wanted})
+        if not isinstance(y, self.Output):
+            raise InvalidValue(
+                f"function returned a {type(y).__qualname__}; allowed is a "
+                f"{self.Output.__qualname__} record"
+            )
+        return y

@@ -1,0 +1,363 @@
+"""Odometry: how far and which way a vehicle thinks it has moved; its error grows on the way.
+
+The truth is the twist that takes the pose at one sample to that at the next in the time between. On
+an arc that is the velocity driven with; increments and the pose are that twist, with its errors,
+driven again.
+
+Wheel speed: how fast the wheels of a car turn, as a sensor at each hub or its encoder tells.
+
+The wheels roll: a wheel turns as fast as its contact patch moves along it. The cars of this package
+give forces at the wheels, not their spin, so slip along the wheel is not in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import pi
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from ..core.arrays import Array
+from ..core.body import Pose, body_of
+from ..core.checks import must_be
+from ..core.files import brief_repr
+from ..core.model import Vehicle
+from ..core.record import check
+from ..errors import InvalidValue
+from ..geometry.pose import relative, rotated, unrotated
+from ..ops import abs, atan2, cos, floor, sin, sqrt, where
+from ..units import Unit, m, m_s, non_negative, one, positive, rad, rad_s, s
+from ..vehicles.parts.load_transfer import contact_velocities, in_wheel_frame
+from .channels import PERFECT, Channel, checked_channel
+from .motion import AT_BODY_POINT, Motion, Mounting, checked_mounting, pose_in_world
+from .sensor import Sensor
+
+_PI = 3.141592653589793
+_SMALL = 1e-4
+"""Half a turn in rad below which series stand for quotients: their next terms are below 1e-16."""
+
+
+class Growth(NamedTuple):
+    """Standard deviations after one metre or one radian; they grow with the square root of both.
+
+    Variances add up, so the error over a way does not depend on the rate.
+    """
+
+    along: Annotated[float, Unit("m/√m", length=0.5), non_negative] = 0.0
+    """Error of the distance along the vehicle, over distance driven."""
+    across: Annotated[float, Unit("m/√m", length=0.5), non_negative] = 0.0
+    """Error across the vehicle, over distance driven."""
+    yaw: Annotated[float, Unit("rad/√m", length=-0.5), non_negative] = 0.0
+    """Error of the heading, over distance driven."""
+    yaw_turning: Annotated[float, Unit("rad/√rad"), non_negative] = 0.0
+    """Error of the heading, over angle turned."""
+
+
+NO_GROWTH = Growth()
+
+
+class OdometryReading(NamedTuple):
+    """Twist, increment and dead-reckoned pose of the mounting, which is at zero at the start."""
+
+    v_x: m_s
+    """Velocity along the mounting, mean over the time since the sample before."""
+    v_y: m_s
+    """Velocity to the left of the mounting."""
+    omega: rad_s
+    """Yaw rate, positive to the left."""
+    d_x: m
+    """Way since the sample before, along the heading there."""
+    d_y: m
+    """Way since the sample before, to the left of the heading there."""
+    d_yaw: rad
+    """Turn since the sample before, positive to the left."""
+    x: m
+    """Pose in the frame of the first sample; lost samples are in it."""
+    y: m
+    """Pose in the frame of the first sample."""
+    yaw: rad
+    """Pose in the frame of the first sample, not wrapped."""
+    stamp: s = 0.0
+    """Time at which it was taken."""
+
+
+class Step(NamedTuple):
+    """A motion in the plane seen from where it began: a twist times its time, or a change of
+    pose."""
+
+    x: m
+    y: m
+    yaw: rad
+
+
+def change_between(before: Pose, now: Pose) -> Step:
+    """The change of pose from one to the other, with the shorter turn."""
+    x, y, turn = relative(before, now)
+    return Step(x, y, turn - 2.0 * _PI * floor((turn + _PI) * (0.5 / _PI)))
+
+
+def twist_of(change: Step) -> Step:
+    """The constant twist that makes this change of pose in unit time (logarithm of SE(2))."""
+    half = 0.5 * change.yaw
+    small = abs(half) < _SMALL
+    safe = where(small, 1.0, half)
+    k = where(small, 1.0 - half * half * (1.0 / 3.0), safe * cos(safe) / sin(safe))
+    return Step(k * change.x + half * change.y, k * change.y - half * change.x, change.yaw)
+
+
+def change_of(twist: Step) -> Step:
+    """The inverse of `twist_of` (exponential of SE(2))."""
+    half = 0.5 * twist.yaw
+    small = abs(half) < _SMALL
+    safe = where(small, 1.0, half)
+    # sin(yaw)/yaw and (1 - cos(yaw))/yaw, by half the angle so that nothing cancels.
+    a = where(small, 1.0 - half * half * (2.0 / 3.0), sin(safe) * cos(safe) / safe)
+    b = where(small, half - half * half * half * (1.0 / 3.0), sin(safe) * sin(safe) / safe)
+    return Step(a * twist.x - b * twist.y, b * twist.x + a * twist.y, twist.yaw)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Odometry(Sensor):
+    """Dead reckoning of the mounting point; its height, roll and pitch do not matter.
+
+    The channels act on the twist: a scale of 0.02 in `forward` drives 2 % too far.
+    """
+
+    name: str = "odometry"
+    mounting: Mounting = AT_BODY_POINT
+    """The frame that is followed, such as the middle of the rear axle."""
+    forward: Channel = PERFECT
+    """Errors of v_x in m/s."""
+    sideways: Channel = PERFECT
+    """Errors of v_y in m/s."""
+    turning: Channel = PERFECT
+    """Errors of omega in rad/s."""
+    growth: Growth = NO_GROWTH
+    """Errors that grow with the way."""
+
+    __repr__ = brief_repr
+
+    def __post_init__(self) -> None:
+        checked_mounting("Odometry", self.mounting)
+        for name in ("forward", "sideways", "turning"):
+            checked_channel(f"Odometry.{name}", getattr(self, name))
+        if not isinstance(self.growth, Growth):
+            raise InvalidValue(f"Odometry.growth must be a Growth, got {self.growth!r}")
+        check(self.growth)
+        super().__post_init__()
+
+    @property
+    def Reading(self) -> type:
+        """`OdometryReading`."""
+        return OdometryReading
+
+    @property
+    def channels(self) -> tuple[Channel, ...]:
+        """Of v_x, v_y and omega."""
+        return self.forward, self.sideways, self.turning
+
+    @property
+    def looks_back(self) -> bool:
+        """Always: a way has two ends."""
+        return True
+
+    def measure(self, truth: Motion) -> OdometryReading:
+        """The twist at one instant, without errors; no way has been made yet."""
+        place = self.mounting
+        v_x = truth.v_x - truth.omega * place.y
+        v_y = truth.v_y + truth.omega * place.x
+        zeros = (0.0 * v_x,) * 6
+        return OdometryReading(*unrotated(v_x, v_y, place.yaw), truth.omega, *zeros)
+
+    def compared(self, truth: Motion, before: Motion, elapsed: Any) -> Sequence[Any]:
+        """The twist between two samples."""
+        ends = (pose_in_world(self.mounting, at.x, at.y, at.yaw) for at in (before, truth))
+        twist = twist_of(change_between(*ends))
+        return [part / _not_zero(elapsed) for part in twist]
+
+    def spread(self, true: Sequence[Any], elapsed: Any) -> Sequence[Any] | None:
+        """The growth over this way, as a standard deviation of the twist."""
+        growth = self.growth
+        if not any(growth):
+            return None
+        way = sqrt(true[0] * true[0] + true[1] * true[1]) * elapsed
+        turn = abs(true[2]) * elapsed
+        yaw = sqrt(growth.yaw**2 * way + growth.yaw_turning**2 * turn)
+        parts = (growth.along * sqrt(way), growth.across * sqrt(way), yaw)
+        return [part / _not_zero(elapsed) for part in parts]
+
+    def completed(self, read: Array, truth: Any, elapsed: Array, own: Any) -> tuple[Array, Any]:
+        """Twist, increment and pose, (n, fields); the pose is what carries over."""
+        start = np.zeros((read.shape[1], 3)) if own is None else own
+        change = change_of(Step._make(read[:, :, k] * elapsed for k in range(3)))
+        yaw = _summed(start[:, 2], change.yaw)
+        before = np.concatenate([start[None, :, 2], yaw[:-1]])
+        steps = rotated(change.x, change.y, before)
+        x, y = (_summed(start[:, k], step) for k, step in enumerate(steps))
+        pose = np.stack([x, y, yaw], axis=-1)
+        return np.concatenate([read, np.stack(change, axis=-1), pose], axis=-1), pose[-1]
+
+
+def _summed(start: Array, gained: Any) -> Array:
+    rows = np.array(gained)
+    rows[0] += start
+    return np.cumsum(rows, axis=0)
+
+
+def _not_zero(elapsed: Any) -> Any:
+    """The time to divide by: the first sample has no way and no time behind it."""
+    return np.where(elapsed > 0.0, elapsed, 1.0)
+
+
+class WheelSpeedReading(NamedTuple):
+    """Rate of turn of each wheel, positive forward, and the pulses of its encoder."""
+
+    fl: rad_s
+    """Front left wheel."""
+    fr: rad_s
+    """Front right wheel."""
+    rl: rad_s
+    """Rear left wheel."""
+    rr: rad_s
+    """Rear right wheel."""
+    ticks_fl: one = 0.0
+    """Pulses of the front left wheel since the start, less those counted backwards; 0 without an
+    encoder."""
+    ticks_fr: one = 0.0
+    """Pulses of the front right wheel."""
+    ticks_rl: one = 0.0
+    """Pulses of the rear left wheel."""
+    ticks_rr: one = 0.0
+    """Pulses of the rear right wheel."""
+    stamp: s = 0.0
+    """Time at which it was taken."""
+
+
+class WheelAngles(NamedTuple):
+    """Steering angles of the front wheels, positive to the left."""
+
+    left: rad
+    right: rad
+
+
+def ackermann_angles(steer: rad, wheelbase: m, track: m) -> WheelAngles:
+    """Angles with which both front wheels roll about the centre of the turn.
+
+    `steer` is that of a wheel in the middle of the axle, below a right angle.
+    """
+    across, along = wheelbase * sin(steer), wheelbase * cos(steer)
+    half = 0.5 * track * sin(steer)
+    return WheelAngles(atan2(across, along - half), atan2(across, along + half))
+
+
+@dataclass(frozen=True, kw_only=True)
+class WheelSpeed(Sensor):
+    """Speeds of the wheels fl, fr, rl, rr, in rad/s.
+
+    With `ticks` the sensor counts pulses: a speed is those of a period over its length, and what is
+    left of a pulse counts in the next one.
+    """
+
+    name: str = "wheel_speed"
+    radius: float
+    """Rolling radius of the wheels in m."""
+    l_f: float
+    """Distance from the body point to the front axle in m."""
+    l_r: float
+    """Distance from the body point to the rear axle in m."""
+    track: float
+    """Distance between the wheels of an axle in m."""
+    steering: str = "parallel"
+    """How the front wheels follow the steering angle: "parallel" both have it, as in the cars of
+    this package; "ackermann" each rolls about the centre of the turn."""
+    ticks: int | None = None
+    """Pulses per turn of an encoder; None for a speed that is not counted."""
+    channel: Channel = PERFECT
+    """Errors of each wheel, independent of each other, in rad/s; before the encoder counts."""
+
+    __repr__ = brief_repr
+
+    def __post_init__(self) -> None:
+        must_be("WheelSpeed.radius", self.radius, positive, "m")
+        must_be("WheelSpeed.track", self.track, non_negative, "m")
+        must_be("WheelSpeed.l_f", self.l_f, non_negative, "m")
+        must_be("WheelSpeed.l_r", self.l_r, non_negative, "m")
+        if self.steering not in ("parallel", "ackermann"):
+            raise InvalidValue(
+                f"WheelSpeed.steering = {self.steering!r} is unknown; "
+                "allowed are parallel, ackermann"
+            )
+        if self.ticks is not None and (type(self.ticks) is not int or self.ticks < 1):
+            raise InvalidValue(
+                f"WheelSpeed.ticks = {self.ticks!r} must be a whole number, at least 1, or None"
+            )
+        checked_channel("WheelSpeed.channel", self.channel)
+        super().__post_init__()
+
+    @classmethod
+    def of(cls, vehicle: Vehicle, *, radius: float | None = None, **settings: Any) -> WheelSpeed:
+        """The sensors of a vehicle's own wheels; `radius` is that of its geometry if not given."""
+        body_of(vehicle, "a wheel speed sensor")
+        shape = vehicle.geometry
+        if not shape.wheels:
+            raise InvalidValue(f"{vehicle.name!r} has no wheels: give WheelSpeed its geometry")
+        own: dict[str, Any] = {
+            "radius": shape.wheels[0].radius if radius is None else radius,
+            "l_f": shape.front_axle,
+            "l_r": 0.0 - shape.rear_axle,
+            "track": shape.track,
+        }
+        return cls(**{**own, **settings})
+
+    @property
+    def Reading(self) -> type:
+        """`WheelSpeedReading`."""
+        return WheelSpeedReading
+
+    @property
+    def channels(self) -> tuple[Channel, ...]:
+        """One per wheel."""
+        return (self.channel,) * 4
+
+    @property
+    def looks_back(self) -> bool:
+        """With an encoder: it counts over a period."""
+        return self.ticks is not None
+
+    def measure(self, truth: Motion) -> WheelSpeedReading:
+        """The speeds without errors, for numbers, arrays and symbols."""
+        v = contact_velocities(truth.v_x, truth.v_y, truth.omega, self.l_f, self.l_r, self.track)
+        left, right = self._angles(truth.steer)
+        front = (
+            in_wheel_frame(velocity, cos(angle), sin(angle)).x
+            for velocity, angle in ((v.fl, left), (v.fr, right))
+        )
+        return WheelSpeedReading(*(along / self.radius for along in (*front, v.rl.x, v.rr.x)))
+
+    def _angles(self, steer: rad) -> WheelAngles:
+        if self.steering == "parallel":
+            return WheelAngles(steer, steer)
+        return ackermann_angles(steer, self.l_f + self.l_r, self.track)
+
+    def compared(self, truth: Motion, before: Motion, elapsed: Any) -> Sequence[Any]:
+        """The speeds at a sample; for an encoder the mean since the one before."""
+        now = self.measure(truth)[:4]
+        if not self.looks_back:
+            return now
+        return [0.5 * (a + b) for a, b in zip(now, self.measure(before), strict=False)]
+
+    def completed(self, read: Array, truth: Any, elapsed: Array, own: Any) -> tuple[Array, Any]:
+        """Speeds and pulses, (n, fields); the angle turned is what carries over."""
+        if self.ticks is None:
+            return np.concatenate([read, np.zeros_like(read)], axis=-1), None
+        start = np.zeros(read.shape[1:]) if own is None else own
+        turned = read * (elapsed[:, :, None] * (self.ticks / (2.0 * pi)))
+        turned[0] += start
+        angle = np.cumsum(turned, axis=0)
+        counted = np.floor(angle)
+        pulses = np.diff(counted, axis=0, prepend=np.floor(start)[None])
+        time = np.where(elapsed > 0.0, elapsed, 1.0)[:, :, None]
+        speed = pulses * (2.0 * pi / self.ticks) / time
+        return np.concatenate([speed, counted], axis=-1), angle[-1]

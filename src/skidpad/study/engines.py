@@ -1,0 +1,660 @@
+"""Who does the runs: this process, several, a GPU or a cluster, behind one interface.
+
+The conductor hands chunks of rows out and takes what comes back in whatever order. Chunks know
+nothing of each other, so an engine may lose one, try it again, or do it twice.
+
+The engine of one process: chunks one after the other, each on as many threads as it may use.
+
+Engines by name.
+
+What a worker process does, whoever started it.
+
+The engine of several processes: for experiments that keep one processor busy each.
+
+The engine of a Ray cluster: chunks as tasks that are tried again where workers are lost.
+
+Looks on while a campaign runs: an engine around an engine, and what it has seen so far.
+
+A histogram of numbers that are still coming in, in constant memory.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import sys
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from hashlib import blake2b
+from multiprocessing import get_context
+from threading import Lock
+from time import perf_counter
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ..core.arrays import AnyArray
+from ..core.checks import whole
+from ..core.files import brief_repr, counted
+from ..core.threads import cores
+from ..errors import InvalidValue, SkidpadError, require
+from .experiment import FAILED, Column, Experiment, Means, Rows
+
+
+class Chunk(NamedTuple):
+    """Runs that are done together: some seconds of work."""
+
+    begin: int
+    end: int
+    """Run numbers, the last not included."""
+    rows: Rows
+
+    __repr__ = brief_repr
+
+
+class Finished(NamedTuple):
+    """A chunk that is done."""
+
+    chunk: Chunk
+    columns: Mapping[str, AnyArray] | None
+    """What came out; None where the worker has written it to the folder itself."""
+    seconds: float
+    """Time it took the worker."""
+    worker: str = ""
+    """Who did it, for the progress page."""
+
+    __repr__ = brief_repr
+
+
+class Writer(Protocol):
+    """Writes chunks to the folder of a campaign, from any process; can be pickled."""
+
+    def write_part(self, begin: int, end: int, columns: Mapping[str, AnyArray]) -> None:
+        """All columns of the runs from `begin` to `end - 1`, factors included."""
+        ...
+
+
+class Engine(Protocol):
+    """Does chunks of one experiment."""
+
+    @property
+    def name(self) -> str:
+        """In progress and reports, such as "local"."""
+        ...
+
+    @property
+    def slots(self) -> int:
+        """Chunks that can be under way at a time."""
+        ...
+
+    def start(self, experiment: Experiment, writer: Writer) -> None:
+        """Get ready: start workers, which may write what they have done themselves."""
+        ...
+
+    def submit(self, chunk: Chunk) -> None:
+        """Begin a chunk; returns at once, or is done lazily by `finished`."""
+        ...
+
+    def finished(self) -> Finished:
+        """Wait for any chunk; `KeyboardInterrupt` ends the wait. Raises what a run raised."""
+        ...
+
+    def close(self) -> None:
+        """End all that was started, at once: what is under way is lost. May be called twice."""
+        ...
+
+
+class InProcess:
+    """Does chunks in this process, when it is asked for them.
+
+    Args:
+        means: threads and device that an experiment may use.
+    """
+
+    __repr__ = brief_repr
+
+    def __init__(self, means: Means | None = None) -> None:
+        self.means = means or Means()
+        self._experiment: Experiment | None = None
+        self._waiting: deque[Chunk] = deque()
+
+    @property
+    def name(self) -> str:
+        """In progress and reports."""
+        return "local" if self.means.device == "cpu" else self.means.device
+
+    @property
+    def slots(self) -> int:
+        """One: nothing runs between two calls."""
+        return 1
+
+    def start(self, experiment: Experiment, writer: Writer) -> None:
+        """Take the experiment."""
+        self._experiment = experiment
+
+    def submit(self, chunk: Chunk) -> None:
+        """Put a chunk in line."""
+        self._waiting.append(chunk)
+
+    def finished(self) -> Finished:
+        """Do the next chunk."""
+        assert self._experiment is not None, "an engine is started before it is used"
+        chunk = self._waiting.popleft()
+        begin = perf_counter()
+        columns = self._experiment.evaluate(chunk.rows, self.means)
+        return Finished(chunk, columns, perf_counter() - begin, self.name)
+
+    def close(self) -> None:
+        """Forget what was in line."""
+        self._waiting.clear()
+
+
+ENGINES = ("local", "cuda", "ray")
+
+
+def engine_of(engine: str | Engine, experiment: Experiment, workers: int | None = None) -> Engine:
+    """The engine of a name that suits an experiment, or the one that is given."""
+    if not isinstance(engine, str):
+        return engine
+    if engine == "ray":
+        return RayEngine(workers=workers)
+    if engine == "cuda":
+        return InProcess(Means(device="cuda"))
+    if engine != "local":
+        raise InvalidValue(f"engine = {engine!r} must be one of {', '.join(ENGINES)}")
+    if workers is None and experiment.threaded:
+        return InProcess()
+
+    return Processes(workers)
+
+
+ONE_THREAD = Means(threads=1)
+
+_work_ready: dict[bytes, Experiment] = {}
+"""Experiments by digest of their pickles: a worker keeps what it has compiled."""
+_only: list[Experiment] = []
+
+
+def made_ready(packed: bytes) -> None:
+    """Take the one experiment of this process."""
+    _only[:] = [pickle.loads(packed)]
+
+
+def done_by(chunk: Chunk) -> Finished:
+    """A chunk of the one experiment of this process."""
+    return _done(_only[0], chunk)
+
+
+def done_for(
+    packed: bytes, chunk: Chunk, writer: Writer | None = None, folders: Sequence[str] = ()
+) -> Finished:
+    """A chunk of an experiment, in a process that may have several; kept by the writer, if any.
+
+    `folders` is the `sys.path` of the process that pickled the experiment: modules next to a plan
+    file are imported from there, after everything that this process finds by itself.
+    """
+    key = blake2b(packed, digest_size=16).digest()
+    if key not in _work_ready:
+        there = (one for one in folders if one not in sys.path and os.path.exists(one))
+        sys.path.extend(there)
+        _work_ready[key] = pickle.loads(packed)
+    done = _done(_work_ready[key], chunk)
+    if writer is None or done.columns is None:
+        return done
+    writer.write_part(chunk.begin, chunk.end, {**chunk.rows.factors, **done.columns})
+    return done._replace(columns=None)
+
+
+def _done(experiment: Experiment, chunk: Chunk) -> Finished:
+    begin = perf_counter()
+    columns = experiment.evaluate(chunk.rows, ONE_THREAD)
+    return Finished(chunk, columns, perf_counter() - begin, f"process {os.getpid()}")
+
+
+MOST_LOSSES = 5
+"""How often workers may die before the campaign gives up."""
+_LOOK = 0.2
+"""Time in s between two looks, so that Ctrl-C is answered on every system."""
+
+
+class WorkersLost(SkidpadError):
+    """Workers died again and again: killed by the system for want of memory, most likely."""
+
+
+class Processes:
+    """Does chunks in processes of this machine, each on one thread.
+
+    A worker that dies is replaced and its chunk is done again. Worker processes import the script
+    that started them, as with `multiprocessing`: what it does must stand under
+    `if __name__ == "__main__":`.
+    """
+
+    __repr__ = brief_repr
+
+    def __init__(self, workers: int | None = None) -> None:
+        self.workers = cores() if workers is None else whole("workers", workers, "at least 1")
+        self._pool: ProcessPoolExecutor | None = None
+        self._begin: Callable[[], ProcessPoolExecutor] | None = None
+        self._under_way: dict[Future[Finished], Chunk] = {}
+        self._losses = 0
+        self._finished = False
+
+    @property
+    def name(self) -> str:
+        """In progress and reports."""
+        return f"local, {self.workers} processes"
+
+    @property
+    def slots(self) -> int:
+        """One more than workers, so that none of them waits."""
+        return self.workers + 1
+
+    def start(self, experiment: Experiment, writer: Writer) -> None:
+        """Start the workers."""
+        packed = pickle.dumps(experiment)
+        self._begin = lambda: ProcessPoolExecutor(
+            self.workers, get_context("spawn"), _ready, (packed,)
+        )
+        self._pool = self._begin()
+
+    def submit(self, chunk: Chunk) -> None:
+        """Hand a chunk to whoever is free."""
+        assert self._pool is not None, "an engine is started before it is used"
+        try:
+            self._under_way[self._pool.submit(done_by, chunk)] = chunk
+        except BrokenProcessPool:
+            self._again([*self._under_way.values(), chunk])
+
+    def finished(self) -> Finished:
+        """Wait for a chunk."""
+        while True:
+            done, _ = wait(self._under_way, timeout=_LOOK, return_when=FIRST_COMPLETED)
+            for future in done:
+                try:
+                    finished = future.result()
+                except BrokenProcessPool:
+                    self._again([*self._under_way.values()])
+                    break
+                del self._under_way[future]
+                self._finished = True
+                return finished
+
+    def _again(self, chunks: list[Chunk]) -> None:
+        """New workers, for all that was under way."""
+        self._losses += 1
+        if self._losses > MOST_LOSSES or self._begin is None:
+            raise WorkersLost(f"worker processes died {self._losses} times: {self._reason(chunks)}")
+        self._end_pool()
+        self._pool = self._begin()
+        self._under_way = {self._pool.submit(done_by, chunk): chunk for chunk in chunks}
+
+    def _reason(self, chunks: list[Chunk]) -> str:
+        """The likely one."""
+        if not self._finished:
+            return (
+                "none of them finished a chunk. They import the script that runs the campaign: it "
+                'must do so under `if __name__ == "__main__":`'
+            )
+        return (
+            f"with chunks of about {len(chunks[0].rows.runs)} runs; if memory is short, use fewer "
+            "workers or a smaller chunk_seconds"
+        )
+
+    def _end_pool(self) -> None:
+        if self._pool is None:
+            return
+        children = list((getattr(self._pool, "_processes", None) or {}).values())
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for child in children:
+            child.kill()
+        for child in children:
+            child.join()
+        self._pool = None
+
+    def close(self) -> None:
+        """End the workers, at once."""
+        self._end_pool()
+        self._under_way.clear()
+
+
+def _ready(packed: bytes) -> None:
+    # Ctrl-C reaches all processes of a terminal; the one that started these ends them.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    made_ready(packed)
+
+
+MOST_TRIES = 5
+"""How often a chunk is begun before the campaign gives up."""
+_AHEAD = 2
+"""Chunks per processor of the cluster, so that no worker waits for the next."""
+_LOOPBACK = "127.0.0.1"
+_LOOPBACK_ONLY = ("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+"""Read by Ray when it is imported, on every system: without it, it takes an address that others
+reach in place of the loopback one."""
+
+
+def _import_ray(*, loopback_only: bool) -> Any:
+    """The `ray` module, imported after the variables that it reads while it is imported are set."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    if loopback_only:
+        os.environ.setdefault(*_LOOPBACK_ONLY)
+    return require("ray", purpose='engine="ray"')
+
+
+class RayEngine:
+    """Does chunks as tasks of a Ray cluster, one processor each.
+
+    Args:
+        address: of a cluster that runs; None starts one on this machine, which listens to this
+            machine only and ends with the campaign.
+        workers: processors of a cluster that is started here; all if None.
+        shared: whether all machines see the campaign's folder under the same name (a shared file
+            system, or a URL that fsspec knows): then workers write their chunks there themselves,
+            else they send them back.
+        options: for `ray.init`, such as `runtime_env`.
+
+    Workers may join, leave or be killed: what they were at is done again elsewhere. Every machine
+    of a cluster needs skidpad in the same version; kernels are compiled once on each and cached
+    there. Modules that a plan names are imported from the folders that this process imports from,
+    where a worker's machine has them. Ray reports no usage unless `RAY_USAGE_STATS_ENABLED` says
+    so.
+    """
+
+    __repr__ = brief_repr
+
+    def __init__(
+        self,
+        address: str | None = None,
+        workers: int | None = None,
+        *,
+        shared: bool = False,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        if address is not None and workers is not None:
+            raise InvalidValue(
+                f"workers = {workers} go with a cluster that is started here, not with address = "
+                f"{address!r}"
+            )
+        self._address, self._options = address, dict(options or {})
+        self._workers = None if workers is None else whole("workers", workers, "at least 1")
+        self._shared = shared
+        self._ray = _import_ray(loopback_only=address is None)
+        self._writer: Any = None
+        self._own = False
+        self._task: Any = None
+        self._folders: list[str] = []
+        self._packed: Any = None
+        self._under_way: dict[Any, Chunk] = {}
+        self._tries: Counter[int] = Counter()
+
+    @property
+    def name(self) -> str:
+        """In progress and reports."""
+        where = "this machine" if self._address is None else self._address
+        return f"ray at {where}"
+
+    @property
+    def slots(self) -> int:
+        """Some more than processors, as many as the cluster has now."""
+        if not self._ray.is_initialized():
+            return 1
+        processors = int(self._ray.cluster_resources().get("CPU", 1))
+        return max(1, _AHEAD * processors)
+
+    def start(self, experiment: Experiment, writer: Writer) -> None:
+        """Join the cluster, or start one; raises with words where there is none."""
+        if not self._ray.is_initialized():
+            self._join()
+        self._folders = [os.path.abspath(folder) for folder in sys.path]
+        self._packed = self._ray.put(pickle.dumps(experiment))
+        self._writer = self._ray.put(writer) if self._shared else None
+        self._task = self._ray.remote(num_cpus=1, max_retries=0)(done_for)
+
+    def _join(self) -> None:
+        own = {} if self._address is not None else self._settings_of_own()
+        options = {"log_to_driver": False, **own, **self._options}
+        try:
+            self._ray.init(address=self._address, **options)
+        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+            raise InvalidValue(
+                f"address = {self._address!r}: there is no Ray cluster to join: {error}"
+            ) from error
+        self._own = True
+
+    def _settings_of_own(self) -> dict[str, Any]:
+        """A cluster of this machine, for this machine."""
+        if self._ray._private.services.get_node_ip_address() != _LOOPBACK:
+            raise InvalidValue(
+                "Ray was imported before the campaign began and would listen to other machines: "
+                f"set {'='.join(_LOOPBACK_ONLY)} before, or start the cluster yourself and pass "
+                "its address"
+            )
+        return {
+            "num_cpus": self._workers,
+            "include_dashboard": False,
+            "_node_ip_address": _LOOPBACK,
+        }
+
+    def submit(self, chunk: Chunk) -> None:
+        """Make a task of it."""
+        self._tries[chunk.begin] += 1
+        self._under_way[self._task.remote(self._packed, chunk, self._writer, self._folders)] = chunk
+
+    def finished(self) -> Finished:
+        """Wait for a chunk; those of workers that were lost are begun again."""
+        while True:
+            done, _ = self._ray.wait(list(self._under_way), num_returns=1, timeout=_LOOK)
+            for reference in done:
+                chunk = self._under_way.pop(reference)
+                finished = self._result(reference, chunk)
+                if finished is not None:
+                    return finished
+
+    def _result(self, reference: Any, chunk: Chunk) -> Finished | None:
+        """What a task gave; None where it was lost and begun again."""
+        errors = self._ray.exceptions
+        try:
+            return self._ray.get(reference)
+        except errors.RayTaskError as error:  # raised by the run itself
+            cause = error.cause
+            raise (cause if isinstance(cause, SkidpadError) else error) from error
+        except errors.RayError as error:
+            if self._tries[chunk.begin] >= MOST_TRIES:
+                raise WorkersLost(
+                    f"runs {chunk.begin} to {chunk.end - 1} were lost with their worker "
+                    f"{counted(MOST_TRIES, 'time')}: {error}"
+                ) from error
+            self.submit(chunk)
+            return None
+
+    def close(self) -> None:
+        """Take back what is under way, and leave the cluster; one that was started here ends."""
+        if not self._ray.is_initialized():
+            return
+        for reference in self._under_way:
+            self._ray.cancel(reference, force=True)
+        self._under_way.clear()
+        if self._own:
+            self._ray.shutdown()
+            self._own = False
+
+
+BINS = 64
+_LARGEST = 1e300
+"""Numbers beyond count as that: twice their span is to be a number, too."""
+
+
+class RunningHistogram:
+    """Counts in equal bins, two of which become one whenever a number lies outside of them all."""
+
+    def __init__(self) -> None:
+        self._counts = np.zeros(BINS, np.int64)
+        self._low, self._width = 0.0, 0.0
+        self.without = 0
+        """How many were no numbers."""
+        self._total, self._count = 0.0, 0
+        self._lowest, self._highest = np.inf, -np.inf
+
+    def add(self, values: AnyArray) -> None:
+        """Count these, too."""
+        numbers = np.asarray(values, float)
+        known = np.clip(numbers[~np.isnan(numbers)], -_LARGEST, _LARGEST)
+        self.without += numbers.size - known.size
+        if not known.size:
+            return
+        low, high = float(known.min()), float(known.max())
+        if not self._count:
+            # A single number has bins around it.
+            span = (high - low) * (1.0 + 1e-9) or max(abs(low) * 1e-6, 1e-9)
+            self._low, self._width = low if high > low else low - 0.5 * span, span / BINS
+        self._reach(low, high)
+        self._count += known.size
+        self._total += float(known.sum())
+        self._lowest, self._highest = min(low, self._lowest), max(high, self._highest)
+        places = ((known - self._low) / self._width).astype(np.int64)
+        self._counts += np.bincount(np.clip(places, 0, BINS - 1), minlength=BINS)
+
+    def _reach(self, low: float, high: float) -> None:
+        empty = np.zeros(BINS // 2, np.int64)
+        while low < self._low or high > self._low + BINS * self._width:
+            pairs = self._counts.reshape(-1, 2).sum(axis=1)
+            if low < self._low:
+                self._low -= BINS * self._width
+                self._counts = np.concatenate([empty, pairs])
+            else:
+                self._counts = np.concatenate([pairs, empty])
+            self._width *= 2.0
+
+    def plain(self) -> dict[str, Any]:
+        """Counts of the bins from the first to the last that is not empty, where the first begins,
+        how wide they are, and the smallest and the largest number."""
+        filled = np.flatnonzero(self._counts)
+        if not filled.size:
+            return {"counts": [], "mean": None, "without": self.without}
+        first, last = int(filled[0]), int(filled[-1]) + 1
+        return {
+            "begin": self._low + first * self._width,
+            "width": self._width,
+            "lowest": self._lowest,
+            "highest": self._highest,
+            "counts": self._counts[first:last].tolist(),
+            "mean": self._total / self._count,
+            "without": self.without,
+        }
+
+
+_WINDOW = 30.0
+"""Time in s over which the rate is told."""
+
+
+class Onlooker:
+    """What a page shows of a campaign that is under way; may be read from another thread.
+
+    Args:
+        name: of the campaign.
+        total: runs at most.
+        done: runs that the folder has already.
+        columns: of the campaign.
+    """
+
+    def __init__(self, name: str, total: int, done: int, columns: Sequence[Column]) -> None:
+        self._name, self._total, self._done = name, total, done
+        self._columns = {column.name: column for column in columns}
+        self._histograms = {one: RunningHistogram() for one in self._columns if one != FAILED}
+        self._failed = self._seen = 0
+        self._workers: dict[str, dict[str, float]] = {}
+        self._begin = perf_counter()
+        self._looks = deque([(self._begin, done)])
+        self._state = "running"
+        self._lock = Lock()
+
+    def take(self, finished: Finished) -> None:
+        """A chunk is done."""
+        begin, end, rows = finished.chunk
+        with self._lock:
+            self._done += end - begin
+            self._looks.append((perf_counter(), self._done))
+            while len(self._looks) > 2 and self._looks[-1][0] - self._looks[0][0] > _WINDOW:
+                self._looks.popleft()
+            worker = self._workers.setdefault(finished.worker, {"runs": 0, "seconds": 0.0})
+            worker["runs"] += end - begin
+            worker["seconds"] += finished.seconds
+            if finished.columns is None:  # its worker has written it
+                return
+            self._seen += end - begin
+            for name, values in {**rows.factors, **finished.columns}.items():
+                if name == FAILED:
+                    self._failed += int(np.count_nonzero(values))
+                elif name in self._histograms:
+                    self._histograms[name].add(values)
+
+    def end(self, state: str) -> None:
+        """The campaign is over: "finished" or "stopped"."""
+        with self._lock:
+            self._state = state
+
+    def plain(self) -> dict[str, Any]:
+        """All of it as plain values."""
+        with self._lock:
+            rate = self._rate()
+            left = (self._total - self._done) / rate if rate else None
+            return {
+                "name": self._name,
+                "state": self._state,
+                "done": self._done,
+                "total": self._total,
+                "rate": rate,
+                "seconds_left": left,
+                "seconds": perf_counter() - self._begin,
+                "failed": self._failed,
+                "seen": self._seen,
+                "workers": [{"name": name, **one} for name, one in self._workers.items()],
+                "columns": [self._column(name) for name in self._histograms],
+            }
+
+    def _rate(self) -> float | None:
+        (first, before), (last, now) = self._looks[0], self._looks[-1]
+        return (now - before) / (last - first) if last > first and now > before else None
+
+    def _column(self, name: str) -> dict[str, Any]:
+        column = self._columns[name]
+        about = {"name": name, "unit": column.unit, "kind": column.kind, "meaning": column.meaning}
+        return {**about, **self._histograms[name].plain()}
+
+
+class WatchedEngine:
+    """Does what another engine does, and tells an onlooker."""
+
+    def __init__(self, engine: Engine, onlooker: Onlooker) -> None:
+        self._engine, self._onlooker = engine, onlooker
+
+    @property
+    def name(self) -> str:
+        """That of the engine."""
+        return self._engine.name
+
+    @property
+    def slots(self) -> int:
+        """Those of the engine."""
+        return self._engine.slots
+
+    def start(self, experiment: Experiment, writer: Writer) -> None:
+        """Start the engine."""
+        self._engine.start(experiment, writer)
+
+    def submit(self, chunk: Chunk) -> None:
+        """Hand a chunk on."""
+        self._engine.submit(chunk)
+
+    def finished(self) -> Finished:
+        """Wait for a chunk, and tell of it."""
+        done = self._engine.finished()
+        self._onlooker.take(done)
+        return done
+
+    def close(self) -> None:
+        """End the engine."""
+        self._engine.close()

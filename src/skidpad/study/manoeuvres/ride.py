@@ -1,0 +1,373 @@
+"""Ride: over a rough road and over a bump, what reaches the seat and how evenly tyres are loaded.
+
+For vehicles whose body moves on springs. The linear theory is that of the car's own springs,
+dampers and tyres about rest, times the spectrum of the road.
+
+Linear theory of ride: body and axles of a car over a road whose tracks are alike.
+
+    m z'' = S_f + S_r,    I_y θ'' = -l_f S_f + l_r S_r,    m_u u'' = -S + k_t (h - u) + c_t (h - u)'
+
+with S = k (u - z_axle) + c (u - z_axle)' of each axle, all about rest. With I_y = m l_f l_r they
+are two quarter cars that do not feel each other.
+
+How whole-body vibration is weighted: W_k of ISO 2631-1, vertical at the seat.
+
+The transfer function is the product of a high pass and a low pass of the second order, the change
+from acceleration to velocity, and a step (ISO 2631-1, annex A; numbers of its table A.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ...core import record
+from ...core.arrays import AnyArray, Array
+from ...core.files import brief_repr
+from ...core.model import Vehicle
+from ...road.iso8608 import WAVELENGTHS, psd
+from ...road.road import Road
+from ...units import N, N_m, N_s_m, kg, kg_m2, m, m_s, s
+from ...vehicles.parts.chassis import sprung_mass
+from ...vehicles.parts.suspension import IndependentSuspension, corner_force, tyre_stiffness
+from .case import Case, straight
+from .case_run import CaseRun
+from .metric import Chart, Curve, Findings, Metric
+from .proving_ground import Performing
+from .subject import Subject, road_needed, speed_needed
+
+__all__ = [
+    "FINE_RATE",
+    "Bump",
+    "HalfAxle",
+    "HalfCar",
+    "RoughRoad",
+    "W_k",
+    "half_car",
+    "standard_deviation",
+    "weighted",
+]
+
+NUDGE = 1e-3
+"""Travel in m and rate in m/s over which slopes about rest are taken."""
+
+
+class HalfAxle(NamedTuple):
+    """Both wheels of an axle together."""
+
+    m_u: kg
+    k: N_m
+    c: N_s_m
+    k_t: N_m
+    c_t: N_s_m
+    load: N
+    """At rest."""
+
+
+class HalfCar(NamedTuple):
+    """A body on two axles."""
+
+    m: kg
+    I_y: kg_m2
+    l_f: m
+    l_r: m
+    front: HalfAxle
+    rear: HalfAxle
+
+    def response(self, f: Array, v: m_s) -> dict[str, AnyArray]:
+        """At a speed, per metre of the road at frequencies in Hz, each (F,): the acceleration of
+        the body, "a_z", and the loads "F_front" and "F_rear" of the axles."""
+        s = 2.0j * np.pi * f[:, None, None]
+        road = np.array([1.0, 1.0]) * np.exp(-s[:, 0] * np.array([0.0, (self.l_f + self.l_r) / v]))
+        axles = np.array([self.front, self.rear])
+        m_u, k, c, k_t, c_t, _ = axles.T
+        # Heights of the body over the axles from z and θ, positive with the nose down.
+        T = np.array([[1.0, -self.l_f], [1.0, self.l_r]])
+        spring, tyre = k + c * s[:, 0], k_t + c_t * s[:, 0]
+        A = np.zeros((len(f), 4, 4), dtype=complex)
+        A[:, :2, :2] = np.diag([self.m, self.I_y]) * s**2 + T.T @ (spring[:, :, None] * T)
+        A[:, :2, 2:] = -T.T * spring[:, None, :]
+        A[:, 2:, :2] = -spring[:, :, None] * T
+        A[:, [2, 3], [2, 3]] = m_u * s[:, 0] ** 2 + spring + tyre
+        b = np.concatenate([np.zeros((len(f), 2)), tyre * road], axis=1)
+        motion = np.linalg.solve(A, b[..., None])[..., 0]
+        loads = tyre * (road - motion[:, 2:])
+        return {
+            "a_z": s[:, 0, 0] ** 2 * motion[:, 0],
+            "F_front": loads[:, 0],
+            "F_rear": loads[:, 1],
+        }
+
+
+def half_car(vehicle: Vehicle) -> HalfCar | None:
+    """That of a vehicle with springs at each wheel, about rest; None of any other."""
+    p = vehicle.params
+    chassis: Any = getattr(p, "chassis", None)
+    if not hasattr(chassis, "front") or not hasattr(getattr(chassis, "body", None), "m_u_f"):
+        return None
+    springs: IndependentSuspension = chassis
+    layout, k_t = springs.body, tyre_stiffness(p)
+    body, L = sprung_mass(layout, p), p.l_f + p.l_r
+    corners = (springs.front, springs.rear)
+    unsprung, c_t = (layout.m_u_f, layout.m_u_r), (layout.c_t_f, layout.c_t_r)
+    loads = p.m * p.g * p.l_r / L, p.m * p.g * p.l_f / L
+    front, rear = (
+        HalfAxle(unsprung[k], *_slopes(corners[k]), 2.0 * k_t[2 * k], 2.0 * c_t[k], loads[k])
+        for k in range(2)
+    )
+    return HalfCar(body.m, layout.I_y, body.l_f, body.l_r, front, rear)
+
+
+def _slopes(held: object) -> tuple[N_m, N_s_m]:
+    """Stiffness and damping of both corners of an axle that move alike, about rest."""
+    by = 1.0 / NUDGE  # two corners, over twice the nudge
+    k = corner_force(held, NUDGE, 0.0, NUDGE) - corner_force(held, -NUDGE, 0.0, -NUDGE)
+    c = corner_force(held, 0.0, NUDGE, 0.0) - corner_force(held, 0.0, -NUDGE, 0.0)
+    return float(by * k), float(by * c)
+
+
+def standard_deviation(gain: AnyArray, f: Array, v: m_s, roughness: str) -> float:
+    """Of an answer with gains per metre of road at frequencies in Hz, on a road of ISO 8608."""
+    n = f / v
+    height = np.where(
+        (n >= 1.0 / WAVELENGTHS[1]) & (n <= 1.0 / WAVELENGTHS[0]), psd(n, roughness) / v, 0.0
+    )
+    return float(np.sqrt(np.trapezoid(np.abs(gain) ** 2 * height, f)))
+
+
+HIGH_PASS, LOW_PASS = 0.4, 100.0
+"""Frequencies in Hz of the ends of the band, both with a quality of 1 / sqrt(2)."""
+F_3, F_4, Q_4 = 12.5, 12.5, 0.63
+"""From acceleration to velocity."""
+F_5, Q_5, F_6, Q_6 = 2.37, 0.91, 3.35, 0.91
+"""The upward step."""
+FINE_RATE = 2000.0
+"""Rate in Hz at which is filtered: the bilinear transform bends no frequency of the band there."""
+
+
+def _sections() -> tuple[tuple[list[float], list[float]], ...]:
+    """Numerators and denominators over s."""
+    w_1, w_2, w_3, w_4, w_5, w_6 = (
+        2.0 * np.pi * f for f in (HIGH_PASS, LOW_PASS, F_3, F_4, F_5, F_6)
+    )
+    root = float(np.sqrt(2.0))
+    return (
+        ([1.0, 0.0, 0.0], [1.0, root * w_1, w_1**2]),
+        ([w_2**2], [1.0, root * w_2, w_2**2]),
+        ([w_4**2 / w_3, w_4**2], [1.0, w_4 / Q_4, w_4**2]),
+        ([1.0, w_5 / Q_5, w_5**2], [1.0, w_6 / Q_6, w_6**2]),
+    )
+
+
+def W_k(f: Array) -> AnyArray:
+    """The complex weight at frequencies in Hz."""
+    s = 2.0j * np.pi * np.asarray(f, dtype=float)
+    return np.prod([np.polyval(b, s) / np.polyval(a, s) for b, a in _sections()], axis=0)
+
+
+def weighted(a: Array, rate: float) -> Array:
+    """An acceleration (T, V), sampled at a rate in Hz, as it is felt: filtered along T."""
+    from scipy import signal
+
+    up = max(round(FINE_RATE / rate), 1)
+    fine: Any = signal.resample_poly(a, up, 1, axis=0, padtype="line")
+    for b, poles in _sections():
+        fine = signal.lfilter(*signal.bilinear(b, poles, rate * up), fine, axis=0)
+    return fine[::up]
+
+
+KM_H: m_s = 1.0 / 3.6
+STEP: m = 0.05
+"""Between the heights of roads."""
+BAND = np.geomspace(0.1, 80.0, 4000)
+"""Frequencies of theory, in Hz."""
+SETTLED: s = 2.0
+"""After which a drive on a rough road is looked at: what the start does has died out."""
+
+
+def springs_needed(car: Subject, road: Road) -> str:
+    """Why a vehicle has no ride, a sentence; empty if it has."""
+    if "a_z" not in record.names(car.vehicle.model.Outputs):
+        return f"{car.name} has no springs: it tells no vertical acceleration (output a_z)"
+    return road_needed(car, road)
+
+
+def loads(car: Subject, run: CaseRun) -> Array:
+    """Of all wheels in N, (wheels, T, V)."""
+    return np.stack([run[f"F_z_{wheel.name}"] for wheel in car.geometry.wheels])
+
+
+@dataclass(frozen=True)
+class RoughRoad:
+    """Straight on over random roads of a class."""
+
+    roughness: str = "C"
+    """Class of ISO 8608."""
+    speed: m_s = 80.0 * KM_H
+    duration: s = 12.0
+    seeds: tuple[int, ...] = (1, 2, 3, 4)
+    """Of the roads, which are driven side by side."""
+    name: ClassVar[str] = "rough_road"
+    title: ClassVar[str] = "Ride over a rough road"
+    source: ClassVar[str] = "ISO 8608:2016, ISO 2631-1:1997"
+
+    __repr__ = brief_repr
+
+    def unfit(self, car: Subject) -> str:
+        """Why a vehicle cannot do it."""
+        return springs_needed(car, self.road(0)) or speed_needed(car, self.speed)
+
+    def road(self, seed: int) -> Road:
+        """One of its random roads, with the same heights under both tracks."""
+        length = self.speed * (self.duration + 2.0)
+        return Road.iso8608(self.roughness, seed, length=length, step=STEP, tracks=(0.0,))
+
+    def perform(self, car: Subject) -> Performing:
+        """All roads at once."""
+        runs = yield [
+            Case(
+                label=f"seed {seed}",
+                duration=self.duration,
+                v=self.speed,
+                speed=self.speed,
+                path=straight(),
+                road=self.road(seed),
+                run_in=0.0,
+            )
+            for seed in self.seeds
+        ]
+        kept = [run.since(SETTLED) for run in runs]
+        rate = 1.0 / float(runs[0].t[1] - runs[0].t[0])
+        felt = [weighted(run["a_z"], rate)[round(SETTLED * rate) :] for run in runs]
+        F_z = np.concatenate([loads(car, run) for run in kept], axis=1)
+        unevenness = F_z.std(axis=1) / F_z.mean(axis=1)
+        theory = [self._theory(car, variant) for variant in range(car.variants)]
+        columns = np.array(theory).T
+        metrics = [
+            Metric(
+                "weighted_acceleration", _rms(felt), "m/s²",
+                "Root mean square of the vertical acceleration of the body with the weight W_k.",
+                columns[0],
+            ),
+            Metric(
+                "acceleration", _rms([run["a_z"] for run in kept]), "m/s²",
+                "The same without weight.", columns[1],
+            ),
+            Metric(
+                "dynamic_load_coefficient", unevenness.max(axis=0), "",
+                "Standard deviation over mean of the load of a tyre, of the wheel that has the "
+                "largest.", columns[2],
+            ),
+            Metric(
+                "peak_acceleration", np.abs([run["a_z"] for run in kept]).max(axis=(0, 1)), "m/s²",
+                "Largest vertical acceleration of the body.",
+            ),
+            Metric("peak_load", F_z.max(axis=(0, 1)), "N", "Largest load of a tyre."),
+        ]  # fmt: skip
+        return Findings(metrics, [self._chart(car, kept, rate)])
+
+    def _theory(self, car: Subject, variant: int) -> tuple[float, float, float]:
+        """Weighted and plain acceleration and the largest load coefficient; NaN without springs
+        that tell their numbers."""
+        linear = half_car(car.each[variant])
+        if linear is None:
+            return float("nan"), float("nan"), float("nan")
+        gains = linear.response(BAND, self.speed)
+
+        def deviation(gain: AnyArray) -> float:
+            return standard_deviation(gain, BAND, self.speed, self.roughness)
+
+        loads = zip(("F_front", "F_rear"), (linear.front, linear.rear), strict=True)
+        uneven = max(deviation(gains[name]) / axle.load for name, axle in loads)
+        return deviation(gains["a_z"] * W_k(BAND)), deviation(gains["a_z"]), uneven
+
+    def _chart(self, car: Subject, runs: Sequence[CaseRun], rate: float) -> Chart:
+        """Power spectral density of the acceleration, beside theory."""
+        from scipy import signal
+
+        columns = [run["a_z"][:, 0] for run in runs]
+        spectra = [signal.welch(column, rate, nperseg=min(512, len(column))) for column in columns]
+        f, density = spectra[0][0], np.mean([power for _, power in spectra], axis=0)
+        shown = (f > 0.3) & (f < 0.4 * rate)
+        curves = [Curve(f[shown], np.sqrt(density[shown]), "driven")]
+        linear = half_car(car.each[0])
+        if linear is not None:
+            f = f[shown]
+            gain = np.abs(linear.response(f, self.speed)["a_z"])
+            road = psd(f / self.speed, self.roughness) / self.speed
+            curves.append(Curve(f, gain * np.sqrt(road), "linear theory", "theory"))
+        labels = "frequency in Hz", "vertical acceleration in m/s² per √Hz"
+        return Chart("Ride", *labels, curves, x_log=True)
+
+
+def _rms(runs: Sequence[Array]) -> Array:
+    """Of all runs together, (V,)."""
+    return np.sqrt(np.mean([(run**2).mean(axis=0) for run in runs], axis=0))
+
+
+@dataclass(frozen=True)
+class Bump:
+    """Over a half sine across the road."""
+
+    speed: m_s = 30.0 * KM_H
+    height: m = 0.05
+    """(settable)"""
+    length: m = 0.8
+    """(settable)"""
+    duration: s = 4.0
+    name: ClassVar[str] = "bump"
+    title: ClassVar[str] = "Ride over a bump"
+    source: ClassVar[str] = "the cleat test of suspension engineers; there is no standard"
+
+    def unfit(self, car: Subject) -> str:
+        """Why a vehicle cannot do it."""
+        return springs_needed(car, self.road()) or speed_needed(car, self.speed)
+
+    def road(self) -> Road:
+        """Level, with the bump where the front wheels are after half a second."""
+        way = np.arange(0.0, self.length + STEP, STEP)
+        inside = np.sin(np.pi * np.minimum(way / self.length, 1.0))
+        return Road.profile(np.append(self.height * inside, 0.0), STEP, x=self.begin)
+
+    @property
+    def begin(self) -> m:
+        """Along x."""
+        return 0.5 * self.speed + 5.0
+
+    def perform(self, car: Subject) -> Performing:
+        """Once."""
+        (run,) = yield [
+            Case(
+                label=f"{self.speed / KM_H:.0f} km/h",
+                duration=self.duration,
+                v=self.speed,
+                speed=self.speed,
+                path=straight(),
+                road=self.road(),
+                run_in=0.0,
+            )
+        ]
+        F_z = loads(car, run)
+        share = F_z.max(axis=(0, 1)), F_z.min(axis=(0, 1))
+        metrics = [
+            Metric(
+                "peak_acceleration", np.abs(run["a_z"]).max(axis=0), "m/s²",
+                "Largest vertical acceleration of the body.",
+            ),
+            Metric("peak_load", share[0], "N", "Largest load of a tyre."),
+            Metric("least_load", share[1], "N", "Smallest load of a tyre; 0: it leaves the road."),
+            Metric("peak_pitch", np.abs(run["pitch"]).max(axis=0), "rad", "Largest pitch angle."),
+        ]  # fmt: skip
+        wheels = [w.name for w in car.geometry.wheels if w.y > 0.0]
+        tyres = [Curve(run.t, run[f"F_z_{name}"][:, 0], name) for name in wheels]
+        body = [Curve(run.t, run["a_z"][:, 0], "body")]
+        return Findings(
+            metrics,
+            [
+                Chart("Bump", "time in s", "vertical acceleration in m/s²", body),
+                Chart("Loads of the left tyres", "time in s", "N", tyres),
+            ],
+        )

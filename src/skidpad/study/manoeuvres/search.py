@@ -1,0 +1,285 @@
+"""The highest value that a vehicle masters: values side by side, ever closer to the limit.
+
+Each value is driven by drivers of several styles, so that what is found is the vehicle's limit and
+not that of one driver.
+
+The shortest stop of each variant: decelerations asked for side by side, ever closer to the best.
+
+Nothing has to be known of tyres and brakes: harder is shorter until wheels lock, the lane is left,
+or brakes give no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.arrays import Array
+from ...core.model import Vehicle
+from ...tyres.contract import Contact, each_tyre
+from ...units import m_s, m_s2, one, s
+from .case import Case
+from .case_run import CaseRun, picked
+from .subject import Subject
+
+__all__ = [
+    "LONGEST",
+    "Grid",
+    "Limit",
+    "hardest_stop",
+    "highest_clean",
+    "known_understeer",
+    "least_value",
+    "narrowed",
+    "time_to_stop",
+    "tyre_deceleration",
+]
+
+SHARES = np.linspace(0.0, 1.0, 8)
+"""Of the way from a value that is too low to one that is too high, that are driven at once."""
+
+CLOSE = 9
+"""Settings between the neighbours of the best one, by which the least value is refined."""
+
+Flags = NDArray[np.bool_]
+
+
+class Limit(NamedTuple):
+    """What a search found."""
+
+    best: Array
+    """The highest value below the first that was not mastered, (V,); NaN if none was."""
+    run: CaseRun
+    """The drive of each variant with that value, by the driver who suits it; with the lowest value
+    where none was mastered."""
+
+
+def highest_clean(
+    low: Array,
+    high: Array,
+    resolution: float,
+    cases: Callable[[Array], Sequence[Case]],
+    clean: Callable[[CaseRun], Flags],
+    late: Callable[[CaseRun], Flags] = lambda run: np.zeros(run.variants, dtype=bool),
+) -> Generator[Sequence[Case], Sequence[CaseRun], Limit]:
+    """Search between values (V,) to a resolution: `limit = yield from highest_clean(...)`.
+
+    `cases(values)` are the drives with these values, one for each style; `clean(run)` tells which
+    variants, (V,), mastered one, and `late(run)` for which the value was too low to tell.
+    """
+    lowest, best, driven = low, np.full(low.shape, np.nan), list[tuple[Array, Sequence[CaseRun]]]()
+    while not driven or np.max(high - low) > resolution:
+        values = _between(low, high)
+        # After the first drives it is known of both ends.
+        new: Array = values[1:-1] if driven else values
+        drives = [cases(row) for row in new]
+        runs = yield [case for row in drives for case in row]
+        shape = len(new), len(drives[0]), len(low)
+        flags = _by_any(clean, runs, shape)
+        slow = _by_any(late, runs, shape)
+        driven += [(row, runs[k * shape[1] : (k + 1) * shape[1]]) for k, row in enumerate(new)]
+        if len(new) < len(values):
+            known = best == low
+            flags, slow = _with_ends(known, flags), _with_ends(~known, slow)
+        passed, low, high = narrowed(values, flags, slow)
+        best = _or_else(passed, best)
+    shown = _or_else(best, lowest)
+    same = (runs for values, runs in driven if np.array_equal(values, shown))
+    # Variants whose limits differ have not driven theirs at the same time.
+    runs = next(same, None) or (yield cases(shown))
+    style = np.argmax(np.stack([clean(run) for run in runs]), axis=0)
+    return Limit(best, picked(runs, style))
+
+
+def _between(low: Array, high: Array) -> Array:
+    """Values (S, V) from the lowest to the highest."""
+    return low + SHARES[:, None] * (high - low)
+
+
+def _with_ends(first: Flags, flags: Flags) -> Flags:
+    """Flags of values (S, V) with those of the lowest before them, and none of the highest."""
+    return np.stack([first, *flags, np.zeros_like(first)])
+
+
+def _or_else(values: Array, otherwise: Array) -> Array:
+    """Values where they are numbers."""
+    return np.where(np.isfinite(values), values, otherwise)
+
+
+def _by_any(
+    judge: Callable[[CaseRun], Flags], runs: Sequence[CaseRun], shape: tuple[int, int, int]
+) -> Flags:
+    """Of which values and variants, (S, V), the drive of some style is judged so."""
+    return np.logical_or.reduce(np.reshape([judge(run) for run in runs], shape), axis=1)
+
+
+def narrowed(values: Array, clean: Flags, late: Flags | bool = False) -> tuple[Array, Array, Array]:
+    """The highest clean value below the first that failed, and the bounds to go on between.
+
+    Of values (S, V) in rising order; NaN where none below was clean. One that was too low to tell
+    has not failed.
+    """
+    fine = clean | late
+    first = np.where(fine.all(axis=0), len(fine), np.argmin(fine, axis=0))
+    column = np.arange(clean.shape[1])
+    below = values[np.maximum(first - 1, 0), column]
+    above = values[np.minimum(first, len(clean) - 1), column]
+    mastered = clean & (np.arange(len(clean))[:, None] < first)
+    best = np.where(mastered, values, -np.inf).max(axis=0)
+    return np.where(mastered.any(axis=0), best, np.nan), below, above
+
+
+def least_value(
+    grid: Array,
+    variants: int,
+    case: Callable[[Array], Case],
+    value: Callable[[CaseRun], Array],
+) -> Generator[Sequence[Case], Sequence[CaseRun], tuple[Array, CaseRun]]:
+    """The positive setting, (V,), at which a value of a drive is least, and the drive with it.
+
+    The settings of `grid`, in equal ratios, are driven first, then nine from below the best to
+    above it, and last the minimum of a parabola about the best of these. So the least value has no
+    steps: it is as smooth in the parameters of the vehicle as the drives are (envelope theorem).
+    Where the value leaps up beyond a setting, the best of all nine counts. A value that is not
+    finite does not count; where no drive has one, the first setting is driven.
+    """
+    levels, column = np.log(grid), np.arange(variants)
+    runs = yield [case(np.full(variants, setting)) for setting in grid]
+    best = np.argmin(_finite(runs, value), axis=0)
+    centre = levels[np.clip(best, 1, len(grid) - 2)]
+    near = (levels[1] - levels[0]) * np.linspace(-1.0, 1.0, CLOSE)
+    runs = yield [case(np.exp(centre + shift)) for shift in near]
+    values = _finite(runs, value)
+    best = np.argmin(values, axis=0)
+    middle = np.clip(best, 2, CLOSE - 3)
+    five = values[middle + np.arange(-2, 3)[:, None], column]
+    # Least squares of a parabola through five equidistant points z = -2 ... 2.
+    z = np.arange(-2.0, 3.0)[:, None]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        bend, slope = ((z * z - 2.0) * five).sum(axis=0) / 14.0, (z * five).sum(axis=0) / 10.0
+        vertex = -0.5 * slope / bend
+    curved = np.isfinite(vertex) & (bend > 0.0)
+    shift = np.where(curved, np.clip(vertex, -2.0, 2.0), best - middle)
+    settings = np.exp(centre + near[:, None])
+    vertices = np.exp(centre + near[middle] + (near[1] - near[0]) * shift)
+    (last,) = yield [case(np.where(np.isfinite(values).any(axis=0), vertices, grid[0]))]
+    at_vertex = np.nan_to_num(value(last), nan=np.inf)
+    chosen = np.where(at_vertex <= values[best, column], CLOSE, best)
+    setting = np.concatenate([settings, vertices[None]])[chosen, column]
+    return setting, picked([*runs, last], chosen)
+
+
+def _finite(runs: Sequence[CaseRun], value: Callable[[CaseRun], Array]) -> Array:
+    """Values of runs, (S, V), with infinity in place of NaN."""
+    return np.nan_to_num(np.stack([value(run) for run in runs]), nan=np.inf)
+
+
+def known_understeer(car: Subject, v: m_s) -> float:
+    """The understeer gradient at a speed that the driver knows in rad·s²/m; 0 where tyres of the
+    vehicle do not slip in turns, whatever limits its grip."""
+    gradient = car.theory(v).bicycle.understeer_gradient
+    return gradient if np.isfinite(gradient) else 0.0
+
+
+LONGEST: s = 60.0
+"""Waited for a vehicle to stop."""
+LONGER = 1.6
+"""Than the best stop so far those are that come next."""
+
+
+class Grid(NamedTuple):
+    """How closely is looked for the best deceleration."""
+
+    low: one = 0.25
+    """First ones asked for, over the guess."""
+    high: one = 2.0
+    first: int = 8
+    """How many these are."""
+    at_once: int = 7
+    """Those asked for after that, between two that are known."""
+    resolution: one = 2e-4
+    """To which the best is found, over itself."""
+    rounds: int = 8
+    """How often is asked at most."""
+
+
+FINE = Grid()
+
+
+def hardest_stop(
+    v: m_s,
+    guess: Array,
+    cases: Callable[[Array, s], Sequence[Case]],
+    way: Callable[[CaseRun], Array],
+    grid: Grid = FINE,
+) -> Generator[Sequence[Case], Sequence[CaseRun], tuple[Array, Array]]:
+    """Decelerations to ask for (V,) with which variants stop on the shortest way from a speed, and
+    those ways: `demand, ways = yield from hardest_stop(...)`.
+
+    `guess` (V,) is about what can be reached. `cases(a, duration)` are the drives that ask for
+    decelerations (V,), by drivers of all styles, and `way(run)` the ways to rest, (V,), infinite
+    where a stop does not count. Where none does, the gentlest deceleration comes back.
+    """
+    new = np.geomspace(grid.low * guess, grid.high * guess, grid.first)
+    levels, ways = np.empty((0, len(guess))), np.empty((0, len(guess)))
+    duration = min(1.5 * v / float(new.min()), LONGEST)
+    for _ in range(grid.rounds):
+        drives = [cases(row, duration) for row in new]
+        runs = yield [case for row in drives for case in row]
+        new_ways = (
+            np.stack([way(run) for run in runs]).reshape(len(new), -1, len(guess)).min(axis=1)
+        )
+        levels, ways = np.concatenate([levels, new]), np.concatenate([ways, new_ways])
+        order = np.argsort(levels, axis=0)
+        levels, ways = (np.take_along_axis(rows, order, axis=0) for rows in (levels, ways))
+        if np.isinf(ways).all() and duration == LONGEST:
+            break
+        low, high = _around_best(levels, ways)
+        if np.max(high / low) < 1.0 + grid.resolution:
+            break
+        shares = np.arange(1, grid.at_once + 1)[:, None] / (grid.at_once + 1.0)
+        new = low * (high / low) ** shares
+        duration = min(time_to_stop(v, ways.min(axis=0)), LONGEST)
+    best, column = np.argmin(ways, axis=0), np.arange(len(guess))
+    return levels[best, column], ways[best, column]
+
+
+def time_to_stop(v: m_s, ways: Array) -> s:
+    """How long to wait for stops from a speed about as long as these ways, (V,)."""
+    known = ways[np.isfinite(ways)]
+    # An even stop lasts 2 d / v.
+    return LONGER * 2.0 * float(known.max()) / v if len(known) == len(ways) else LONGEST
+
+
+def _around_best(levels: Array, ways: Array) -> tuple[Array, Array]:
+    """Between which decelerations (V,) the best is, of known ones (S, V) in rising order."""
+    best, column, last = np.argmin(ways, axis=0), np.arange(ways.shape[1]), len(ways) - 1
+    above = np.minimum(best + 1, last)
+    # Beyond a stop that counts there is one that does not: the limit is between them.
+    limited = np.isinf(ways[above, column])
+    low = np.where(limited, levels[best, column], levels[np.maximum(best - 1, 0), column])
+    high = np.where(best == last, 2.0 * levels[last], levels[above, column])
+    none = np.isinf(ways).all(axis=0)
+    return np.where(none, 0.25 * levels[0], low), np.where(none, levels[0], high)
+
+
+def tyre_deceleration(car: Subject) -> Array:
+    """With all tyres at their longitudinal peak under the loads of a vehicle that stands, (V,); NaN
+    where a model does not tell what its tyres give along the road."""
+    return np.array([_tyre_deceleration(vehicle) for vehicle in car.each])
+
+
+def _tyre_deceleration(vehicle: Vehicle) -> m_s2:
+    p, shape = vehicle.params, vehicle.geometry
+    tyres, g = getattr(p, "tyres", None), getattr(p, "g", 9.81)
+    if tyres is None:
+        return float("nan")
+    ahead = (shape.centre_of_mass[0] - shape.rear_axle) / shape.wheel_base
+    shares = (0.5 * ahead, 0.5 * ahead, 0.5 * (1.0 - ahead), 0.5 * (1.0 - ahead))
+    pairs = list(zip(each_tyre(tyres), shares, strict=True))
+    at = [Contact(F_z=share * shape.mass * g, p=tyre.pressure) for tyre, share in pairs]
+    peaks = [tyre.peaks(contact).mu_x for (tyre, _), contact in zip(pairs, at, strict=True)]
+    return g * float(sum(mu * share for mu, share in zip(peaks, shares, strict=True)))

@@ -1,0 +1,484 @@
+"""Which parameter moves which metric: derivatives at the vehicle, and Sobol indices over ranges.
+
+Both are one drive of a fleet: each difference and each sample is a variant.
+
+A derivative exists only of a metric that is smooth in the parameters. Some declare that they are
+not (`Metric.rough`). Of all others it is measured: each parameter is moved by a step and by half of
+it, to both sides. With a smooth metric both steps give the same difference quotient up to the
+square of the step, and the slopes to the left and to the right differ half as much over half the
+step. A staircase breaks the first rule, a kink the second. A staircase whose treads are longer than
+the step is flat there; a third, wider step shows it.
+
+Uncertain parameters: variants of a vehicle, drawn within the widths that a user gives.
+
+Metrics of many variants of a vehicle at once: what sensitivity and tuning ask for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...core import record
+from ...core.arrays import Array
+from ...core.checks import positive
+from ...core.files import brief_repr
+from ...core.model import Vehicle
+from ...errors import InvalidValue
+from .catalogue import chosen
+from .kernels import Kernels
+from .metric import Metric
+from .proving_ground import Manoeuvre, perform
+from .subject import Subject
+
+__all__ = [
+    "Indices",
+    "Sensitivity",
+    "manoeuvre_of",
+    "metrics_of",
+    "own_value",
+    "parsed_spread",
+    "sensitivity",
+    "sobol",
+    "spread_out",
+]
+
+MOST_VARIANTS = 100_000
+
+
+def spread_out(
+    vehicle: Vehicle,
+    widths: Mapping[str, str | float],
+    variants: int,
+    *,
+    seed: int = 0,
+    name: str = "",
+) -> Subject:
+    """The vehicle as it is, followed by variants whose parameters differ.
+
+    `widths` says for parameters by name by how much they differ to either side: "5%" of the value,
+    or a number in the parameter's unit. A name may have a star, as in `tyres.*`; what is zero is
+    then left alone. Values are even within the widths and independent of each other; each
+    parameter's are spread over all of its width (Latin hypercube), so that few variants say much.
+    """
+    if not 1 <= variants <= MOST_VARIANTS:
+        raise InvalidValue(f"variants = {variants} must be from 1 to {MOST_VARIANTS}")
+    if not widths:
+        raise InvalidValue('variants need a spread: which parameters differ, as in "m=5%"')
+    half = _half_widths(vehicle, widths)
+    leaves = dict(
+        zip(record.names(vehicle.model.Params), record.flatten(vehicle.params), strict=True)
+    )
+    random = np.random.default_rng(seed)
+    rows = {
+        leaf: np.append(leaves[leaf], leaves[leaf] + width * _even(random, variants))
+        for leaf, width in half.items()
+    }
+    for ends in (
+        {leaf: float(pick(row)) for leaf, row in rows.items()} for pick in (np.min, np.max)
+    ):
+        vehicle.with_params(ends)  # raises for what is not allowed
+    return Subject(vehicle, rows, name)
+
+
+def parsed_spread(texts: Sequence[str]) -> dict[str, str]:
+    """Widths by name of texts such as "m=5%,tyres.D=0.1"."""
+    widths: dict[str, str] = {}
+    for part in (part.strip() for text in texts for part in text.split(",")):
+        name, sign, width = part.partition("=")
+        if not (name and sign and width):
+            raise InvalidValue(f"spread {part!r}: expected NAME=WIDTH, as in m=5% or l_f=0.02")
+        widths[name.strip()] = width.strip()
+    return widths
+
+
+def _even(random: np.random.Generator, count: int) -> Array:
+    """Numbers from -1 to 1, one in each of as many equal parts, in any order."""
+    return 2.0 * (random.permutation(count) + random.random(count)) / count - 1.0
+
+
+def _half_widths(vehicle: Vehicle, widths: Mapping[str, str | float]) -> dict[str, float]:
+    """By leaf of the parameters, in its unit."""
+    names = record.names(vehicle.model.Params)
+    values = dict(zip(names, record.flatten(vehicle.params), strict=True))
+    half: dict[str, float] = {}
+    for pattern, width in widths.items():
+        hits = [name for name in names if fnmatchcase(name, pattern)]
+        if not hits:
+            raise InvalidValue(record.unknown_name(vehicle.name, pattern, names, "parameter"))
+        share, size = _size(pattern, width)
+        if share and hits == [pattern] and values[pattern] == 0.0:
+            raise InvalidValue(
+                f"spread of {pattern}: it is 0, so a share of it is nothing; give a width in its "
+                "unit"
+            )
+        wide = {name: size * abs(values[name]) if share else size for name in hits}
+        half |= {name: one for name, one in wide.items() if one > 0.0}
+    if not half:
+        raise InvalidValue(f"spread {', '.join(widths)}: all of these are 0, so nothing differs")
+    return half
+
+
+def _size(name: str, width: str | float) -> tuple[bool, float]:
+    """Whether a width is a share, and how large it is."""
+    text = str(width)
+    try:
+        size = float(text.rstrip("%")) * (0.01 if text.endswith("%") else 1.0)
+    except ValueError:
+        size = -1.0
+    if not 0.0 < size < inf:
+        raise InvalidValue(
+            f"spread of {name} = {text!r} must be a positive number or a share, as in 5%"
+        )
+    return text.endswith("%"), size
+
+
+def manoeuvre_of(manoeuvre: Manoeuvre | str) -> Manoeuvre:
+    """The manoeuvre, or the standard one of a name."""
+    return chosen([manoeuvre])[0] if isinstance(manoeuvre, str) else manoeuvre
+
+
+def own_value(vehicle: Vehicle, name: str) -> float:
+    """A parameter of a vehicle by its name, which may have dots."""
+    names = record.names(vehicle.model.Params)
+    if name not in names:
+        raise InvalidValue(record.unknown_name(vehicle.name, name, names, "parameter"))
+    return float(record.flatten(vehicle.params)[names.index(name)])
+
+
+def metrics_of(
+    manoeuvres: Sequence[Manoeuvre],
+    vehicle: Vehicle,
+    params: Mapping[str, Array],
+    kernels: Kernels | None = None,
+) -> dict[str, Metric]:
+    """Metrics by names such as "step_steer.yaw_rate_overshoot", each (V,); raises for a manoeuvre
+    that the vehicle cannot do."""
+    car = Subject(vehicle, params)
+    metrics: dict[str, Metric] = {}
+    for result in perform(manoeuvres, [car], kernels):
+        if result.findings is None:
+            raise InvalidValue(f"{result.manoeuvre.name}: {result.unfit}")
+        own = {
+            f"{result.manoeuvre.name}.{metric.name}": metric for metric in result.findings.metrics
+        }
+        metrics |= own
+    return metrics
+
+
+DISAGREEMENT = 0.2
+"""Share of a difference quotient by which one over half the step may differ."""
+SMALL = 0.05
+"""Per cent of a metric per per cent of a parameter that are of no account."""
+ROUNDING = 1e-9
+"""By which a metric that is next to zero may change over the step, in its unit, and is constant."""
+WIDE = 4.0
+"""The wider step, over the step."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitivity:
+    """Derivatives of M metrics by P parameters."""
+
+    names: tuple[str, ...]
+    """Of the parameters."""
+    metrics: tuple[str, ...]
+    """Those that are smooth in the parameters."""
+    units: tuple[str, ...]
+    """Of the metrics."""
+    at: Array
+    """The parameters, (P,)."""
+    values: Array
+    """The metrics there, (M,)."""
+    derivatives: Array
+    """(M, P): d metric / d parameter, in SI; NaN where a variant gave no number."""
+    refused: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Metrics of the manoeuvre that have no derivative, and why."""
+
+    __repr__ = brief_repr
+
+    @property
+    def relative(self) -> Array:
+        """(M, P): per cent of the metric per per cent of the parameter."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.derivatives * self.at / self.values[:, None]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One for each pair, the metric's strongest parameter first: plain values for tables."""
+        rows: list[dict[str, Any]] = []
+        for k, metric in enumerate(self.metrics):
+            strength = np.nan_to_num(np.abs(self.derivatives[k] * self.at))
+            for i in np.argsort(-strength, kind="stable").tolist():
+                rows.append(
+                    {
+                        "metric": metric,
+                        "value": float(self.values[k]),
+                        "unit": self.units[k],
+                        "parameter": self.names[i],
+                        "at": float(self.at[i]),
+                        "derivative": float(self.derivatives[k, i]),
+                        "relative": float(self.relative[k, i]),
+                    }
+                )
+        return rows
+
+
+def sensitivity(
+    manoeuvre: Manoeuvre | str,
+    vehicle: Vehicle,
+    names: Sequence[str],
+    *,
+    metrics: Sequence[str] = (),
+    step: float = 0.01,
+    kernels: Kernels | None = None,
+) -> Sensitivity:
+    """d metric / d parameter by central differences, all drives at once.
+
+    Args:
+        manoeuvre: one with its settings, or the name of a standard one.
+        vehicle: with the parameters at which the derivatives are wanted.
+        names: of parameters, nested ones with dots.
+        metrics: names of the metrics to differentiate; all of the manoeuvre if empty.
+        step: share of a parameter by which it is moved to either side; of one that is zero, the
+            amount. One that may not go below a bound is moved to one side only.
+
+    Returns:
+        Derivatives of the metrics that are smooth; the others are in `refused`, with the reason.
+
+    Raises:
+        InvalidValue: for a metric of `metrics` that is not smooth, or if none of all is.
+    """
+    positive("step", step)
+    if not names:
+        raise InvalidValue("names is empty; name at least one parameter")
+    at = np.array([own_value(vehicle, name) for name in names])
+    places = _places(vehicle, names, at, step)
+    each = places.shape[1]
+    rows = np.tile(at, (1 + each * len(names), 1))
+    for k, row in enumerate(places):
+        rows[1 + each * k : 1 + each * (k + 1), k] = row
+    variants = {name: rows[:, k] for k, name in enumerate(names)}
+    one = manoeuvre_of(manoeuvre)
+    found = {m.name: m for m in metrics_of([one], vehicle, variants, kernels).values()}
+    for name in metrics:
+        if name not in found:
+            raise InvalidValue(record.unknown_name(one.name, name, list(found), "metric"))
+    slopes: dict[str, list[float]] = {}
+    refused: dict[str, str] = {}
+    for name in metrics or found:
+        own, around = found[name].value[0], found[name].value[1:].reshape(len(names), each)
+        quotients = [
+            _Quotients.of(parameter, value, row - value, own, values)
+            for parameter, value, row, values in zip(names, at, places, around, strict=True)
+        ]
+        doubts = (quotient.doubt for quotient in quotients)
+        if reason := found[name].rough or next(filter(None, doubts), ""):
+            refused[name] = reason
+        else:
+            slopes[name] = [quotient.slope for quotient in quotients]
+    if refused and (metrics or not slopes):
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in refused.items())
+        raise InvalidValue(f"{one.name} has no derivative of what is not smooth: {reasons}")
+    return Sensitivity(
+        tuple(names),
+        tuple(slopes),
+        tuple(found[name].unit for name in slopes),
+        at,
+        np.array([found[name].value[0] for name in slopes]),
+        np.array(list(slopes.values())),
+        refused,
+    )
+
+
+BOTH_SIDES = (-WIDE, -1.0, -0.5, 0.5, 1.0, WIDE)
+ONE_SIDE = (0.0, 0.0, 0.25, 0.5, 1.0, WIDE)
+"""Steps that are driven of a parameter, over the step."""
+
+
+def _places(vehicle: Vehicle, names: Sequence[str], at: Array, step: float) -> Array:
+    """Values of each parameter that are driven, (P, 6), to both sides or, where one is not allowed,
+    to the other. Where only the wider step is not allowed, the step stands for it."""
+    allowed = {leaf.name: leaf.allowed for leaf in record.fields(vehicle.model.Params)}
+    rows: list[Array] = []
+    for name, value in zip(names, at.tolist(), strict=True):
+        limits, size = allowed[name], step * (abs(value) or 1.0)
+
+        def fits(share: float, value: float = value, size: float = size, a: Any = limits) -> bool:
+            return a is None or value + share * size in a
+
+        if not (fits(-1.0) or fits(1.0)):
+            raise InvalidValue(
+                f"{name} = {value:g} can be moved by {size:g} to neither side: it must be {limits}"
+            )
+        side = 1.0 if fits(1.0) else -1.0
+        shares = BOTH_SIDES if fits(-side) else tuple(side * share for share in ONE_SIDE)
+        kept = [share if fits(share) else float(np.sign(share)) for share in shares]
+        rows.append(value + size * np.array(kept))
+    return np.stack(rows)
+
+
+class _Quotients(NamedTuple):
+    """Difference quotients of a metric by a parameter."""
+
+    parameter: str
+    step: float
+    """By which the parameter is moved."""
+    slope: float
+    """Over that step, of second order."""
+    half: float
+    """Over half of it."""
+    wide: float
+    """Over the wider one."""
+    kink: float
+    """Slope on the right less that on the left, next to the point; zero if it is smooth."""
+    small: float
+    """Slope that is of no account."""
+
+    @classmethod
+    def of(cls, parameter: str, at: float, far: Array, own: float, values: Array) -> _Quotients:
+        """Of values at distances (6,) from a point, where the metric is `own`; see `_places`."""
+        h = float(np.abs(far[4]))
+        wide = (values[5] - values[0]) / (far[5] - far[0])
+        small = max(SMALL * abs(own) / (abs(at) or 1.0), ROUNDING / h)
+        if far[0] != 0.0:
+            _, low, lower, higher, high, _ = values.tolist()
+            # Slopes of both sides of a smooth metric differ by h f'', so by half over half of h.
+            bend, half_bend = (high - 2.0 * own + low) / h, 2.0 * (higher - 2.0 * own + lower) / h
+            slope, half = (high - low) / (2.0 * h), (higher - lower) / h
+            return cls(parameter, h, slope, half, wide, 2.0 * half_bend - bend, small)
+        first, second, last = values[2:5].tolist()
+        # One-sided, of second order: (4 f(h/2) - 3 f(0) - f(h)) / h.
+        slope = (4.0 * second - 3.0 * own - last) / far[4]
+        half = 2.0 * (4.0 * first - 3.0 * own - second) / far[4]
+        return cls(parameter, h, slope, half, wide, 0.0, small)
+
+    @property
+    def doubt(self) -> str:
+        """Why the metric is not smooth, a clause; empty if it is, or where numbers are missing."""
+        slack = max(DISAGREEMENT * max(abs(self.slope), abs(self.half)), self.small)
+        if abs(self.slope - self.half) > slack:
+            return (
+                f"its differences over {self.step:.3g} and {0.5 * self.step:.3g} of "
+                f"{self.parameter} disagree: {self.slope:.3g} and {self.half:.3g}; it is a "
+                "staircase or has a kink here"
+            )
+        if abs(self.kink) > slack:
+            left, right = self.half - 0.5 * self.kink, self.half + 0.5 * self.kink
+            return (
+                f"its slopes below and above this {self.parameter} differ: {left:.3g} and "
+                f"{right:.3g}; it is a staircase or has a kink here"
+            )
+        if abs(self.slope) <= self.small < abs(self.wide) * DISAGREEMENT:
+            return (
+                f"it is flat over {self.step:.3g} of {self.parameter} and not over "
+                f"{WIDE * self.step:.3g}: {self.slope:.3g} and {self.wide:.3g}; it is a staircase"
+            )
+        return ""
+
+
+@dataclass(frozen=True, eq=False)
+class Indices:
+    """Shares of the variance of M metrics that P parameters account for within their ranges."""
+
+    names: tuple[str, ...]
+    metrics: tuple[str, ...]
+    first: Array
+    """(M, P): of the parameter alone; NaN where a metric has no number or does not vary."""
+    total: Array
+    """(M, P): with all that it does together with others."""
+    mean: Array
+    """Of each metric, (M,)."""
+    std: Array
+    """Of each metric, (M,)."""
+    notes: tuple[str, ...] = field(default_factory=tuple[str, ...])
+
+    __repr__ = brief_repr
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One for each pair: plain values for tables."""
+        return [
+            {
+                "metric": metric,
+                "parameter": name,
+                "first": float(self.first[k, i]),
+                "total": float(self.total[k, i]),
+            }
+            for k, metric in enumerate(self.metrics)
+            for i, name in enumerate(self.names)
+        ]
+
+
+def sobol(
+    manoeuvre: Manoeuvre | str,
+    vehicle: Vehicle,
+    ranges: Mapping[str, tuple[float, float]],
+    *,
+    samples: int = 128,
+    seed: int = 0,
+    kernels: Kernels | None = None,
+) -> Indices:
+    """Sobol indices of each metric for parameters that are anywhere within ranges, independently.
+
+    Drives `samples` × (parameters + 2) variants; `samples` is a power of 2. First-order indices
+    after Saltelli et al. (2010), total ones after Jansen (1999).
+    """
+    if samples < 2 or samples & (samples - 1):
+        raise InvalidValue(f"samples = {samples} must be a power of 2, at least 2")
+    for name, (low, high) in ranges.items():
+        own_value(vehicle, name)
+        if not low < high:
+            raise InvalidValue(f"range of {name} = ({low}, {high}) must go up")
+    count = len(ranges)
+    points = _points(np.array(list(ranges.values()), dtype=float), samples, seed)
+    variants = {name: points[:, k] for k, name in enumerate(ranges)}
+    metrics = metrics_of([manoeuvre_of(manoeuvre)], vehicle, variants, kernels)
+    values = np.stack([metric.value for metric in metrics.values()])
+    # Samples without a number are left out with all that belongs to them.
+    blocks = values.reshape(len(metrics), count + 2, samples)
+    complete: Any = np.isfinite(blocks).all(axis=1)
+    indices = [_indices(block[:, own]) for block, own in zip(blocks, complete, strict=True)]
+    lost = samples - complete.sum(axis=1)
+    names = tuple(metric.name for metric in metrics.values())
+    notes = tuple(
+        f"{name}: {n} of {samples} samples gave no number and are left out"
+        for name, n in zip(names, lost.tolist(), strict=True)
+        if n
+    )
+    first, total, mean, std = (np.stack(part) for part in zip(*indices, strict=True))
+    return Indices(tuple(ranges), names, first, total, mean, std, notes)
+
+
+def _points(ranges: Array, samples: int, seed: int) -> Array:
+    """Two sets of samples, and the first with each parameter from the second."""
+    from scipy.stats import qmc
+
+    count = len(ranges)
+    Sobol: Any = qmc.Sobol  # SciPy 1.14 has no rng
+    drawn: Array = Sobol(2 * count, seed=seed).random(samples)
+    a, b = drawn[:, :count], drawn[:, count:]
+    mixed: list[Array] = []
+    for k in range(count):
+        one = a.copy()
+        one[:, k] = b[:, k]
+        mixed.append(one)
+    return ranges[:, 0] + np.concatenate([a, b, *mixed]) * (ranges[:, 1] - ranges[:, 0])
+
+
+def _indices(block: Array) -> tuple[Array, Array, Any, Any]:
+    """First and total indices, mean and standard deviation, from (parameters + 2, samples)."""
+    a, b, mixed = block[0], block[1], block[2:]
+    both = block[:2].ravel()
+    if both.size < 4 or not np.ptp(both) > 1e-12 * np.abs(both).max():
+        none = np.full(len(mixed), np.nan)
+        mean = both.mean() if both.size else np.nan
+        return none, none, mean, 0.0 if both.size else np.nan
+    mean, variance = both.mean(), both.var()
+    # Without the mean, products lose no digits.
+    first = ((b - mean) * (mixed - a)).mean(axis=1) / variance
+    total = 0.5 * ((a - mixed) ** 2).mean(axis=1) / variance
+    return first, total, mean, np.sqrt(variance)

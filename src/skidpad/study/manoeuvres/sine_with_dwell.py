@@ -1,0 +1,265 @@
+"""Sine with dwell (FMVSS 126, UN R140): does the vehicle stay stable, and does it still answer?
+
+One period of a sine of 0.7 Hz that pauses at its second peak, with the throttle released, at ever
+larger angles. The unit of the angle, A in the standards, is that of 0.3 g in slow ramps to both
+sides, found beforehand by linear regression.
+
+The angles grow from 1.5 A by 0.5 A to the larger of 6.5 A and 270° of the steering wheel, at most
+300° (49 CFR 571.126, S7.9.4). What 270° are, only a vehicle with a steering wheel tells, or
+`steering_ratio`; without one the last angle is 6.5 A, and a note says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from ...core.arrays import Array
+from ...core.files import brief_repr
+from ...errors import InvalidValue
+from ...units import kg, m_s, m_s2, one, rad, s
+from .case import Case
+from .case_run import CaseRun, endings, steering_of
+from .metric import Chart, Curve, Findings, Metric
+from .proving_ground import Performing
+from .steady_state import angle_line
+from .subject import Subject, speed_needed, tyres_needed
+
+__all__ = ["SineWithDwell"]
+
+FREQUENCY = 0.7
+"""Of the sine, in Hz."""
+DWELL: s = 0.5
+"""At its second peak."""
+END: s = 1.0 / FREQUENCY + DWELL
+"""When the angle is back at zero."""
+G: m_s2 = 9.81
+UNIT: m_s2 = 0.3 * G
+"""Lateral acceleration whose angle is the unit."""
+REGRESSION: tuple[m_s2, m_s2] = 0.1 * G, 0.375 * G
+"""Between which the angle is regressed over lateral acceleration (NHTSA's procedure TP-126)."""
+RAMP: s = 18.0
+"""Duration of a slow ramp, which ends at 0.54 g by linear theory; 0.375 g are needed."""
+LAST_ANGLES: tuple[rad, rad] = np.deg2rad(270.0), np.deg2rad(300.0)
+"""Of the steering wheel: the last angle is not smaller than the first of them, nor larger than the
+second."""
+MOST_FACTORS = 60
+"""Largest number of angles, for vehicles that need little angle for 0.3 g."""
+LATER = ((1.0, 0.35), (1.75, 0.20))
+"""Times after the end, and the largest share of its peak that the yaw rate may still have."""
+ASIDE_AT: s = 1.07
+"""After the beginning, when the vehicle must have moved aside."""
+HEAVY: kg = 3500.0
+"""Mass above which it may have moved less far."""
+ALIKE: one = 0.95
+"""Correlation with the angle of the test from which on a log is one of it."""
+SIDES = {"left first": 1.0, "right first": -1.0}
+
+
+@dataclass(frozen=True)
+class SineWithDwell:
+    """Angles of growing size to both sides."""
+
+    speed: m_s = 80.0 / 3.6
+    factors: tuple[float, ...] = (1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5)
+    """Of the unit; those beyond, up to 270° of the steering wheel, follow in the last of their
+    steps."""
+    steering_ratio: one | None = None
+    """Angle of the steering wheel over that of the front wheels; None for the vehicle's own, if it
+    has a steering wheel."""
+    aside_from: one = 5.0
+    """Factor from which on the vehicle must move aside far enough."""
+    angles: tuple[rad, ...] = ()
+    """Angles of the front wheels instead of factors of the unit, which is then not looked for."""
+    sides: tuple[str, ...] = tuple(SIDES)
+    """To which it begins."""
+    __repr__ = brief_repr
+    name: ClassVar[str] = "sine_with_dwell"
+    title: ClassVar[str] = "Sine with dwell"
+    source: ClassVar[str] = "FMVSS 126, UN Regulation 140"
+
+    def unfit(self, car: Subject) -> str:
+        """Why a vehicle cannot do it."""
+        lacks = tyres_needed(car) or speed_needed(car, self.speed)
+        if not lacks and car.grip < 1.5 * UNIT:
+            return f"{car.name} has grip for {car.grip:.1f} m/s² alone"
+        return lacks
+
+    def perform(self, car: Subject) -> Performing:
+        """Slow ramps find the unit; then all angles at once."""
+        if self.angles:
+            told = {f"{angle:.4g} rad": np.array(angle) for angle in self.angles}
+            return self._of_angles((yield self._cases(car, told)))
+        slow = yield [self._slow(car, sign) for sign in SIDES.values()]
+        lines = [angle_line(run, "a_y", *REGRESSION) for run in slow]
+        unit = np.mean([line.at_zero + UNIT * line.slope for line in lines], axis=0)
+        series = self._series(car, unit)
+        runs = yield self._cases(car, series)
+        return self._findings(car, runs, unit, np.stack(list(series.values())) / unit)
+
+    def _series(self, car: Subject, unit: Array) -> dict[str, Array]:
+        """Angles of all runs to one side, each (V,), by label. A variant whose series ends before
+        that of others repeats its last angle."""
+        ratio = ratio_of(car, self.steering_ratio)
+        if ratio is None:
+            return {f"{k:g} times": k * unit for k in self.factors}
+        least, most = (angle / ratio for angle in LAST_ANGLES)
+        last = np.minimum(np.maximum(self.factors[-1] * unit, least), most)
+        factors = list(self.factors)
+        step = factors[-1] - factors[-2] if len(factors) > 1 else 0.5
+        while factors[-1] + step < np.max(last / unit) and len(factors) < MOST_FACTORS:
+            factors.append(factors[-1] + step)
+        series = {f"{k:g} times": np.minimum(k * unit, last) for k in factors}
+        return series | {"last angle": last}
+
+    @property
+    def one_drive(self) -> bool:
+        """Whether it has one angle to one side."""
+        return len(self.angles) == len(self.sides) == 1
+
+    def adapted_to(self, drive: CaseRun) -> SineWithDwell:
+        """With the speed, the largest angle and the side of a log."""
+        told = steering_of(drive)
+        asked = sine_with_dwell(drive.t - told.when + np.arcsin(0.5) / (2.0 * np.pi * FREQUENCY))
+        seen = told.side * drive["steer"][:, 0] / told.angle
+        if not np.corrcoef(asked, seen)[0, 1] > ALIKE:
+            raise InvalidValue(
+                f"{drive.label} has no sine of {FREQUENCY:g} Hz that pauses for {DWELL:g} s at its "
+                "second peak: its wheels are turned otherwise"
+            )
+        if drive.t[-1] - told.when < END + LATER[-1][0]:
+            raise InvalidValue(
+                f"{drive.label} ends {drive.t[-1] - told.when:.2f} s after the wheels are turned; "
+                f"{END + LATER[-1][0]:.2f} s are needed"
+            )
+        side = next(name for name, sign in SIDES.items() if sign == told.side)
+        return replace(self, speed=told.v, angles=(told.angle,), sides=(side,))
+
+    def _cases(self, car: Subject, angles: Mapping[str, Array]) -> list[Case]:
+        most = car.limits.steer_max
+        return [
+            Case(
+                label=f"{label}, {side}",
+                duration=END + 2.0,
+                v=self.speed,
+                speed=self.speed,
+                hold=lambda t: (t < 0.0).astype(float),
+                steer=sine_with_dwell,
+                amplitude=np.clip(SIDES[side] * angle, -most, most),
+            )
+            for label, angle in angles.items()
+            for side in self.sides
+        ]
+
+    def _of_angles(self, runs: Sequence[CaseRun]) -> Findings:
+        left, aside = _left(runs), np.stack([moved_aside(run) for run in runs])
+        metrics, notes = _criteria(left, aside), endings(runs)
+        if any("y" in run.source.steady for run in runs):
+            notes.append("the way aside is not known: the log has neither v_y nor y")
+        return Findings(metrics, [_chart(runs, len(self.sides))], notes)
+
+    def _slow(self, car: Subject, sign: one) -> Case:
+        rate = sign * UNIT / car.theory(self.speed).gains["a_y"] / 10.0
+        v = self.speed
+        return Case(
+            label=f"slow ramp {'left' if sign > 0.0 else 'right'}",
+            duration=RAMP,
+            v=v,
+            speed=v,
+            steer=lambda t: rate * np.maximum(t, 0.0),
+        )
+
+    def _findings(
+        self, car: Subject, runs: Sequence[CaseRun], unit: Array, factors: Array
+    ) -> Findings:
+        """Factors are those of the unit, (angles, V)."""
+        left = _left(runs)
+        aside = np.stack([moved_aside(run) for run in runs])
+        factors = np.repeat(factors, len(self.sides), axis=0)
+        stable = np.logical_and.reduce(
+            [share <= most for share, (_, most) in zip(left, LATER, strict=True)]
+        )
+        least = np.array([1.52 if v.geometry.mass > HEAVY else 1.83 for v in car.each])
+        answers = (aside >= least) | (factors < self.aside_from - 1e-9)
+        done = np.stack([run.done for run in runs])
+        failed = np.where(stable & answers & done, np.inf, factors).min(axis=0)
+        passed = np.where(factors < failed, factors, 0.0).max(axis=0)
+        large = np.where(factors >= self.aside_from - 1e-9, aside, np.inf)
+        metrics = [
+            Metric("unit_angle", unit, "rad",
+                   "Angle of the front wheels at 0.3 g, by regression from 0.1 to 0.375 g."),
+            Metric("largest_factor_passed", passed, "",
+                   "Largest angle over the unit up to which all criteria hold and it does not spin "
+                   "or roll over; 0: none.", rough="the largest of a grid of factors"),
+            *_criteria(left, large),
+        ]  # fmt: skip
+        notes = endings(runs)
+        if ratio_of(car, self.steering_ratio) is None:
+            notes.append(
+                f"the last angle is {self.factors[-1]:g} times the unit: of a vehicle without a "
+                "steering wheel only steering_ratio tells what 270° of it are"
+            )
+        return Findings(metrics, [_chart(runs, len(self.sides))], notes)
+
+
+def ratio_of(car: Subject, given: one | None) -> Array | None:
+    """Angle of the steering wheel over that of the front wheels, (V,) or (); None where there is
+    no steering wheel."""
+    if given is not None:
+        return np.array(given)
+    ratios = [getattr(getattr(v.params, "steering", None), "ratio", None) for v in car.each]
+    known = [float(ratio) for ratio in ratios if ratio is not None]
+    return np.array(known) if len(known) == len(ratios) else None
+
+
+def _left(runs: Sequence[CaseRun]) -> list[Array]:
+    """Shares of yaw rate at the times that count, each (runs, V)."""
+    return [np.stack([yaw_left(run, after) for run in runs]) for after, _ in LATER]
+
+
+def _criteria(left: Sequence[Array], aside: Array) -> list[Metric]:
+    return [
+        Metric("yaw_rate_left_after_1_s", left[0].max(axis=0), "",
+               "Largest yaw rate 1 s after the steering over its peak; at most 0.35."),
+        Metric("yaw_rate_left_after_1.75_s", left[1].max(axis=0), "",
+               "Largest yaw rate 1.75 s after the steering over its peak; at most 0.20."),
+        Metric("least_displacement", aside.min(axis=0), "m",
+               "Least way aside 1.07 s after the beginning, of the large angles."),
+    ]  # fmt: skip
+
+
+def sine_with_dwell(t: Array) -> Array:
+    """The angle over time, of height 1."""
+    pause = 0.75 / FREQUENCY
+    after = np.where(t < pause, t, np.maximum(t - DWELL, pause))
+    wave = np.sin(2.0 * np.pi * FREQUENCY * after)
+    return np.where((t < 0.0) | (t > END), 0.0, wave)
+
+
+def yaw_left(run: CaseRun, after: s) -> Array:
+    """Yaw rate a time after the steering over its peak since the angle changed its side, (V,)."""
+    # The second peak is the one after the angle has gone through zero.
+    turned = run.since(0.5 / FREQUENCY, END)
+    peak = np.abs(turned["omega"]).max(axis=0)
+    then = np.array([np.interp(END + after, run.t, column) for column in run["omega"].T])
+    return np.where(np.isfinite(then), np.abs(then) / np.maximum(peak, 1e-9), np.inf)
+
+
+def moved_aside(run: CaseRun) -> Array:
+    """Way of the centre of mass across its first direction at the time that counts, (V,); NaN of
+    a log that does not tell it."""
+    if "y" in run.source.steady:
+        return np.full(run.variants, np.nan)
+    begin = run.since(0.0)
+    c, sine = np.cos(begin["yaw"][0]), np.sin(begin["yaw"][0])
+    across = -sine * (begin["x"] - begin["x"][0]) + c * (begin["y"] - begin["y"][0])
+    aside = [np.interp(ASIDE_AT, begin.t, column) for column in np.abs(across).T]
+    return np.nan_to_num(np.array(aside), nan=0.0)
+
+
+def _chart(runs: Sequence[CaseRun], sides: int) -> Chart:
+    curves = [Curve(run.t, run["omega"][:, 0], run.label) for run in runs[::sides]]
+    return Chart("Sine with dwell", "time in s", "yaw rate in rad/s", curves)

@@ -1,0 +1,211 @@
+"""The vehicle under test, in one or several variants, and what a manoeuvre may ask of it.
+
+Why a vehicle cannot do a manoeuvre, in one sentence; an empty one if it can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from ...control.car import Abilities, abilities_of
+from ...core import record
+from ...core.arrays import Array
+from ...core.body import Demand, Geometry, Limits, Pose, Velocity, body_of
+from ...core.files import brief_repr
+from ...core.model import Vehicle
+from ...errors import InvalidValue
+from ...road.records import record_of
+from ...road.road import Road
+from ...units import m_s, m_s2
+from ...vehicles.with_road import what_it_lacks
+from .theory import LinearCar, linear_car
+
+__all__ = [
+    "Subject",
+    "drive_needed",
+    "loop_needed",
+    "road_needed",
+    "speed_needed",
+    "steering_needed",
+    "takes",
+    "tyres_needed",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A vehicle under test.
+
+    Variants are vehicles that differ in parameters: `params` by name, each (V,). Manoeuvres are
+    driven by all of them at once.
+    """
+
+    vehicle: Vehicle
+    params: Mapping[str, Array] = field(default_factory=dict[str, Array])
+    name: str = ""
+    """In tables and reports; that of the vehicle if empty."""
+
+    __repr__ = brief_repr
+
+    def __post_init__(self) -> None:
+        body_of(self.vehicle, "a manoeuvre")
+        rows = {name: np.atleast_1d(np.asarray(row, float)) for name, row in self.params.items()}
+        known = record.names(self.vehicle.model.Params)
+        for name in rows:
+            if name not in known:
+                raise InvalidValue(record.unknown_name(self.vehicle.name, name, known, "parameter"))
+        lengths = {name: len(row) for name, row in rows.items()}
+        if len(set(lengths.values())) > 1:
+            raise InvalidValue(f"variants differ in number: {lengths}")
+        object.__setattr__(self, "params", rows)
+        object.__setattr__(self, "name", self.name or self.vehicle.name)
+
+    @property
+    def variants(self) -> int:
+        """How many vehicles there are."""
+        return len(next(iter(self.params.values()))) if self.params else 1
+
+    @cached_property
+    def geometry(self) -> Geometry:
+        """Shape and mass of the vehicle with its own parameters."""
+        return self.vehicle.geometry
+
+    @cached_property
+    def each(self) -> tuple[Vehicle, ...]:
+        """The variants as vehicles."""
+        if not self.params:
+            return (self.vehicle,)
+        rows = zip(*self.params.values(), strict=True)
+        names = list(self.params)
+        return tuple(
+            self.vehicle.with_params(dict(zip(names, map(float, row), strict=True))) for row in rows
+        )
+
+    @cached_property
+    def limits(self) -> Limits:
+        """What the vehicle can do."""
+        return self.vehicle.limits
+
+    @cached_property
+    def abilities(self) -> Abilities:
+        """What one asks of it at most."""
+        return abilities_of(self.vehicle)
+
+    @cached_property
+    def wheel_base(self) -> Array:
+        """Between the axles of each variant in m, (V,)."""
+        return np.array([vehicle.geometry.wheel_base for vehicle in self.each])
+
+    @cached_property
+    def l_r(self) -> Array:
+        """From the rear axle to the centre of mass of each variant in m, (V,)."""
+        shapes = (vehicle.geometry for vehicle in self.each)
+        return np.array([shape.centre_of_mass[0] - shape.rear_axle for shape in shapes])
+
+    def with_lengths(self, **lengths: float) -> Subject:
+        """The vehicle with another `wheel_base` or `l_r` in m, for a log of one that differs in
+        them; all else, linear theory too, stays that of its parameters."""
+        other = replace(self)
+        rows = {name: np.full(self.variants, length) for name, length in lengths.items()}
+        other.__dict__.update(rows, _theories=self._theories)
+        return other
+
+    @property
+    def steers(self) -> bool:
+        """Whether it steers with front wheels."""
+        return self.limits.steer_max > 0.0 and self.vehicle.body.steer is not None
+
+    @property
+    def grip(self) -> m_s2:
+        """Largest acceleration that its tyres give, infinite where nothing limits it."""
+        return self.limits.grip
+
+    @property
+    def slides(self) -> bool:
+        """Whether it can slide sideways: whether tyres limit what it does."""
+        return self.grip < inf
+
+    def theory(self, v: float) -> LinearCar:
+        """Its linear theory about driving straight at a speed in m/s, by exact derivatives, with
+        its own parameters."""
+        return self._theory(self.vehicle, v)
+
+    def theories(self, v: float) -> list[LinearCar]:
+        """That of each variant."""
+        return [self._theory(vehicle, v) for vehicle in self.each]
+
+    def _theory(self, vehicle: Vehicle, v: float) -> LinearCar:
+        known = self._theories
+        if (vehicle, v) not in known:
+            known[vehicle, v] = linear_car(vehicle, v)
+        return known[vehicle, v]
+
+    @cached_property
+    def _theories(self) -> dict[Any, LinearCar]:
+        return {}
+
+
+def steering_needed(car: Subject) -> str:
+    """Of a test that steers."""
+    if not car.steers:
+        return f"{car.name} does not steer: it turns on the spot"
+    told = car.vehicle.body.steer is not None or car.limits.steer_max < inf
+    return "" if told else f"{car.name} has no wheels that steer"
+
+
+def tyres_needed(car: Subject) -> str:
+    """Of a test of what tyres do."""
+    if steering_needed(car):
+        return steering_needed(car)
+    if not car.slides:
+        return f"{car.name} has no tyres that slip: its turns are those of geometry"
+    if not car.vehicle.model.continuous:
+        return f"{car.name} is a discrete model"
+    return loop_needed(car)
+
+
+def loop_needed(car: Subject) -> str:
+    """Of a test with a driver in the loop."""
+    late = car.vehicle.model.dead_times
+    return f"{car.name} acts late ({', '.join(late)}): no driver can be in its loop" if late else ""
+
+
+def speed_needed(car: Subject, v: m_s) -> str:
+    """Of a test at a speed."""
+    most = car.limits.v_max
+    return "" if v <= most else f"{car.name} reaches {most:.1f} m/s; the test needs {v:.1f} m/s"
+
+
+def drive_needed(car: Subject) -> str:
+    """Of a test of drive and brakes."""
+    if car.vehicle.body.imposed:
+        return f"{car.name} moves as it is told: nothing drives it"
+    if not car.slides:
+        return f"{car.name} has no tyres: what it is asked for is what it does"
+    if not takes(car, "a"):
+        return f"{car.name} is told a speed, not how hard to drive"
+    return loop_needed(car)
+
+
+def takes(car: Subject, demanded: str) -> str:
+    """The input that a demand for "v", "a", "omega" or "steer" moves; empty where none does."""
+    vehicle, p = car.vehicle, car.vehicle.params
+    pose, at = Pose(0.0, 0.0, 0.0), Velocity(1.0, 0.0, 0.0)
+    x = vehicle.body.placed(record.build(vehicle.State), pose, at, p)
+    rest: Demand = Demand(v=1.0)
+    asked = rest._replace(**{demanded: getattr(rest, demanded) + 0.01})
+    rows = (record.flatten(vehicle.body.command(x, demand, p)) for demand in (rest, asked))
+    names = record.names(vehicle.Input)
+    return next((n for n, a, b in zip(names, *rows, strict=True) if abs(a - b) > 1e-9), "")
+
+
+def road_needed(car: Subject, road: Road) -> str:
+    """Of a test on a road."""
+    lacks = what_it_lacks(car.vehicle, record_of(road))
+    return f"{car.name} cannot be put on a road: {lacks}" if lacks else ""

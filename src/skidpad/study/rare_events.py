@@ -1,0 +1,501 @@
+"""Rare events: subset simulation, for probabilities down to 1e-7 and below.
+
+A rare event is reached in levels: of the runs of a level the nearest to the threshold are where
+chains begin whose runs stay at least as near, and so on. The probability is the product of the
+shares of the levels (S.-K. Au and J. L. Beck, "Estimation of small failure probabilities in high
+dimensions by subset simulation", Probabilistic Engineering Mechanics 16, 2001). Chains move by
+conditional sampling in the space in which all factors are standard normal, with the step adapted to
+the share of moves that are accepted (I. Papaioannou et al., "MCMC algorithms for subset
+simulation", Probabilistic Engineering Mechanics 41, 2015).
+
+What the levels of a subset simulation say: a probability, and how far it may be off.
+
+Runs of a level depend on each other: those of a chain, those of chains that began at runs of one
+chain of the level before, and so on. Only the runs of the first level are independent. So the
+deviations of all levels are summed by the run of the first level that each run descends from, its
+root, and the variance is that of these sums (H. P. Chan and T. L. Lai, "A general theory of
+particle filters in hidden Markov models and some applications", Annals of Statistics 41, 2013).
+With the dependence within chains alone, as Au and Beck (2001) have it, it comes out too small: by a
+fifth at 1e-7.
+
+Runs where a column crosses a threshold: along the border of what is known of both sides.
+
+Every place is on the side of the run nearest to it, as far as is known. The border between the two
+sides is known to the distance of the runs on either side of it, so each round puts runs on it where
+that distance, the gap, is largest. Where two neighbouring runs are on different sides and no other
+is near, the border passes through the middle between them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.arrays import AnyArray, Array, Mask
+from ..core.checks import finite, flag, whole
+from ..core.files import brief_repr
+from ..errors import InvalidValue
+from ..random.streams import LEAST, normal_of, normals, share_below
+from .design import Choosing, Design, Round, Sobol, drawn_points, goes_on, identity_of, permuted
+from .experiment import Column, Runs
+
+
+class SubsetEstimate:
+    """The product of the shares of levels.
+
+    Args:
+        roots: runs of the first level.
+    """
+
+    def __init__(self, roots: int) -> None:
+        self.shares: list[float] = []
+        self._deviations: Array = np.zeros(roots)
+        self._size = roots
+
+    def add(self, inside: Mask, roots: Runs) -> None:
+        """Count a level.
+
+        Args:
+            inside: which runs are above the limit, (length of chains, chains).
+            roots: of each run.
+        """
+        share = float(inside.mean())
+        self.shares.append(share)
+        if not share:
+            return
+        relative = (inside - share) / (share * inside.size)
+        self._deviations += np.bincount(
+            roots.ravel(), relative.ravel(), minlength=len(self._deviations)
+        )
+
+    def findings(self, limits: list[float], confidence: float) -> dict[str, Any]:
+        """All of it as plain values, as `SubsetSimulation` says."""
+        from scipy.special import ndtri
+
+        product = math.prod(self.shares)
+        levels = [
+            {"limit": limit, "share": share}
+            for limit, share in zip(limits, self.shares, strict=True)
+        ]
+        common = {"levels": levels, "confidence": confidence, "reached": product > 0.0}
+        if not product:
+            most = 1.0 - (1.0 - confidence) ** (1.0 / self._size)
+            high = math.prod(self.shares[:-1]) * most
+            return {"probability": 0.0, "low": 0.0, "high": high} | common
+        variance = float((self._deviations**2).sum())
+        # The mean of a log-normal estimate is right; half of its estimates are below the middle.
+        middle = product * math.exp(0.5 * variance)
+        spread = float(ndtri(0.5 + 0.5 * confidence)) * math.sqrt(variance)
+        return {
+            "probability": product,
+            "coefficient_of_variation": math.sqrt(variance),
+            "low": middle * math.exp(-spread),
+            "high": min(1.0, middle * math.exp(spread)),
+        } | common
+
+
+_CHANNEL = "campaign.subset"
+_STEP = 0.6
+"""Of the first moves, in standard deviations."""
+_ACCEPTED = 0.44
+"""The share of moves at which chains forget fastest."""
+
+
+class _Level(NamedTuple):
+    """Runs of which all are at least as near to the threshold as the limit of the level before."""
+
+    z: Array
+    """(length of chains, chains, factors), standard normal."""
+    heights: Array
+    """(length of chains, chains): larger is nearer to the threshold."""
+    roots: Runs
+    """(length of chains, chains): the run of the first level that each descends from."""
+
+
+@dataclass(frozen=True)
+class SubsetSimulation:
+    """How probable it is that a column reaches a threshold, with its coefficient of variation.
+
+    A run that draws random numbers of its own draws new ones whenever it is proposed, which is as
+    good as one more factor.
+
+    What it found: `probability`; `coefficient_of_variation`, its standard deviation over many seeds
+    relative to it; `low` and `high`, the log-normal interval of the `confidence`; `levels`, their
+    limits and shares; `runs`; `reached`, whether any run reached the threshold: if not, `low` is 0,
+    `high` is as if the runs of the last level were independent, and there is no coefficient of
+    variation. The mean of estimates is right but for a share in the order of 1 / `each`.
+
+    Its levels have to lead there: of one that is the same wherever the threshold is far, nothing
+    shows the way, and a column of truths is refused. An event that is reached in several places is
+    found where the runs of the first levels come near to them.
+    """
+
+    column: str
+    """What is looked at."""
+    threshold: float
+    """What it has to reach, in the unit of the column."""
+    above: bool = True
+    """Whether it is reached from below, by values of at least the threshold; else from above."""
+    each: int = 1000
+    """Runs of a level."""
+    share: float = 0.1
+    """Of the runs of a level, those that the next begins with; one over a whole number."""
+    most_levels: int = 10
+    """Levels after which it ends: 10 levels of a tenth reach 1e-10."""
+    correlation: float | None = None
+    """Between a run of a chain and the next one proposed, from 0 to 1; adapted if None."""
+    nan_reaches: bool = False
+    """Whether runs without a number have reached the threshold; else they are farthest from it."""
+    confidence: float = 0.95
+    """Of the interval."""
+
+    __repr__ = brief_repr
+
+    def __post_init__(self) -> None:
+        finite("threshold", self.threshold)
+        flag("above", self.above)
+        flag("nan_reaches", self.nan_reaches)
+        whole("each", self.each, "at least 10", least=10)
+        whole("most_levels", self.most_levels, "at least 1")
+        length = 1.0 / finite("share", self.share) if self.share else 0.0
+        if not 2 <= round(length) <= self.each or abs(length - round(length)) > 1e-9:
+            raise InvalidValue(f"share = {self.share} must be 1/2, 1/3, 1/4, ..., such as 0.1")
+        if self.each % round(length):
+            raise InvalidValue(
+                f"each = {self.each} must be a multiple of {round(length)}, so that a share of "
+                f"{self.share:g} is a whole number of runs"
+            )
+        if self.correlation is not None and not 0.0 <= finite("correlation", self.correlation) < 1:
+            raise InvalidValue(f"correlation = {self.correlation} must be at least 0 and below 1")
+        if not 0.0 < finite("confidence", self.confidence) < 1.0:
+            raise InvalidValue(f"confidence = {self.confidence} must be between 0 and 1")
+
+    @property
+    def runs(self) -> int:
+        """How many there are at most."""
+        return self.each + (self.most_levels - 1) * (self.each - self._chains)
+
+    def reads(self) -> tuple[str, ...]:
+        """The column."""
+        return (self.column,)
+
+    def check(self, columns: Sequence[Column]) -> None:
+        """Raise for a column of truths."""
+        numbers = [column.name for column in columns if column.kind == "number"]
+        if self.column not in numbers:
+            raise InvalidValue(
+                f"design.subset_simulation.column = {self.column!r} is true or false, so that no "
+                f"run is nearer than another; take a number, of {', '.join(numbers) or 'none'}"
+            )
+
+    def identity(self) -> dict[str, Any]:
+        """Kind and settings."""
+        return identity_of(self, "subset_simulation")
+
+    def extends(self, before: Mapping[str, Any]) -> bool:
+        """More levels go on where fewer ended."""
+        return goes_on(self.identity(), before, larger=("most_levels",))
+
+    def rounds(self, factors: int, seed: int) -> Choosing:
+        """A round of drawn runs, then one for each step of the chains of each level."""
+        if not factors:
+            raise InvalidValue("factors: a subset simulation needs at least 1; there is none")
+        return self._rounds(factors, seed)
+
+    def _rounds(self, factors: int, seed: int) -> Choosing:
+        points = drawn_points(factors, seed, f"{_CHANNEL}.0")
+        read = yield Round(self.each, points, self.reads())
+        limits, runs = list[float](), self.each
+        z = normal_of(points(np.arange(self.each)).ravel()).reshape(1, self.each, factors)
+        level = _Level(z, self._heights(read)[None, :], np.arange(self.each)[None, :])
+        estimate = SubsetEstimate(self.each)
+        step = _STEP if self.correlation is None else math.sqrt(1.0 - self.correlation**2)
+        while True:
+            last = len(estimate.shares) + 1 == self.most_levels
+            limit = self._limit(level.heights, last)
+            final = last or limit >= math.nextafter(self._goal, -math.inf)
+            estimate.add(level.heights > limit, level.roots)
+            limits.append(self.threshold if final else limit if self.above else -limit)
+            if final:
+                return estimate.findings(limits, self.confidence) | {"runs": runs}
+            level, step = yield from self._chain(level, limit, len(limits), seed, step)
+            runs += self.each - self._chains
+
+    def _chain(
+        self, level: _Level, limit: float, number: int, seed: int, step: float
+    ) -> Generator[Round, Mapping[str, AnyArray], tuple[_Level, float]]:
+        """The runs of the next level, and the step that was right in the end."""
+        channel = f"{_CHANNEL}.{number}"
+        inside = level.heights > limit
+        z, heights, roots = level.z[inside], level.heights[inside], level.roots[inside]
+        order = np.arange(self._chains) % len(z)
+        begin = permuted(seed, f"{channel}.begin", order, len(z))
+        z, heights, roots = z[begin], heights[begin], roots[begin]
+        all_z, all_heights = [z], [heights]
+        for k in range(1, self._length):
+            moves = normals(seed, channel, k, np.arange(self._chains), z.shape[1])[0]
+            proposed = math.sqrt(1.0 - step * step) * z + step * moves
+            read = yield Round.of(_shares(proposed), self.reads())
+            reached = self._heights(read)
+            accepted = reached > limit
+            z = np.where(accepted[:, None], proposed, z)
+            heights = np.where(accepted, reached, heights)
+            all_z.append(z)
+            all_heights.append(heights)
+            if self.correlation is None:
+                # Over all chains: none of them decides for itself.
+                step = min(1.0, step * (1.0 + float(accepted.mean()) - _ACCEPTED))
+        all_roots = np.repeat(roots[None, :], self._length, axis=0)
+        return _Level(np.stack(all_z), np.stack(all_heights), all_roots), step
+
+    @property
+    def _length(self) -> int:
+        return round(1.0 / self.share)
+
+    @property
+    def _chains(self) -> int:
+        return self.each // self._length
+
+    @property
+    def _goal(self) -> float:
+        return self.threshold if self.above else -self.threshold
+
+    def _heights(self, read: Mapping[str, AnyArray]) -> Array:
+        values = np.asarray(read[self.column], dtype=np.float64)
+        heights = values if self.above else -values
+        return np.where(np.isnan(heights), np.inf if self.nan_reaches else -np.inf, heights)
+
+    def _limit(self, heights: Array, last: bool) -> float:
+        """What runs of the next level are above: just below the goal if enough are there, or if
+        nothing higher is left.
+
+        The highest run that is not in the next level, so that those that are do not depend on it
+        and, of independent ones, their share has no bias. Where many runs are equally high, as of a
+        column that is cut off or counts, more or fewer are above; never all of them.
+        """
+        below_goal = math.nextafter(self._goal, -math.inf)
+        ordered = np.sort(heights, axis=None)[::-1]
+        at = ordered[self._chains]
+        if last or ordered[self._chains - 1] > below_goal or ordered[0] == ordered[-1]:
+            return below_goal
+        lower = ordered[ordered < at]
+        if lower.size:
+            fewer, more = int((ordered > at).sum()), ordered.size - lower.size
+            if fewer * more < self._chains**2:
+                at = lower[0]
+        return min(float(at), below_goal)
+
+
+def _shares(z: Array) -> Array:
+    """Points of the unit cube of standard normal numbers."""
+    return np.clip(share_below(z), LEAST, 1.0 - LEAST)
+
+
+_HALVINGS = 14
+"""Of the way between two runs, to find the border on it."""
+_PLACES = 1 << 12
+"""Parts of that way that places are rounded to: rounding errors should not show."""
+_DIGITS = 12
+"""Of gaps that are compared, for the same reason."""
+_WORTH = 0.5
+"""Share of the largest gap below which a gap waits for the next round: the border moves by as much
+as the largest gap when the runs on it are done."""
+_NEAR = 6
+"""Runs of the other side, for each factor, that count as near."""
+_MOST_MIRRORED = 4
+"""Factors up to which the border is followed to the faces of the cube; of more nearly all runs lie
+near to one."""
+_SAME = 1e-9
+"""Places nearer than that are one place."""
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """Runs of a design, then more of them round by round where a column crosses a threshold.
+
+    Runs without a number are on neither side. A column of truths crosses 0.5: `failed`, for
+    instance, shows where runs begin to fail. Distances are those of shares; of two factors of which
+    one should be known more closely, give that one the narrower range.
+
+    What it found: `crossed`, whether there are runs on both sides; `gap`, the largest distance of
+    the border from the next run, in shares, to which the threshold is known; `runs`. It ends early
+    where all runs are on one side, and where factors that are lists leave no new ones.
+    """
+
+    column: str
+    """What is looked at."""
+    threshold: float
+    """In the unit of the column; values of at least that are on one side."""
+    first: Design = field(default_factory=lambda: Sobol(256))
+    """The first runs: what lies between them and is smaller than their distance is not seen."""
+    each: int = 128
+    """Runs of a round at most."""
+    most: int = 1024
+    """Runs of all, the first among them."""
+    levels: tuple[int, ...] = ()
+    """How many numbers each factor has, 0 for those that are no lists (`factors.level_counts`): no
+    two runs are the same then. Empty where none is a list."""
+
+    __repr__ = brief_repr
+
+    def __post_init__(self) -> None:
+        finite("threshold", self.threshold)
+        whole("each", self.each, "at least 1")
+        if whole("most", self.most, "at least 1") < self.first.runs:
+            raise InvalidValue(
+                f"most = {self.most} must be at least the runs of first, {self.first.runs}"
+            )
+        levels = tuple(whole(f"levels[{k}]", n, "at least 0", 0) for k, n in enumerate(self.levels))
+        object.__setattr__(self, "levels", levels)
+
+    @property
+    def runs(self) -> int:
+        """How many there are at most."""
+        return self.most
+
+    def reads(self) -> tuple[str, ...]:
+        """The column, and what the first design reads."""
+        return tuple(dict.fromkeys((self.column, *self.first.reads())))
+
+    def identity(self) -> dict[str, Any]:
+        """Kind and settings."""
+        return identity_of(self, "refinement")
+
+    def extends(self, before: Mapping[str, Any]) -> bool:
+        """More runs go on where fewer ended: those of a round that was cut off are its first."""
+        return goes_on(self.identity(), before, larger=("most",))
+
+    def rounds(self, factors: int, seed: int) -> Choosing:
+        """Those of the first design, then one for each look at the border."""
+        if self.levels and len(self.levels) != factors:
+            raise InvalidValue(f"levels = {self.levels} must have {factors} numbers, as factors")
+        if not factors:
+            raise InvalidValue("factors: a refinement needs at least 1; there is none")
+        return self._rounds(self.first.rounds(factors, seed))
+
+    def _rounds(self, first: Choosing) -> Choosing:
+        known = _Known(self.threshold, self.levels)
+        try:
+            asked = next(first)
+            while True:
+                read = yield asked._replace(reads=self.reads())
+                known.add(asked.points(np.arange(asked.size)), read[self.column])
+                asked = first.send(read)
+        except StopIteration:
+            pass
+        while True:
+            places, gaps = known.border()
+            chosen = known.farthest(places, gaps, min(self.each, self.most - known.runs))
+            if not len(chosen):
+                gap = float(gaps.max()) if len(gaps) else None
+                return {"crossed": gap is not None, "gap": gap, "runs": known.runs}
+            read = yield Round.of(chosen, self.reads())
+            known.add(chosen, read[self.column])
+
+
+class _Known:
+    """Runs that are done, by the side that they are on."""
+
+    def __init__(self, threshold: float, levels: tuple[int, ...]) -> None:
+        self._threshold, self._levels = threshold, np.array(levels)
+        self._points: list[Array] = []
+        self._values: list[Array] = []
+
+    @property
+    def runs(self) -> int:
+        return sum(len(points) for points in self._points)
+
+    def add(self, points: Array, values: AnyArray) -> None:
+        self._points.append(self._on_levels(points))
+        self._values.append(np.asarray(values, dtype=np.float64))
+
+    def border(self) -> tuple[Array, Array]:
+        """Places (n, factors) on the border, and their distances from the next run."""
+        from scipy.spatial import KDTree
+
+        points, values = np.concatenate(self._points), np.concatenate(self._values)
+        sides = [points[values < self._threshold], points[values >= self._threshold]]
+        if not len(sides[0]) or not len(sides[1]):
+            return points[:0], np.empty(0)
+        strip = len(self._points[0]) ** (-1.0 / points.shape[1])
+        mirrored = [_mirrored(side, strip) for side in sides]
+        trees: Any = [KDTree(side) for side in mirrored]
+        low, high = _pairs(mirrored, trees)
+        # Of lists, what is near may be a number of its own.
+        worth = 0.0 if self._levels.any() else _WORTH
+        places = np.abs(_crossing(low, high, trees, worth))
+        places = self._on_levels(1.0 - np.abs(1.0 - places))
+        gaps: Array = KDTree(points).query(places)[0]
+        return places, gaps
+
+    def farthest(self, places: Array, gaps: Array, count: int) -> Array:
+        """At most so many of the places, each as far as can be from runs and those before it."""
+        gaps, chosen = gaps.copy(), list[int]()
+        least = max(_SAME, _WORTH * float(gaps.max(initial=0.0)))
+        while len(chosen) < count and len(gaps):
+            # The first of equal ones.
+            k = int(np.argmax(np.round(gaps, _DIGITS)))
+            if gaps[k] < least:
+                break
+            chosen.append(k)
+            gaps = np.minimum(gaps, np.sqrt(((places - places[k]) ** 2).sum(axis=1)))
+        return places[chosen]
+
+    def _on_levels(self, points: Array) -> Array:
+        """Points with those factors that are lists in the middle of a number's shares."""
+        if not self._levels.any():
+            return points
+        count = np.maximum(self._levels, 1)
+        middles = (np.minimum(np.floor(points * count), count - 1) + 0.5) / count
+        return np.where(self._levels > 0, middles, points)
+
+
+def _mirrored(side: Array, strip: float) -> Array:
+    """Points with the mirror images of those near to a face of the cube, so that the border goes on
+    to the face."""
+    factors = side.shape[1]
+    if factors > _MOST_MIRRORED:
+        return side
+    images = [side]
+    for k in range(factors):
+        for face in (0.0, 1.0):
+            near = side[np.abs(side[:, k] - face) < strip].copy()
+            near[:, k] = 2.0 * face - near[:, k]
+            images.append(near)
+    return np.concatenate(images)
+
+
+def _pairs(sides: list[Array], trees: Any) -> tuple[Array, Array]:
+    """Runs of the lower and the upper side of which one is among the nearest to the other."""
+    size, near = len(sides[1]), _NEAR * sides[0].shape[1]
+    pairs: list[Runs] = []
+    for own in (0, 1):
+        _, other = trees[1 - own].query(sides[own], k=min(near, len(sides[1 - own])))
+        other = other.reshape(len(sides[own]), -1)
+        number = np.arange(len(other))[:, None]
+        pairs.append((number * size + other if own == 0 else other * size + number).ravel())
+    low, high = np.divmod(np.union1d(*pairs), size)
+    return sides[0][low], sides[1][high]
+
+
+def _crossing(low: Array, high: Array, trees: Any, worth: float) -> Array:
+    """Where the way from runs of the lower side to those of the upper leaves the lower side; only
+    where the gap may be this share of the largest."""
+    way = high - low
+    length = np.sqrt((way * way).sum(axis=1))
+    begin, end = np.zeros(len(low)), np.ones(len(low))
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (begin + end)
+        at = low + middle[:, None] * way
+        below, above = (tree.query(at)[0] for tree in trees)
+        begin, end = np.where(below < above, middle, begin), np.where(below < above, end, middle)
+        # The place lies within half of what is left of the way, and so far may its gap differ.
+        gap, error = np.minimum(below, above), (end - begin) * length
+        kept = gap + error >= worth * (gap - error).max()
+        low, way, length, begin, end = (one[kept] for one in (low, way, length, begin, end))
+    share = np.rint(0.5 * (begin + end) * _PLACES) / _PLACES
+    return low + share[:, None] * way

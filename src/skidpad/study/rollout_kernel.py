@@ -1,0 +1,511 @@
+"""A drive as it is compiled: vehicle, policy and folds in one kernel, and what runs it.
+
+The rows of a campaign as the arrays of a drive: parameters, starts, inputs, disturbances.
+
+A factor is a parameter of the vehicle (`m`, `tyres.D`) or of its policy (`policy.k_p`), a field of
+the start (`x0.v_x`), of held controls or references (`input.steer`) or of a held disturbance
+(`disturbance.F_y`).
+
+What drives the runs of a drive, strip by strip: inputs, the log beside them, drawn numbers.
+
+Disturbances and noise of many steps are drawn ahead, so that one call of the kernel runs them all.
+A model that looks at the states of the runs gets them: then a strip is one step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from operator import attrgetter
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from ..compile.cpu import CpuMap, Late, RolloutArrays
+from ..compile.plant import Plant
+from ..core import record
+from ..core.arrays import AnyArray, Array, Mask
+from ..core.model import Vehicle
+from ..core.policy import Nothing, Policy
+from ..core.record import NO_UNIT, Field
+from ..errors import InvalidValue
+from ..integrate import compiled_integrator
+from ..integrate.base import Integrator
+from ..random.draw import Draw
+from ..random.model import UncertaintyModel
+from ..random.model import sampled as drawn
+from ..run import arguments, delay
+from ..run.arguments import consistent, record_of_rows, settled_rows
+from ..run.monte_carlo import TOLD, noisy
+from ..run.runner import Runner
+from ..run.settings import Engines, Settings
+from ..run.stability import chosen
+from .experiment import Means, Rows
+from .metrics import Fold, Folding, Quantity
+
+
+@dataclass(frozen=True)
+class Driven:
+    """What is compiled: everything of a drive but its numbers."""
+
+    vehicle: Vehicle
+    dt: float
+    integrator: str | Integrator
+    substeps: int | None
+    precision: str
+    policy: Policy | None
+    noisy: bool
+    Log: type | None
+    folds: Mapping[str, Fold]
+    until: Quantity | None
+
+
+class Strip(NamedTuple):
+    """Some steps of all runs with what drives them, on the host."""
+
+    steps: int
+    inputs: Array
+    """(1 or steps, 1 or runs, n): inputs or references, the noise and the log behind them."""
+    disturbances: Array
+    """(1 or steps, 1 or runs, n)"""
+    last: Array
+    """(1, 1 or runs, n): what the sample after these steps is told."""
+
+
+class Outcome(NamedTuple):
+    """Runs after their last sample."""
+
+    states: Array
+    """(runs, n): of the vehicle, then the memory of its policy."""
+    results: Array
+    """(runs, 1 + folds): when it ended, and what came out of the folds."""
+    failed: Mask
+
+
+Feed = Callable[[Array], Strip | None]
+"""Gives the next strip for the states (runs, n) of the moment; None at the end."""
+
+
+class Loop:
+    """Runs one compiled drive."""
+
+    def __init__(self, driven: Driven) -> None:
+        settings = Settings(
+            driven.dt, None, driven.precision, substeps=driven.substeps, on_diverge="mask"
+        )
+        vehicle = driven.vehicle
+        method = compiled_integrator(
+            chosen(vehicle, driven.integrator, settings.dt, settings.substeps)
+        )
+        self.base = Runner(Plant.of(vehicle, method), settings.replace(integrator=method))
+        """Of the vehicle alone."""
+        policy, told = driven.policy, _itself
+        if policy is not None and driven.noisy:
+            told = attrgetter(TOLD) if record.size(policy.Reference) else _nothing
+            policy = noisy(policy, vehicle.model.State)
+        self.runner = self.base if policy is None else self.base.loop(policy)
+        """Of the vehicle with its policy, without folds."""
+        self.folding = Folding(
+            vehicle.model,
+            policy,
+            told,
+            Nothing if driven.policy is None else driven.policy.Reference,
+            driven.Log,
+            driven.folds,
+            driven.until,
+            self.base.engines.substeps,
+        )
+        self._engines: dict[Means, Engines] = {}
+        self._closing: dict[Means, CpuMap] = {}
+
+    @cached_property
+    def plant(self) -> Plant:
+        """What is compiled: the loop with folds."""
+        plant = self.runner.plant
+        return replace(plant, step=self.folding.step(plant.step), vehicle=None, method=None)
+
+    def engines(self, means: Means) -> Engines:
+        """What runs the plant with folds; made once for each of the means."""
+        if means not in self._engines:
+            runner = self.runner
+            settings = runner.settings.replace(device=means.device, threads=means.threads)
+            self._engines[means] = Engines(self.plant, settings, runner.engines.inputs)
+        return self._engines[means]
+
+    def run(
+        self, x: Array, p: Array, strips: Feed, means: Means, before: Array | None = None
+    ) -> Outcome:
+        """Runs from states (1, runs, n) on with parameters (1, 1 or runs, n): `strips` gives the
+        next strip for the states (runs, n) of the moment, until it gives None. `before` are
+        commands (rows, 1, n) that have not acted yet."""
+        engines = self.engines(means)
+        space = engines.space
+        states, count = x.shape[2], x.shape[1]
+        kept = np.broadcast_to(np.array(self.folding.start), (1, count, len(self.folding.start)))
+        now = space.xp.asarray(np.concatenate([x, kept], axis=2), space.dtype)
+        params = space.xp.asarray(p, space.dtype)
+        told, pending = None, before
+        while (strip := strips(arguments.on_host(now)[0, :, :states])) is not None:
+            u, w = (space.xp.asarray(a, space.dtype) for a in (strip.inputs, strip.disturbances))
+            arrays = RolloutArrays(now, u, w, params)
+            queue = _queue(engines, arrays, pending)
+            out = arguments.empty(2, count, now.shape[2], space, "aos")
+            out[0] = now[0]
+            engine = engines.undelayed if queue is None else engines.rollout
+            health = engine.run(arrays, out, strip.steps, queue)
+            _check_inputs(engines, health, strip)
+            if queue is not None:
+                own = u[:, :, : queue.pending.shape[2]]
+                pending = delay.pending_after(own, queue, strip.steps, space)
+            now, told = out[1:], strip.last
+        assert told is not None
+        return self._closed(arguments.on_host(now)[0], told, p, states, means)
+
+    def _closed(self, now: AnyArray, told: Array, p: Array, states: int, means: Means) -> Outcome:
+        """The last sample, folded on the processor by the same function as the others."""
+        precision = self.base.settings.precision
+        if means not in self._closing:
+            self._closing[means] = CpuMap(self.folding.closing, precision, means.threads)
+        n = record.size(self.folding.model.State)
+        dtype = np.dtype(precision)
+        substep = self.base.settings.dt / self.folding.substeps
+        ports = [
+            now[None, :, :n],
+            now[None, :, n:states],
+            now[None, :, states:],
+            told.astype(dtype),
+            p.astype(dtype),
+            np.full((1, 1, 1), substep, dtype),
+        ]
+        kept, results = self._closing[means].run([np.ascontiguousarray(a) for a in ports], len(now))
+        failed: Mask = np.asarray(~np.isfinite(kept[0, :, self.folding.sound]))
+        return Outcome(now[:, :states].astype(float), results[0].astype(float), failed)
+
+
+def _queue(engines: Engines, arrays: RolloutArrays, pending: Any) -> Late | None:
+    channels = engines.channels
+    if not channels:
+        return None
+    ages = delay.ages(channels, arrays.p, engines.settings.dt)
+    return delay.queue_of(channels, delay.whole_steps(ages), pending, engines.space)
+
+
+def _check_inputs(engines: Engines, health: AnyArray, strip: Strip) -> None:
+    if np.isfinite(arguments.on_host(health)[1]).all():
+        return
+    what, values = engines.inputs, strip.inputs
+    if np.isfinite(values).all():
+        what, values = "disturbances", strip.disturbances
+    _, run, field = np.argwhere(~np.isfinite(values))[0]
+    raise InvalidValue(f"{what}: number {field} of run {run} of the chunk is not finite")
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _nothing(value: Any) -> Any:
+    return Nothing()
+
+
+X0, INPUT, DISTURBANCE = "x0.", "input.", "disturbance."
+
+
+class Prepared(NamedTuple):
+    """Runs ready to start, on the host."""
+
+    x: Array
+    """(1, runs, n): states of the vehicle, then the memory of its policy."""
+    p: Array
+    """(1, 1 or runs, n): parameters of the vehicle, then those of its policy."""
+    u: Array
+    """(1 or steps, 1 or runs, n): controls or references."""
+    w: Array
+    """(1, 1 or runs, n): disturbances that are held."""
+
+
+@dataclass(frozen=True)
+class Common:
+    """What all runs of a drive have in common, checked."""
+
+    x0: Any
+    """A record, a mapping, an array (n,), or an `UncertaintyModel`."""
+    memory: Array
+    """Of the policy at the start, (n,)."""
+    inputs: Array
+    """(1 or steps, 1, n)"""
+    params: Mapping[str, Any]
+    """Of vehicle and policy, by name: numbers, or models of one that they are drawn from."""
+    disturbed: bool
+    """Whether disturbances are drawn, so that none is held."""
+
+
+@dataclass(frozen=True)
+class RowArrays:
+    """Makes the arrays of rows."""
+
+    runner: Runner
+    """Of the loop that is driven, vehicle and policy."""
+    base: Runner
+    """Of the vehicle alone."""
+    Told: type
+    """Record of the controls or references."""
+    common: Common
+
+    @cached_property
+    def factors(self) -> dict[str, Field]:
+        """What a factor may be called, with the field that it sets."""
+        plant = self.base.plant
+        named: dict[str, Field] = {}
+        for prefix, kind, open_ in (
+            ("", self.runner.plant.Params, True),
+            (X0, plant.State, not isinstance(self.common.x0, UncertaintyModel)),
+            (INPUT, self.Told, len(self.common.inputs) == 1),
+            (DISTURBANCE, plant.Disturbance, not self.common.disturbed),
+        ):
+            if open_:
+                named |= {prefix + leaf.name: leaf for leaf in record.fields(kind)}
+        return {name: leaf for name, leaf in named.items() if name not in self._arrays}
+
+    @cached_property
+    def _arrays(self) -> frozenset[str]:
+        """Parameters that are numbers of shared arrays: no number between two of them is one."""
+        from ..core.arrays import ArrayNumber
+
+        plant = self.runner.plant
+        pairs = zip(record.names(plant.Params), record.flatten(plant.params), strict=True)
+        return frozenset(name for name, value in pairs if isinstance(value, ArrayNumber))
+
+    def check_name(self, name: str) -> Field:
+        """The field that a factor sets; raises for an unknown name, with the nearest one."""
+        if name in self.factors:
+            return self.factors[name]
+        for prefix, why in self._closed_ways().items():
+            if name.startswith(prefix):
+                raise InvalidValue(f"factor {name!r}: {why}")
+        allowed = tuple(self.factors)
+        raise InvalidValue(record.unknown_name("the drive", name, allowed, "factor"))
+
+    def _closed_ways(self) -> dict[str, str]:
+        ways: dict[str, str] = {}
+        if isinstance(self.common.x0, UncertaintyModel):
+            ways[X0] = "starts are drawn from x0, an uncertainty model"
+        if len(self.common.inputs) > 1:
+            ways[INPUT] = "the inputs are a table with a row per step; hold them to vary one"
+        if self.common.disturbed:
+            ways[DISTURBANCE] = "disturbances are drawn at every step; give no model to hold one"
+        return ways
+
+    def prepared(self, rows: Rows) -> Prepared:
+        """The arrays of some runs."""
+        for name in rows.factors:
+            self.check_name(name)
+        p = self._params(rows)
+        return Prepared(
+            self._starts(rows, p),
+            p,
+            self._held(self.Told, "inputs", self.common.inputs, INPUT, rows),
+            self._disturbances(rows),
+        )
+
+    def _params(self, rows: Rows) -> Array:
+        plant, count = self.runner.plant, len(rows.runs)
+        columns: dict[str, Any] = {}
+        for name, source in self.common.params.items():
+            if isinstance(source, UncertaintyModel):
+                draw = self.draw(rows, f"params.{name}")
+                source = drawn(source, draw, source.start(count))[0][:, 0]
+            columns[name] = source
+        names = record.names(plant.Params)
+        columns |= {name: value for name, value in rows.factors.items() if name in names}
+        space = arguments.Space.of("cpu", self.base.settings.precision)
+        p = arguments.parameters(plant.Params, plant.params, columns or None, space)
+        same = p.shape[1] > 1 and not any(np.ndim(c) for c in columns.values())
+        return p[:, :1] if same else p
+
+    def _starts(self, rows: Rows, p: Array) -> Array:
+        plant, count, x0 = self.base.plant, len(rows.runs), self.common.x0
+        own = p[:, :, : record.size(plant.Params)]
+        if isinstance(x0, UncertaintyModel):
+            states, _ = drawn(x0, self.draw(rows, "start"), x0.start(count))
+            states = settled_rows(plant, states, own)
+        else:
+            states = self._start_by_name(rows, own)
+        states = arguments.finite(
+            plant.State, "x0", np.broadcast_to(states, (1, count, states.shape[-1]))
+        )
+        memory = np.broadcast_to(self.common.memory, (1, count, self.common.memory.size))
+        return np.concatenate([states, memory], axis=2)
+
+    def _start_by_name(self, rows: Rows, own: Array) -> AnyArray:
+        """Starts (1 or runs, n) with fields that are factors; dependent fields fit the parameters
+        of each run, unless a start is a whole state, an array."""
+        State, x0 = self.base.plant.State, self.common.x0
+        chosen = _of_prefix(rows.factors, X0)
+        start = record.build(State, x0)
+        values = dict(zip(record.names(State), record.flatten(start), strict=True)) | chosen
+        if x0 is None or isinstance(x0, (Mapping, State)):
+            whole = record.unflatten(State, list(values.values()))
+            params = record_of_rows(self.base.plant.Params, own)
+            values = dict(
+                zip(
+                    record.names(State),
+                    record.flatten(consistent(self.base.plant, whole, params, x0, tuple(chosen))),
+                    strict=True,
+                )
+            )
+        table = np.stack(np.broadcast_arrays(*values.values()), axis=-1)
+        return arguments.in_range(State, "x0", np.atleast_2d(table)[None])[0]
+
+    def _held(self, kind: type, what: str, base: Array, prefix: str, rows: Rows) -> Array:
+        """Held rows (1, 1 or runs, n) with fields that are factors."""
+        chosen = _of_prefix(rows.factors, prefix)
+        if not chosen:
+            return base
+        table = np.repeat(base, len(rows.runs), axis=1)
+        for name, values in chosen.items():
+            table[0, :, record.names(kind).index(name)] = values
+        return arguments.in_range(kind, what, arguments.finite(kind, what, table))
+
+    def _disturbances(self, rows: Rows) -> Array:
+        kind = self.base.plant.Disturbance
+        neutral = np.array(record.flatten(record.build(kind)), dtype=float).reshape(1, 1, -1)
+        return self._held(kind, "disturbance", neutral, DISTURBANCE, rows)
+
+    def draw(self, rows: Rows, channel: str, threads: int | None = None) -> Draw:
+        """What these runs may draw at the first step, as in `Fleet.monte_carlo`."""
+        dt = self.base.settings.dt
+        return Draw(rows.seed, channel, rows.runs, 0, dt, threads=threads)
+
+
+def _of_prefix(factors: Mapping[str, Array], prefix: str) -> dict[str, Array]:
+    """The factors of one kind, without what begins their names."""
+    size = len(prefix)
+    return {name[size:]: np.asarray(v) for name, v in factors.items() if name.startswith(prefix)}
+
+
+def unit_of(leaf: Field) -> str:
+    """Symbol of the unit of a field; empty of a ratio."""
+    return "" if leaf.unit == NO_UNIT else leaf.unit.symbol
+
+
+MOST_NUMBERS = 4_000_000
+"""Numbers in the arrays of a strip: 32 MB."""
+LONGEST = 1024
+"""Steps of a strip of runs for which something is drawn."""
+
+
+class Course(NamedTuple):
+    """How long, and what happens on the way."""
+
+    steps: int
+    disturbance: UncertaintyModel | None
+    noise: UncertaintyModel | None
+    log: Array | None
+    """(steps + 1, columns)"""
+
+
+class Strips:
+    """Called with the states of all runs, (runs, n), it gives the next strip; None at the end."""
+
+    def __init__(
+        self,
+        course: Course,
+        arrays: RowArrays,
+        rows: Rows,
+        prepared: Prepared,
+        threads: int | None = None,
+    ) -> None:
+        self._course, self._arrays, self._rows, self._prepared = course, arrays, rows, prepared
+        self._threads = threads
+        count = len(rows.runs)
+        self._models = {"disturbance": course.disturbance, "noise": course.noise}
+        self._memory = {
+            name: None if model is None else model.start(count)
+            for name, model in self._models.items()
+        }
+        self._done, self._longest = 0, self._length(count)
+
+    def _length(self, count: int) -> int:
+        """Steps of a strip: all of them, where its arrays stay small."""
+        course, (_, _, u, w) = self._course, self._prepared
+        drawing = course.disturbance is not None or course.noise is not None
+        if not drawing and (course.log is None or u.shape[1] == 1):
+            return course.steps
+        noise = 0 if course.noise is None else course.noise.dim
+        width = u.shape[2] + w.shape[2] + noise
+        return max(1, min(LONGEST, MOST_NUMBERS // (count * max(width, 1))))
+
+    def __call__(self, states: Array) -> Strip | None:
+        """The next steps."""
+        if self._done == self._course.steps:
+            return None
+        steps = min(self._longest, self._course.steps - self._done)
+        try:
+            drawn_ahead = self._drawn(steps, _AHEAD if steps > 1 else states)
+        except _StatesNeeded:
+            self._longest = steps = 1
+            drawn_ahead = self._drawn(steps, states)
+        strip = self._strip(steps, drawn_ahead)
+        self._done += steps
+        return strip
+
+    def _drawn(self, steps: int, states: Any) -> dict[str, Array]:
+        """Rows (steps, runs, n) of what is drawn; states of the vehicle for one step, else none."""
+        memory, table = dict(self._memory), dict[str, list[Array]]()
+        draws = {
+            name: self._arrays.draw(self._rows, name, self._threads)
+            for name, model in self._models.items()
+            if model is not None
+        }
+        for step in range(self._done, self._done + steps):
+            for name, draw in draws.items():
+                model = self._models[name]
+                assert model is not None
+                numbers, memory[name] = drawn(model, draw.at(step), memory[name], states)
+                table.setdefault(name, []).append(numbers)
+        self._memory = memory
+        return {name: np.stack(numbers) for name, numbers in table.items()}
+
+    def _strip(self, steps: int, drawn_ahead: dict[str, Array]) -> Strip:
+        _, _, u, w = self._prepared
+        rows = slice(self._done, self._done + steps)
+        u = u if len(u) == 1 else u[rows]
+        u = _beside(u, drawn_ahead.get("noise"))
+        log = self._course.log
+        last = u[-1:]
+        if log is not None:
+            last = _beside(last, log[None, rows.stop : rows.stop + 1])
+            u = _beside(u, log[rows, None])
+        return Strip(steps, u, drawn_ahead.get("disturbance", w), last)
+
+
+def _beside(a: Array, b: Array | None) -> Array:
+    """The fields of two arrays (1 or steps, 1 or runs, field) in one."""
+    if b is None:
+        return a
+    outer = np.broadcast_shapes(a.shape[:2], b.shape[:2])
+    return np.concatenate(
+        [np.broadcast_to(part, (*outer, part.shape[2])) for part in (a, b)], axis=2
+    )
+
+
+class _StatesNeeded(Exception):
+    """A model looked at the states, which are not there yet."""
+
+
+class _Ahead:
+    """Stands for states that are not there yet: whoever looks at them is told."""
+
+    def _needed(self, *_: Any, **__: Any) -> NoReturn:
+        raise _StatesNeeded
+
+    __getattr__ = __getitem__ = __len__ = __iter__ = __bool__ = __float__ = _needed
+    __array__ = __array_ufunc__ = __array_function__ = __eq__ = __ne__ = _needed
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _needed
+    __truediv__ = __rtruediv__ = __neg__ = __lt__ = __gt__ = __abs__ = _needed
+    __hash__ = object.__hash__
+
+
+_AHEAD: Any = _Ahead()

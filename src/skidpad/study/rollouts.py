@@ -1,0 +1,691 @@
+"""A vehicle and what drives it as the experiment of a campaign, with metrics compiled in.
+
+    drive = Drive(
+        sp.vehicles.four_wheel(), duration=5.0, dt=0.001, x0={"v_x": 20.0},
+        controls={"steer": 0.02},
+        metrics={"slip": highest("abs(v_y) / v_x"), "end": last("y")},
+        events={"left_lane": "abs(y) > 1.5"},
+    )
+
+A run keeps no sample: the numbers of the metrics go along with its state. Draws are those of
+`Fleet.monte_carlo`, and so are the bits: run k of a drive is run k of a Monte Carlo with its seed.
+
+What a drive is: a vehicle, how long it runs, what drives it and what is kept of it.
+
+From the settings of a drive to what runs it: checked, and compiled once.
+
+A recorded run driven again as the experiment of a campaign: its commands, its start, compared.
+
+    drive = LogDrive(vehicle, "lap.csv", metrics={"off": highest("hypot(x - log.x, y - log.y)")})
+
+The columns of the log are found as `skidpad.study.identify` finds them: commands are `u_` and the
+name of the input, what was measured has plain names, others are said by `names`. The commands of
+the longest dead time ahead of the first step are still to act when it begins.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple, get_type_hints
+from uuid import uuid4
+
+import numpy as np
+
+from ..compile.cpu import RolloutArrays
+from ..compile.lower import lower
+from ..compile.program import Program
+from ..core import record
+from ..core.arrays import AnyArray, Array
+from ..core.checks import must_be, must_be_policy, positive, steps_in, vehicle_of, whole
+from ..core.files import brief_repr
+from ..core.model import Constant, Vehicle
+from ..core.policy import Nothing, Policy
+from ..errors import InvalidValue
+from ..integrate.base import Integrator
+from ..random.model import NoUncertainty, UncertaintyModel, checked_model
+from ..random.streams import of_run
+from ..run.kept import Kept
+from ..run.monte_carlo import replayed
+from ..run.monte_carlo_runs import Experiment, input_rows
+from ..run.trajectory import Trajectory
+from ..units import Allowed
+from .experiment import FAILED, RUN, Column, Means, Rows, only_adds, plain
+from .identify.log import Log, read_log
+from .identify.replay import Replay, recording
+from .metrics import Fold, Quantity, happened
+from .rollout_kernel import Common, Course, Driven, Loop, RowArrays, Strips, unit_of
+
+
+@dataclass(frozen=True, eq=False)
+class DriveSettings:
+    """The settings of a `Drive`, which checks them."""
+
+    vehicle: Vehicle
+    _: KW_ONLY
+    duration: float | None = None
+    """How long a run is, in s; or say `steps`, or give a table of inputs."""
+    steps: int | None = None
+    dt: float = 0.001
+    """Step in s."""
+    integrator: str | Integrator = "auto"
+    substeps: int | None = None
+    precision: str = "float64"
+    x0: Any = None
+    """Start: a record, a mapping of names, a whole state (nx,), or an `UncertaintyModel`. Dependent
+    fields of a start by names fit the parameters of each run."""
+    controls: Any = None
+    """Held inputs, a record or a mapping; or a table (steps, nu)."""
+    pending: Any = None
+    """Commands before the first ones, oldest first, (rows, nu): of a model with dead time."""
+    policy: Policy | None = None
+    references: Any = None
+    """What the policy is told: as `controls`."""
+    params: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Parameters of the vehicle that differ from its own: numbers, or models of one number that
+    they are drawn from for each run."""
+    policy_params: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The same of the policy."""
+    disturbance: UncertaintyModel | None = None
+    """What the model's Disturbance record is drawn from at every step."""
+    noise: UncertaintyModel | None = None
+    """What is added to the state that the policy sees."""
+    metrics: Mapping[str, Fold] = field(default_factory=dict[str, Fold])
+    """Columns by name; see `folds`."""
+    events: Mapping[str, Quantity] = field(default_factory=dict[str, Quantity])
+    """What may happen, by name: a column each that tells whether it did."""
+    until: Quantity | None = None
+    """A run ends at the first sample at which this happens: that sample counts, and the vehicle
+    stays there. The column `ended_at` has the time in s, NaN of a run that went on to the end."""
+    log: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Series (steps + 1,) that metrics may compare with, as `log.y`."""
+
+
+ENDED = "ended_at"
+"""Column of a drive with `until`."""
+
+
+class Digests(NamedTuple):
+    """Of Programs in IEEE operations, which stand for the functions of a drive."""
+
+    motion: str
+    until: str
+    """When a run ends."""
+    metrics: Mapping[str, str]
+    """Of each alone."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A drive, ready to run."""
+
+    loop: Loop
+    course: Course
+    arrays: RowArrays
+    folds: Mapping[str, Fold]
+    """Metrics and events."""
+    pending: Array | None
+    """Commands before the first ones, (rows, 1, n)."""
+
+    @property
+    def common(self) -> Common:
+        """What all runs have in common."""
+        return self.arrays.common
+
+    @cached_property
+    def digests(self) -> Digests:
+        """Which functions it has, lowered once: plans ask for them again and again."""
+        folding, runner = self.loop.folding, self.loop.runner
+
+        def digest(program: Program) -> str:
+            return lower(program, runner.settings.precision).digest
+
+        return Digests(
+            digest(runner.plant.step),
+            digest(replace(folding, folds={}).closing),
+            {
+                name: digest(replace(folding, folds={name: fold}).closing)
+                for name, fold in folding.folds.items()
+            },
+        )
+
+    @property
+    def start(self) -> Any:
+        """The start as a plain state and the fields that were named, or what it is drawn from."""
+        x0 = self.common.x0
+        if isinstance(x0, UncertaintyModel):
+            return x0
+        named = sorted(x0) if isinstance(x0, Mapping) else type(x0).__name__
+        return {"state": list(record.flatten(record.build(self._State, x0))), "named": named}
+
+    @property
+    def _State(self) -> type:
+        return self.arrays.base.plant.State
+
+    def replayed(self, rows: Rows) -> Trajectory:
+        """One run again, step by step."""
+        ready = self.arrays.prepared(rows)
+        n = record.size(self._State)
+        names = record.names(self.loop.runner.plant.Params)
+        dim = ready.w.shape[2]
+        held = NoUncertainty(dim, nominal_value=ready.w[0, 0])
+        experiment = _Repeated(
+            runner=self.loop.runner,
+            vehicle_states=n,
+            steps=self.course.steps,
+            seed=rows.seed,
+            start=ready.x[0, :1, :n],
+            memory=self.common.memory,
+            inputs=ready.u[:, :1],
+            params={name: ready.p[0, :1, k] for k, name in enumerate(names)},
+            disturbance=self.course.disturbance or held,
+            noise=self.course.noise,
+            before=self.pending,
+        )
+        run = int(rows.runs[0])
+        return replayed(experiment, run, of_run(rows.seed, run))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Repeated(Experiment):
+    """A run that was done already, so that it need not be looked at whether it can be meant."""
+
+    before: Array | None
+    """Commands before the first ones, (rows, 1, n)."""
+
+    def _advanced(
+        self, x: Array, u: Array, w: Array, params: AnyArray | None, pending: Array | None
+    ) -> tuple[Array, Array | None]:
+        return super()._advanced(x, u, w, params, self.before if pending is None else pending)
+
+    def _check(self, x: Array, named: Mapping[str, Array] | None, params: AnyArray | None) -> None:
+        pass
+
+
+def setup_of(drive: DriveSettings) -> Setup:
+    """The drive, checked."""
+    vehicle = vehicle_of(drive.vehicle)
+    folds = _folds(drive)
+    _check_driver(drive)
+    driven = Driven(
+        vehicle=vehicle,
+        dt=drive.dt,
+        integrator=drive.integrator,
+        substeps=drive.substeps,
+        precision=drive.precision,
+        policy=drive.policy,
+        noisy=drive.noise is not None,
+        Log=_log_record(vehicle, drive.log),
+        folds=folds,
+        until=drive.until,
+    )
+    loop = Loop(driven)
+    log = {name: drive.log[name] for name in loop.folding.log_columns}
+    if len(log) < len(drive.log):
+        # A kernel reads all that it is given, at every step.
+        loop = Loop(replace(driven, Log=_log_record(vehicle, log)))
+    Told = vehicle.model.Input if drive.policy is None else drive.policy.Reference
+    inputs = _inputs(drive, loop, Told)
+    steps = _steps(drive, inputs)
+    for name, fold in folds.items():
+        fold.check_time(name, steps, loop.base.settings.dt)
+    course = Course(steps, _disturbance(drive), _noise(drive), _log(log, steps))
+    common = Common(
+        x0=_start(drive),
+        memory=_memory(drive),
+        inputs=inputs,
+        params=_params(drive),
+        disturbed=drive.disturbance is not None,
+    )
+    return Setup(
+        loop, course, RowArrays(loop.runner, loop.base, Told, common), folds, _pending(drive, loop)
+    )
+
+
+def _folds(drive: DriveSettings) -> dict[str, Fold]:
+    for what, named in (("metrics", drive.metrics), ("events", drive.events)):
+        if not isinstance(named, Mapping):
+            raise InvalidValue(f"{what} = {named!r} must be a mapping by name")
+    for name, fold in drive.metrics.items():
+        if not isinstance(fold, Fold):
+            raise InvalidValue(
+                f"metric {name!r} = {fold!r} must be a Fold, such as highest('abs(v_y)')"
+            )
+    both = [*drive.metrics, *drive.events]
+    for name in both:
+        if not isinstance(name, str) or not name.strip() or name in (RUN, FAILED, ENDED):
+            raise InvalidValue(f"metric {name!r}: a column must have a name, and not this one")
+        if both.count(name) > 1:
+            raise InvalidValue(f"{name!r} is both a metric and an event; a column has one name")
+    return {**drive.metrics, **{name: happened(event) for name, event in drive.events.items()}}
+
+
+def _check_driver(drive: DriveSettings) -> None:
+    if drive.policy is None:
+        for name in ("references", "noise"):
+            if getattr(drive, name) is not None:
+                raise InvalidValue(f"{name} are for a policy, and there is none: give policy=")
+        if drive.policy_params:
+            raise InvalidValue("policy_params are for a policy, and there is none: give policy=")
+        return
+    must_be_policy(drive.policy)
+    if drive.controls is not None:
+        raise InvalidValue("controls are for a drive without policy: give references=")
+
+
+def _inputs(drive: DriveSettings, loop: Loop, Told: type) -> Array:
+    """Controls or references as (1 or steps, 1, n)."""
+    values = drive.controls if drive.policy is None else drive.references
+    rows = input_rows(loop.base if drive.policy is None else loop.runner, Told, values)
+    if rows.shape[1] != 1:
+        raise InvalidValue(
+            f"controls have shape {np.shape(values)}; allowed are one row held, or a table "
+            f"(steps, {rows.shape[2]}): what differs between runs is a factor"
+        )
+    if not np.isfinite(rows).all():
+        raise InvalidValue("controls and references must be finite")
+    return rows.astype(float)
+
+
+def _pending(drive: DriveSettings, loop: Loop) -> Array | None:
+    if drive.pending is None:
+        return None
+    if not loop.runner.engines.channels:
+        raise loop.base.no_dead_time()
+    rows = np.asarray(drive.pending, dtype=float)
+    if rows.ndim != 2:
+        raise InvalidValue(f"pending has shape {rows.shape}; allowed is (rows, inputs)")
+    return rows[:, None]
+
+
+def _steps(drive: DriveSettings, inputs: Array) -> int:
+    counts = {len(inputs)} if len(inputs) > 1 else set[int]()
+    if drive.duration is not None:
+        counts.add(steps_in(drive.duration, drive.dt))
+    if drive.steps is not None:
+        counts.add(whole("steps", drive.steps, "at least 1"))
+    if len(counts) != 1 or min(counts) < 1:
+        listed = " and ".join(map(str, sorted(counts))) or "none given"
+        raise InvalidValue(
+            f"number of steps: {listed}; say one, at least 1, with steps=, duration= in s, or a "
+            "table of inputs"
+        )
+    return counts.pop()
+
+
+def _start(drive: DriveSettings) -> Any:
+    State = drive.vehicle.model.State
+    if isinstance(drive.x0, UncertaintyModel):
+        return checked_model("x0", drive.x0, record.names(State), "the state")
+    record.build(State, drive.x0)
+    # A copy: whoever changes what he gave changes no run.
+    return copy(drive.x0)
+
+
+def _memory(drive: DriveSettings) -> Array:
+    if drive.policy is None:
+        return np.empty(0)
+    return np.array(record.flatten(record.build(drive.policy.Memory)), dtype=float)
+
+
+def _params(drive: DriveSettings) -> dict[str, Any]:
+    """Parameters by the names that they have in the loop."""
+    own = drive.policy.Params if drive.policy is not None else Nothing
+    named: dict[str, Any] = {}
+    for before, kind, values in (
+        ("", drive.vehicle.model.Params, drive.params),
+        ("policy.", own, drive.policy_params),
+    ):
+        for name, value in values.items():
+            if name not in record.names(kind):
+                raise InvalidValue(
+                    record.unknown_name(f"{before or 'vehicle.'}params", name, record.names(kind))
+                )
+            if isinstance(value, UncertaintyModel) and value.dim != 1:
+                raise InvalidValue(f"params[{name!r}] has {value.dim} numbers; allowed is one")
+            if not isinstance(value, UncertaintyModel) and np.ndim(value):
+                raise InvalidValue(
+                    f"params[{name!r}] has shape {np.shape(value)}: what differs between runs is "
+                    "a factor"
+                )
+            named[before + name] = value
+    return named
+
+
+def _disturbance(drive: DriveSettings) -> UncertaintyModel | None:
+    if drive.disturbance is None:
+        return None
+    kind = drive.vehicle.model.Disturbance
+    if not record.size(kind):
+        raise InvalidValue(
+            f"{drive.vehicle.name!r} takes no disturbance; `skidpad.with_disturbance(vehicle)` "
+            "makes a vehicle that takes one on the rate of every state"
+        )
+    what = f"the disturbance of {drive.vehicle.name!r}"
+    return checked_model("disturbance", drive.disturbance, record.names(kind), what)
+
+
+def _noise(drive: DriveSettings) -> UncertaintyModel | None:
+    if drive.noise is None:
+        return None
+    State = drive.vehicle.model.State
+    checked_model("noise", drive.noise, record.names(State), "the state").check_state(State)
+    return drive.noise
+
+
+def _log_record(vehicle: Vehicle, log: Mapping[str, Any]) -> type | None:
+    """The record of the columns of a log, with the units of fields of the same names."""
+    if not log:
+        return None
+    for name in log:
+        if not isinstance(name, str) or not name.isidentifier():
+            raise InvalidValue(f"log column {name!r} must be a name such as 'v_x'")
+    model = vehicle.model
+    known = get_type_hints(model.State, include_extras=True)
+    inputs = get_type_hints(model.Input, include_extras=True)
+    known |= {f"u_{name}": hint for name, hint in inputs.items()}
+    hints = {name: known.get(name, float) for name in log}
+    hints = {n: float if record.is_record_type(hint) else hint for n, hint in hints.items()}
+    return record.define("Log", hints, doc="Columns of a log.")
+
+
+def _log(log: Mapping[str, Any], steps: int) -> Array | None:
+    """The columns of a log as (steps + 1, columns)."""
+    if not log:
+        return None
+    columns = [np.asarray(values, dtype=float) for values in log.values()]
+    for name, column in zip(log, columns, strict=True):
+        if column.shape != (steps + 1,):
+            raise InvalidValue(
+                f"log[{name!r}] has shape {column.shape}; a run of {steps} steps has "
+                f"{steps + 1} samples"
+            )
+        if not np.isfinite(column).all():
+            raise InvalidValue(f"log[{name!r}] must be finite")
+    return np.stack(columns, axis=1)
+
+
+MOST_RUNS = {"cpu": 16_384, "cuda": 262_144}
+"""Runs that are in memory at a time; a larger chunk is done in parts."""
+MOST_SETUPS = 16
+"""Drives that are kept compiled."""
+
+
+@dataclass(frozen=True, eq=False)
+class Drive(DriveSettings, Constant):
+    """Runs of one vehicle; `DriveSettings` says what can be given.
+
+    Factors may be parameters of the vehicle (`m`, `tyres.D`), `policy.k_p`, `x0.v_x`,
+    `input.steer` of held controls or references, and `disturbance.F_y`, held.
+    """
+
+    _mark: str = field(default_factory=lambda: uuid4().hex, init=False, repr=False)
+
+    __repr__ = brief_repr
+
+    def __post_init__(self) -> None:
+        # What cannot be compiled is known here, not in the first chunk.
+        assert self._setup().loop.folding.update
+
+    def _setup(self) -> Setup:
+        """The drive as it is compiled, once for all chunks of this process."""
+        return _SETUPS.get(None, self._mark, lambda: setup_of(self))
+
+    @property
+    def block(self) -> int:
+        """Any number of runs may be done together."""
+        return 1
+
+    @property
+    def threaded(self) -> bool:
+        """One process keeps all processors busy."""
+        return True
+
+    def factor_units(self) -> dict[str, str]:
+        """Names that a factor may have, with units."""
+        return {name: unit_of(leaf) for name, leaf in self._setup().arrays.factors.items()}
+
+    def columns(self) -> tuple[Column, ...]:
+        """When runs ended, where they may end, then metrics and events."""
+        setup = self._setup()
+        records = setup.loop.folding.records
+        named = [
+            Column(name, fold.unit_for(records), fold.meaning, fold.kind)
+            for name, fold in setup.folds.items()
+        ]
+        ended = Column(ENDED, "s", "time at which the run ended; NaN where it went on to the end")
+        return (*([] if self.until is None else [ended]), *named)
+
+    def check(self, ends: Mapping[str, tuple[float, float]]) -> None:
+        """Raise for factors that are unknown or whose ends cannot be meant."""
+        setup = self._setup()
+        for name, pair in ends.items():
+            leaf = setup.arrays.check_name(name)
+            for end in pair:
+                must_be(f"factor {name}", end, leaf.allowed or Allowed(), unit_of(leaf))
+        table = _corners(ends)
+        count = max(map(len, table.values()), default=1)
+        ready = setup.arrays.prepared(Rows(np.arange(count), table, 0))
+        names = record.names(setup.loop.runner.plant.Params)
+        own = not any(name in names for name in (*ends, *setup.common.params))
+        arrays = RolloutArrays(ready.x, ready.u, ready.w, ready.p)
+        setup.loop.runner.plausible.check(arrays, own_params=own)
+
+    def evaluate(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
+        """All columns, (n,) each, and `failed`: whether a state was not finite at some sample,
+        because it diverged or a step found no solution. Of such a run numbers are NaN and nothing
+        is true."""
+        if not len(rows.runs):
+            kinds = {FAILED: "truth", **{column.name: column.kind for column in self.columns()}}
+            return {name: np.empty(0, bool if k == "truth" else float) for name, k in kinds.items()}
+        most = MOST_RUNS.get(means.device, MOST_RUNS["cpu"])
+        whole = [
+            self._part(rows.part(slice(begin, begin + most)), means)
+            for begin in range(0, len(rows.runs), most)
+        ]
+        return {name: np.concatenate([part[name] for part in whole]) for name in whole[0]}
+
+    def _part(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
+        setup = self._setup()
+        ready = setup.arrays.prepared(rows)
+        strips = Strips(setup.course, setup.arrays, rows, ready, means.threads)
+        _, results, failed = setup.loop.run(ready.x, ready.p, strips, means, setup.pending)
+        kinds = {ENDED: "number", **{name: fold.kind for name, fold in setup.folds.items()}}
+        out: dict[str, AnyArray] = {}
+        for (name, kind), column in zip(kinds.items(), results.T, strict=True):
+            if kind == "truth":
+                out[name] = (column != 0.0) & np.isfinite(column) & ~failed
+            else:
+                out[name] = np.where(failed, np.nan, column)
+        if self.until is None:
+            del out[ENDED]
+        return {**out, FAILED: failed}
+
+    def replay(self, rows: Rows) -> Trajectory:
+        """The one run of `rows` with its states, inputs, outputs and disturbances; it ends where
+        the run did."""
+        run = self._setup().replayed(rows)
+        if self.until is None:
+            return run
+        ended = float(self.evaluate(rows, Means())[ENDED][0])
+        return run if np.isnan(ended) else run[: round(ended / self.dt) + 1]
+
+    def identity(self) -> dict[str, Any]:
+        """What it is; Programs, in IEEE operations, stand for functions: that of the motion, and
+        that of each metric alone."""
+        setup = self._setup()
+        plant, common = setup.loop.runner.plant, setup.common
+        params = dict(zip(record.names(plant.Params), record.flatten(plant.params), strict=True))
+        folding, digests = setup.loop.folding, setup.digests
+        return {
+            "kind": "drive",
+            "vehicle": plant.name,
+            "integrator": plant.integrator,
+            "dt": self.dt,
+            "steps": setup.course.steps,
+            "substeps": folding.substeps,
+            "precision": self.precision,
+            "motion": digests.motion,
+            "until": digests.until,
+            "metrics": dict(digests.metrics),
+            "metric_starts": {name: plain(fold.start) for name, fold in folding.folds.items()},
+            "params": plain({**params, **common.params}),
+            "x0": plain(setup.start),
+            "inputs": plain(common.inputs),
+            "pending": plain(setup.pending),
+            "disturbance": plain(self.disturbance),
+            "noise": plain(self.noise),
+            "log": plain(setup.course.log),
+        }
+
+    def extends(self, before: Mapping[str, Any]) -> bool:
+        """Whether it differs from the drive before in more metrics alone."""
+        return only_adds(self.identity(), before, "metrics", "metric_starts")
+
+
+_SETUPS: Kept[Setup] = Kept(MOST_SETUPS)
+"""Drives as they are compiled, by their marks, which go along when a drive is pickled."""
+
+
+def _corners(ends: Mapping[str, tuple[float, float]]) -> dict[str, AnyArray]:
+    """Rows with all factors at their lower ends, all at their upper ends, and each one alone at
+    either end with the others half-way."""
+    count = 2 + 2 * len(ends)
+    table: dict[str, AnyArray] = {}
+    for k, (name, (low, high)) in enumerate(ends.items()):
+        middle = low + 0.5 * (high - low)
+        column = np.full(count, middle)
+        column[:2] = low, high
+        column[2 + 2 * k : 4 + 2 * k] = low, high
+        table[name] = column
+    return table
+
+
+@dataclass(frozen=True, eq=False)
+class LogDrive(Constant):
+    """Runs of one vehicle with the commands of a log; metrics may use its columns as `log.NAME`.
+
+    Factors may be parameters of the vehicle and fields of the start.
+    """
+
+    vehicle: Vehicle
+    log: str | os.PathLike[str] | Trajectory | Log
+    """A file (.csv, .parquet, .mcap), a bag of ROS 2, or a Trajectory."""
+    _: KW_ONLY
+    names: Mapping[str, str] | None = None
+    """Columns of the log and what they are here: `{"steer_cmd": "u_steer"}`."""
+    dt: float | None = None
+    """Longest step in s; a whole part of the log's period is taken. The period itself if None."""
+    integrator: str | Integrator = "auto"
+    substeps: int | None = None
+    precision: str = "float64"
+    params: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    disturbance: UncertaintyModel | None = None
+    metrics: Mapping[str, Fold] = field(default_factory=dict[str, Fold])
+    events: Mapping[str, Quantity] = field(default_factory=dict[str, Quantity])
+    until: Quantity | None = None
+    """As of a `Drive`."""
+    drive: Drive = field(init=False, repr=False)
+    """What is run."""
+
+    __repr__ = brief_repr
+
+    def __post_init__(self) -> None:
+        vehicle = vehicle_of(self.vehicle)
+        log = read_log(self.log, self.names)
+        recorded = recording(log, vehicle.model)
+        for note in recorded.lost:
+            warnings.warn(f"{recorded.name}: {note}", stacklevel=3)
+        longest = recorded.dt if self.dt is None else positive("dt", self.dt, "s")
+        again = Replay(vehicle, recorded, longest)
+        lead = int(again.begins[0])
+        before = again.begins[:, None] + np.arange(-lead, 0)[None]
+        drive = Drive(
+            vehicle,
+            dt=again.dt,
+            integrator=self.integrator,
+            substeps=self.substeps,
+            precision=self.precision,
+            x0=_log_drive_start(again),
+            controls=recorded.split(again.rows[:-1, 0], again.split),
+            pending=recorded.split(before[0], again.split) if lead else None,
+            params=self.params,
+            disturbance=self.disturbance,
+            metrics=self.metrics,
+            events=self.events,
+            until=self.until,
+            log=_columns(log, again),
+        )
+        object.__setattr__(self, "drive", drive)
+
+    @property
+    def block(self) -> int:
+        """Any number of runs may be done together."""
+        return self.drive.block
+
+    @property
+    def threaded(self) -> bool:
+        """One process keeps all processors busy."""
+        return self.drive.threaded
+
+    def factor_units(self) -> dict[str, str]:
+        """Names that a factor may have, with units."""
+        return self.drive.factor_units()
+
+    def columns(self) -> tuple[Column, ...]:
+        """As of a `Drive`."""
+        return self.drive.columns()
+
+    def check(self, ends: Mapping[str, tuple[float, float]]) -> None:
+        """Raise for factors that are unknown or whose ends cannot be meant."""
+        self.drive.check(ends)
+
+    def evaluate(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
+        """All columns and `failed`, (n,) each."""
+        return self.drive.evaluate(rows, means)
+
+    def replay(self, rows: Rows) -> Trajectory:
+        """The one run of `rows` with its states, inputs, outputs and disturbances."""
+        return self.drive.replay(rows)
+
+    def identity(self) -> dict[str, Any]:
+        """That of the drive: what was read of the log, not where it lies."""
+        return self.drive.identity() | {"kind": "log drive"}
+
+    def extends(self, before: Mapping[str, Any]) -> bool:
+        """Whether it differs from the drive before in more metrics alone."""
+        return only_adds(self.identity(), before, "metrics", "metric_starts")
+
+
+def _log_drive_start(again: Replay) -> Array:
+    """The measured state at the first row; a steering angle less the bias of its measurement."""
+    start = again.start[0].copy()
+    if again.start_has_bias:
+        place = record.names(again.vehicle.model.State).index("steer")
+        start[place] -= again.vehicle.params.steer_bias
+    return start
+
+
+def _columns(log: Log, again: Replay) -> dict[str, Array]:
+    """All columns of the log with plain names at the samples of the drive, linear between the
+    values that there are."""
+    recorded, rows = again.recorded, again.rows[:, 0]
+    count = (len(rows) - 1) * again.split + 1
+    times = recorded.t[rows[0]] + again.dt * np.arange(count)
+    matched = {**recorded.states, **recorded.measured}
+    others = {
+        name: (one, ~np.isnan(one.values))
+        for name, one in log.series.items()
+        if name.isidentifier() and name not in matched
+    }
+    columns = {
+        name: np.interp(times, one.t[known], one.values[known])
+        for name, (one, known) in others.items()
+    }
+    # By numbers of rows, not by times, so that a row keeps its bits.
+    places, whole = np.arange(count) / again.split, np.arange(len(rows))
+    return columns | {name: np.interp(places, whole, v[rows]) for name, v in matched.items()}

@@ -1,0 +1,732 @@
+"""Manoeuvres of a vehicle as the experiment of a campaign.
+
+    runs = ManoeuvreRuns(sp.vehicles.two_track(), ["step_steer", "slalom_18_m"])
+    Campaign(experiment=runs, factors={"m": Range(1200.0, 1800.0), "step_steer.speed": ...}, ...)
+
+A run is what `manoeuvres.perform` gives for the vehicle with the parameters of the run, alone, to
+the bit: limits, linear theory and searches are those of this vehicle. Compiled drives of several
+runs share rollouts, in which vehicles do not see each other.
+
+Episodes of a learning task as the experiment of a campaign.
+
+    runs = TaskRuns("race", "driver.npz", options={"lidar": 108})
+    Campaign(experiment=runs, factors={"params.m": Range(1200.0, 1800.0)}, design=Sobol(4096))
+
+A run is one episode, driven by a network or a function of what is observed. What is no factor is
+drawn as the task draws it, from the streams of the run.
+
+A function of one's own as the experiment of a campaign: for what no other experiment does.
+
+def stopping(v: si.m_s, mu: si.one, draw: Draw) -> dict[str, Array]:
+    grip = mu * (1.0 + 0.05 * draw.normal()[:, 0])
+    return {"distance": v**2 / (2.0 * 9.81 * grip)}
+
+FunctionRuns(stopping, [Column("distance", "m", "until it stands")])
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import numpy as np
+
+from .. import integrate
+from ..compile.lower import lower
+from ..compile.plant import Plant
+from ..control.networks.network import Network
+from ..core import record
+from ..core.arrays import AnyArray, Array
+from ..core.checks import must_be, vehicle_of, whole
+from ..core.files import brief_repr
+from ..core.model import Constant, Vehicle, arguments, pickled_fields
+from ..core.record import unknown_name
+from ..errors import InvalidValue
+from ..learn.environments import Environments
+from ..learn.programs import compiled
+from ..learn.saved_task import task_of
+from ..learn.task import GIVEN, Task
+from ..random.draw import Draw
+from ..random.streams import of_run
+from ..run.kept import Kept
+from ..run.trajectory import Trajectory
+from ..run.trajectory_table import Column as Series
+from ..units import Allowed, Unit
+from .experiment import (
+    FAILED,
+    FAILURES,
+    Block,
+    Column,
+    Means,
+    Rows,
+    argument_marks,
+    function_identity,
+    in_blocks,
+    only_adds,
+    plain,
+)
+from .manoeuvres.case_run import CaseRun
+from .manoeuvres.catalogue import chosen
+from .manoeuvres.kernels import Kernels
+from .manoeuvres.proving_ground import Manoeuvre, Result, perform, perform_each
+from .manoeuvres.subject import Subject
+from .rollout_kernel import unit_of
+
+TOGETHER = 16
+"""Runs that are driven side by side."""
+
+
+@dataclass(frozen=True, eq=False)
+class ManoeuvreRuns(Constant):
+    """Runs of one or several manoeuvres, each with the vehicle of the run.
+
+    Factors are parameters of the vehicle (`m`, `tyres.D`) and numbers that a manoeuvre is set by
+    (`step_steer.speed`). Columns are metrics: `step_steer.yaw_rate_overshoot`. They are those of
+    the vehicle as it is, which drives everything once when this is made; a metric that a run does
+    not have is NaN. A manoeuvre has failed where it cannot be driven or gives no number, as where
+    the vehicle spins; a run, where one of its manoeuvres has.
+    """
+
+    vehicle: Vehicle
+    manoeuvres: str | Manoeuvre | Sequence[str | Manoeuvre] | Mapping[str, str | Manoeuvre]
+    """Names of standard ones or own objects; a mapping gives them other names in columns, so that
+    one manoeuvre can be there with several settings."""
+    _: KW_ONLY
+    dt: float = 0.001
+    """Step of the simulation in s; ten of them are from sample to sample."""
+    replayed: str = ""
+    """The manoeuvre whose drive a replay gives; the first if empty."""
+    known: tuple[Column, ...] = field(default=(), repr=False)
+    """The columns; found by a drive of the vehicle if there are none."""
+
+    __repr__ = brief_repr
+
+    def __post_init__(self) -> None:
+        vehicle_of(self.vehicle)
+        object.__setattr__(self, "manoeuvres", _by_name(self.manoeuvres))
+        if self.replayed not in ("", *self._all):
+            raise InvalidValue(
+                record.unknown_name("replayed", self.replayed, tuple(self._all), "manoeuvre")
+            )
+        if not self.known:
+            object.__setattr__(self, "known", self._trial_columns())
+
+    def __getstate__(self) -> dict[str, Any]:
+        return pickled_fields("a ManoeuvreRuns", self, "take one of skidpad's manoeuvres")
+
+    @property
+    def block(self) -> int:
+        """Any number of runs may be done together: each is computed for itself."""
+        return 1
+
+    @property
+    def threaded(self) -> bool:
+        """Metrics are computed by Python, on one processor."""
+        return False
+
+    @property
+    def _all(self) -> dict[str, Manoeuvre]:
+        made: Any = self.manoeuvres
+        return made
+
+    def factor_units(self) -> dict[str, str]:
+        """Parameters of the vehicle, then settings of manoeuvres."""
+        own = {leaf.name: unit_of(leaf) for leaf in record.fields(self.vehicle.model.Params)}
+        settings = {
+            f"{name}.{setting}": argument_marks(type(one), setting)[0]
+            for name, one in self._all.items()
+            for setting in _settings(one)
+        }
+        return own | settings
+
+    def columns(self) -> tuple[Column, ...]:
+        """Metrics of all manoeuvres."""
+        return self.known
+
+    def check(self, ends: Mapping[str, tuple[float, float]]) -> None:
+        """Raise for factors whose ends the vehicle or a manoeuvre does not take."""
+        leaves = {leaf.name: leaf for leaf in record.fields(self.vehicle.model.Params)}
+        settings = {f"{name}.{one}": m for name, m in self._all.items() for one in _settings(m)}
+        for name, pair in ends.items():
+            if name in leaves:
+                unit, allowed = unit_of(leaves[name]), leaves[name].allowed or Allowed()
+            else:
+                setting = name.rpartition(".")[2]
+                unit, allowed = argument_marks(type(settings[name]), setting)
+            for end in pair:
+                must_be(f"factor {name}", end, allowed, unit)
+        for side in (0, 1):
+            self.vehicle.with_params({n: float(p[side]) for n, p in ends.items() if n in leaves})
+
+    def evaluate(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
+        """All columns and `failed`, (n,) each; of a manoeuvre that failed all numbers are NaN."""
+        kernels = _kernels(self.dt, means)
+        numbers = {column.name: np.full(len(rows.runs), np.nan) for column in self.known}
+        failed = np.zeros(len(rows.runs), dtype=bool)
+        for begin in range(0, len(rows.runs), TOGETHER):
+            places = range(begin, min(begin + TOGETHER, len(rows.runs)))
+            for k, results in zip(places, self._driven(rows, places, kernels), strict=True):
+                for name in self._all:
+                    own = _numbers(name, results.get(name))
+                    failed[k] |= not np.isfinite(list(own.values())).any()
+                    for column in own.keys() & numbers.keys():
+                        numbers[column][k] = own[column]
+        return {**numbers, FAILED: failed}
+
+    def replay(self, rows: Rows) -> Trajectory:
+        """A drive of one manoeuvre, as the run of `rows` made it: of those that were driven last
+        the first that came through, or the last of all that did. Of a run that could not be driven
+        the start alone."""
+        name = self.replayed or next(iter(self._all))
+        requests = _attempt(self._requests, rows, 0)
+        pair = () if requests is None else ([one] for one in requests[name])
+        results = requests and _attempt(perform, *pair, _kernels(self.dt, Means()))
+        if not results or not results[0].runs:
+            return self._standing(name, results[0].unfit if results else "")
+        (result,) = results
+        tried = (*result.last, *result.runs[::-1])
+        run = next((run for run in tried if run.done[0]), result.last[0])
+        return _trajectory(result.car.vehicle, run, f"{name}: {run.label}")
+
+    def identity(self) -> dict[str, Any]:
+        """Vehicle with its parameters and Program, manoeuvres with their settings and code."""
+        names = record.names(self.vehicle.model.Params)
+        values = record.flatten(self.vehicle.params)
+        step = Plant.of(self.vehicle, integrate.get("rk4")).step
+        return {
+            "kind": "manoeuvres",
+            "vehicle": self.vehicle.name,
+            "params": plain(dict(zip(names, values, strict=True))),
+            "program": lower(step, "float64").digest,
+            "dt": self.dt,
+            "manoeuvres": {
+                name: function_identity(f"manoeuvre {name}", one) for name, one in self._all.items()
+            },
+        }
+
+    def extends(self, before: Mapping[str, Any]) -> bool:
+        """Whether it only has other manoeuvres beside those before."""
+        return only_adds(self.identity(), before, "manoeuvres")
+
+    def _driven(
+        self, rows: Rows, places: Sequence[int], kernels: Kernels
+    ) -> list[dict[str, Result]]:
+        """Results by manoeuvre of some of the rows; nothing of one that cannot be meant."""
+        requests = [_attempt(self._requests, rows, k) or {} for k in places]
+        places_of = [(k, name) for k, row in enumerate(requests) for name in row]
+        pairs = [requests[k][name] for k, name in places_of]
+        results = _attempt(perform_each, pairs, kernels)
+        if results is None:  # each alone, to the same bits
+            alone = [_attempt(perform_each, [pair], kernels) for pair in pairs]
+            results = [one[0] if one else None for one in alone]
+        out: list[dict[str, Result]] = [{} for _ in requests]
+        for (k, name), result in zip(places_of, results, strict=True):
+            if result is not None:
+                out[k][name] = result
+        return out
+
+    def _requests(self, rows: Rows, k: int) -> dict[str, tuple[Manoeuvre, Subject]]:
+        """The manoeuvres of a run, each with a subject of its own."""
+        names = record.names(self.vehicle.model.Params)
+        values = {name: float(column[k]) for name, column in rows.factors.items()}
+        vehicle = self.vehicle.with_params({n: v for n, v in values.items() if n in names})
+        return {
+            name: (_set(one, name, values), Subject(vehicle, name=self.vehicle.name))
+            for name, one in self._all.items()
+        }
+
+    def _trial_columns(self) -> tuple[Column, ...]:
+        """By a drive of the vehicle as it is; raises where it cannot do a manoeuvre."""
+        pairs = [(one, Subject(self.vehicle)) for one in self._all.values()]
+        columns: list[Column] = []
+        try:
+            results = perform_each(pairs, _kernels(self.dt, Means()))
+        except _BEYOND as error:
+            what = str(error) or type(error).__name__
+            raise InvalidValue(
+                f"{', '.join(self._all)}: the settings cannot be driven: {what:.200}"
+            ) from error
+        for name, result in zip(self._all, results, strict=True):
+            if result.findings is None:
+                raise InvalidValue(f"{name}: {result.unfit}")
+            columns += [
+                Column(f"{name}.{metric.name}", metric.unit, metric.definition)
+                for metric in result.findings.metrics
+            ]
+        return tuple(columns)
+
+    def _standing(self, name: str, why: str) -> Trajectory:
+        model = self.vehicle.model
+        start = np.array([record.flatten(record.build(model.State))])
+        error = InvalidValue(f"{name}: {why or 'the vehicle of this run cannot be driven'}")
+        return Trajectory.from_arrays(np.zeros(1), (model.State, start), name=name, error=error)
+
+
+def _by_name(manoeuvres: Any) -> dict[str, Manoeuvre]:
+    """Manoeuvres by the names of their columns."""
+    if isinstance(manoeuvres, Mapping):
+        return {str(name): _manoeuvre(one) for name, one in manoeuvres.items()}
+    listed = (
+        [manoeuvres]
+        if isinstance(manoeuvres, str) or not isinstance(manoeuvres, Sequence)
+        else list(manoeuvres)
+    )
+    made = [_manoeuvre(one) for one in listed]
+    names = [one.name for one in made]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None or not made:
+        raise InvalidValue(
+            f"manoeuvres has {twice} more than once: give them names, {{'slow': ..., 'fast': ...}}"
+            if made
+            else "manoeuvres is empty; name at least one"
+        )
+    return dict(zip(names, made, strict=True))
+
+
+def _manoeuvre(one: Any) -> Manoeuvre:
+    return chosen([one])[0] if isinstance(one, str) else one
+
+
+def _settings(one: Any) -> list[str]:
+    """Fields of a manoeuvre that are one real number."""
+    hints = get_type_hints(type(one))
+    return [setting.name for setting in fields(one) if hints[setting.name] is float]
+
+
+def _set(one: Any, name: str, values: Mapping[str, float]) -> Manoeuvre:
+    """A manoeuvre with the settings of a run."""
+    wanted = {setting: values.get(f"{name}.{setting}") for setting in _settings(one)}
+    changes = {setting: value for setting, value in wanted.items() if value is not None}
+    return replace(one, **changes) if changes else one
+
+
+def _attempt(work: Any, *arguments: Any) -> Any:
+    """What a function returns; None where it raises for what it was given."""
+    try:
+        return work(*arguments)
+    except FAILURES:
+        return None
+
+
+def _numbers(name: str, result: Result | None) -> dict[str, float]:
+    """By column; none of a manoeuvre that failed."""
+    if result is None or result.findings is None:
+        return {}
+    return {f"{name}.{one.name}": float(one.value[0]) for one in result.findings.metrics}
+
+
+def _trajectory(vehicle: Vehicle, run: CaseRun, name: str) -> Trajectory:
+    assert run.states is not None
+    assert run.inputs is not None
+    states, inputs = run.states[:, 0], run.inputs[:, 0]
+    model = vehicle.model
+    return Trajectory.from_arrays(run.t, (model.State, states), (model.Input, inputs), name=name)
+
+
+_BEYOND = (ArithmeticError, LookupError, MemoryError, TypeError)
+"""What settings cause that a manoeuvre did not expect: a duration for which there is no memory, a
+speed of which the square is infinite, a side that there is not."""
+_KERNELS: dict[Any, Kernels] = {}
+"""Compiled vehicles of this process, by step, threads and device."""
+
+
+def _kernels(dt: float, means: Means) -> Kernels:
+    key = dt, means
+    if key not in _KERNELS:
+        _KERNELS[key] = Kernels(dt=dt, threads=means.threads, device=means.device)
+    return _KERNELS[key]
+
+
+COLUMNS = (
+    Column("return", "", "sum of the rewards of the episode"),
+    Column("duration", "s", "until it was over"),
+    Column("terminated", "", "whether it ended for good, not by its duration", "truth"),
+)
+PROGRESS = Column("progress", "m", "along the track since the start")
+_MOST_SETUPS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class TaskRuns(Constant):
+    """Runs of episodes of a task, one vehicle each.
+
+    Factors are what the task draws: `draw.NAME` (its `draws`), `params.NAME` and
+    `disturbance.NAME` of the vehicle and `task.NAME` of its own numbers. Columns are the return,
+    the duration, whether it ended for good and, on tracks, the progress. A run has failed where its
+    vehicle diverged.
+    """
+
+    task: str | Callable[..., Task]
+    """Name of a task of `skidpad.learn.tasks`, or a function that makes one and can be imported."""
+    driver: str | Network | Callable[[Array], Any]
+    """A network, a file of one, or a function that can be imported, of observations (n, width) to
+    actions (n, k)."""
+    _: KW_ONLY
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Arguments of the function that makes the task."""
+    precision: str = "float64"
+    block: int = 64
+    """Episodes that are always driven together; see `blocks`."""
+
+    __repr__ = brief_repr
+
+    def __post_init__(self) -> None:
+        whole("block", self.block, "at least 1")
+        if isinstance(self.driver, (str, Path)):
+            object.__setattr__(self, "driver", Network.load(self.driver))
+        if not (isinstance(self.driver, Network) or callable(self.driver)):
+            raise InvalidValue(
+                f"driver must be a network, its file or a function, got {self.driver!r:.60}"
+            )
+        made = self._made()
+        if made.agents > 1:
+            raise InvalidValue(f"task {made.name!r} has {made.agents} agents; allowed is 1")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return pickled_fields("a TaskRuns", self, "take another driver")
+
+    @property
+    def threaded(self) -> bool:
+        """The driver is called by Python, on one processor."""
+        return False
+
+    def _made(self) -> Task:
+        if isinstance(self.task, str):
+            return task_of(self.task, self.options)
+        if not callable(self.task):
+            raise InvalidValue("task must be the name of a task or a function that makes one")
+        made = self.task(**self.options)
+        if not isinstance(made, Task):
+            raise InvalidValue(f"task must be a name or a function that makes a Task: {made!r:.60}")
+        return made
+
+    def factor_units(self) -> dict[str, str]:
+        """What the task draws, and what it could."""
+        task = self._setup(()).task
+        model = task.vehicle.model
+        kinds = {"params": model.Params, "disturbance": model.Disturbance, "task": task.Params}
+        drawn = {f"draw.{name}": "" for name in task.draws}
+        return drawn | {
+            f"{group}.{leaf.name}": unit_of(leaf)
+            for group, kind in kinds.items() for leaf in record.fields(kind)
+        }  # fmt: skip
+
+    def columns(self) -> tuple[Column, ...]:
+        """Return, duration, end and progress."""
+        return (*COLUMNS, PROGRESS) if self._setup(()).task.tracks else COLUMNS
+
+    def check(self, ends: Mapping[str, tuple[float, float]]) -> None:
+        """Raise for factors that a field does not take."""
+        task = self._setup(()).task
+        model = task.vehicle.model
+        kinds = {"params": model.Params, "disturbance": model.Disturbance, "task": task.Params}
+        for name, pair in ends.items():
+            group, _, path = name.partition(".")
+            if group == "draw":
+                continue
+            leaf = next(one for one in record.fields(kinds[group]) if one.name == path)
+            for end in pair:
+                must_be(f"factor {name}", end, leaf.allowed or Allowed(), unit_of(leaf))
+
+    def evaluate(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
+        """All columns and `failed`, (n,) each."""
+        names = [column.name for column in self.columns()]
+        truths = {"terminated", FAILED}
+        out: dict[str, AnyArray] = {
+            name: np.zeros(len(rows.runs), bool if name in truths else float)
+            for name in (*names, FAILED)
+        }
+        for block in in_blocks(rows, self.block):
+            columns, _ = self._driven(block.rows, None)
+            for name, values in columns.items():
+                out[name][block.among] = values[block.places]
+        return out
+
+    def replay(self, rows: Rows) -> Trajectory:
+        """The one run of `rows`, a sample after every control period."""
+        (block,) = in_blocks(rows, self.block)
+        _, states = self._driven(block.rows, int(block.places[0]))
+        task = self._setup(tuple(rows.factors)).task
+        times = task.dt * np.arange(len(states))
+        model = task.vehicle.model
+        return Trajectory.from_arrays(times, (model.State, states), name=model.name)
+
+    def _driven(self, rows: Rows, watched: int | None) -> tuple[dict[str, AnyArray], Array]:
+        """Columns of a block of episodes, and the states of one of them."""
+        environments = self._setup(tuple(sorted(rows.factors)))
+        count, task = len(rows.runs), environments.task
+        numbers = {name: rows.factors[name] for name in rows.factors}
+        observations = environments.reset(
+            [of_run(rows.seed, int(k)) for k in rows.runs], given=numbers
+        )
+        state = [] if watched is None else [environments.state[watched]]
+        measures = {name: np.zeros(count) for name in ("return", "duration", "progress")}
+        alive, ended = np.ones(count, np.bool_), np.zeros(count, np.bool_)
+        failed = np.zeros(count, np.bool_)
+        for _ in range(task.limit):
+            stepped = environments.step(self._action(observations.copy()))
+            observations = stepped.observation
+            measures["return"] += np.where(alive, stepped.reward, 0.0)
+            measures["duration"] += np.where(alive, task.dt, 0.0)
+            failed |= alive & environments.failed
+            over = alive & (stepped.terminated | stepped.truncated)
+            if task.tracks:
+                progress = environments.progress
+                measures["progress"] = np.where(alive, progress, measures["progress"])
+            if watched is not None and alive[watched]:
+                state.append(environments.state[watched])
+            ended |= over & stepped.terminated
+            alive &= ~over
+            if not alive.any():
+                break
+        columns: dict[str, AnyArray] = {name: measures[name] for name in ("return", "duration")}
+        if task.tracks:
+            columns["progress"] = measures["progress"]
+        for name in columns:
+            columns[name][failed] = np.nan
+        return {**columns, "terminated": ended & ~failed, FAILED: failed}, np.array(state)
+
+    def _action(self, seen: Array) -> Any:
+        driver = self.driver
+        if isinstance(driver, Network):
+            return np.stack(np.broadcast_arrays(*driver(tuple(seen.T))), axis=1)
+        assert callable(driver)
+        return driver(seen)
+
+    def _setup(self, factors: tuple[str, ...]) -> Environments:
+        """The environments of a block, with these factors told instead of drawn."""
+        return _SETUPS.get(self, factors, lambda: self._environments(factors))
+
+    def _environments(self, factors: tuple[str, ...]) -> Environments:
+        task = self._made()
+        draws, randomised = dict(task.draws), dict(task.randomised)
+        for name in factors:
+            group, _, leaf = name.partition(".")
+            if group == "draw":
+                draws[leaf] = GIVEN
+            else:
+                randomised[name] = GIVEN
+        return Environments(
+            replace(task, draws=draws, randomised=randomised), self.block,
+            precision=self.precision, threads=1, on_diverge="end",
+        )  # fmt: skip
+
+    def identity(self) -> dict[str, Any]:
+        """The Programs of the task and what its driver does."""
+        programs = compiled(self._setup(()).task)
+        parts = (programs.plant.step, programs.judge, programs.look, programs.start, programs.sense)
+        digests = [lower(part, self.precision).digest for part in parts]
+        driver = self.driver
+        does = (
+            {"network": sha256(driver.weights.tobytes()).hexdigest(), "layers": repr(driver)}
+            if isinstance(driver, Network) else function_identity("driver", driver)
+        )  # fmt: skip
+        task = self._setup(()).task
+        return {
+            "kind": "task", "programs": digests, "driver": does, "block": self.block,
+            "numbers": plain(record.flatten(programs.plant.params)), "limit": task.limit,
+            "dt": task.dt, "draws": {name: one.identity() for name, one in task.draws.items()},
+            "randomised": {name: one.identity() for name, one in task.randomised.items()},
+            "tracks": [sha256(t.centre.tobytes() + t.walls.tobytes()).hexdigest()
+                       for t in task.tracks],
+        }  # fmt: skip
+
+    def extends(self, before: Mapping[str, Any]) -> bool:
+        """Whether it is the same: its columns do not grow."""
+        return self.identity() == before
+
+
+_SETUPS: Kept[Environments] = Kept(_MOST_SETUPS)
+
+DRAW, RUN_NUMBER, SEED = "draw", "run", "seed"
+"""What a function may ask for beside factors."""
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionRuns(Constant):
+    """Runs of a Python function that can be imported.
+
+    Factors are its arguments, with units and ranges as they are annotated. It may also name `draw`,
+    a `skidpad.random.Draw` of these runs, `run`, their numbers, and `seed`, that of the campaign.
+    It returns a column, or columns by name, of which some may be kept; `failed` may be among them.
+    Else runs with a NaN have failed, and so have those for which it raises a `ValueError` or an
+    `ArithmeticError`. Nothing is true of a run that failed.
+    """
+
+    function: Callable[..., Any]
+    gives: Sequence[Column | str]
+    """What it returns, in order; a name alone is a number without a unit."""
+    _: KW_ONLY
+    vectorised: bool = True
+    """Whether it takes arrays (n,) and returns such; else it is called for each run with numbers,
+    `draw` being of one run."""
+    block: int = 256
+    """Rows that a vectorised function is always called with; see `blocks`."""
+    trajectory: Callable[..., Trajectory] | None = None
+    """What a run is replayed by: a function with the same arguments, which are numbers. Without
+    one a replay has one sample, with the columns."""
+
+    __repr__ = brief_repr
+
+    def __post_init__(self) -> None:
+        whole("block", self.block, "at least 1")
+        gives = self.gives
+        listed = [gives] if isinstance(gives, (str, Column)) else list(gives)
+        columns = tuple(Column(one) if isinstance(one, str) else one for one in listed)
+        object.__setattr__(self, "gives", columns)
+        if not self.vectorised:
+            object.__setattr__(self, "block", 1)
+        self.identity()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return pickled_fields("a FunctionRuns", self, "take another function")
+
+    @property
+    def threaded(self) -> bool:
+        """Python runs on one processor."""
+        return False
+
+    def factor_units(self) -> dict[str, str]:
+        """Its arguments."""
+        return {name: argument_marks(self.function, name)[0] for name in self._arguments()}
+
+    def columns(self) -> tuple[Column, ...]:
+        """As given."""
+        return tuple(one for one in self.gives if isinstance(one, Column))
+
+    def check(self, ends: Mapping[str, tuple[float, float]]) -> None:
+        """Raise for ends outside of what arguments are annotated with, and for arguments that have
+        neither a factor nor a default."""
+        for name, pair in ends.items():
+            unit, allowed = argument_marks(self.function, name)
+            for end in pair:
+                must_be(f"factor {name}", end, allowed, unit)
+        for name, usual in self._arguments().items():
+            if usual is inspect.Parameter.empty and name not in ends:
+                raise InvalidValue(f"argument {name} of {self._name} has no default and no factor")
+
+    def evaluate(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
+        """All columns and `failed`, (n,) each."""
+        out = self._nothing(len(rows.runs))
+        for block in in_blocks(rows, self.block):
+            for part, columns in self._of_block(block):
+                for name, values in columns.items():
+                    out[name][part.among] = values[part.places]
+        return out
+
+    def replay(self, rows: Rows) -> Trajectory:
+        """The one run of `rows`."""
+        if self.trajectory is not None:
+            return self.trajectory(**self._numbers(rows, self.trajectory))
+        columns = self.evaluate(rows, Means())
+        series = [
+            Series(one.name, Unit(one.unit or "1"), "output", columns[one.name].astype(float))
+            for one in self.columns()
+        ]
+        return Trajectory(np.zeros(1), tuple(series), self._name)
+
+    def identity(self) -> dict[str, Any]:
+        """Where the function is imported from and what it does; see `functions`."""
+        own = {"kind": "function", **function_identity("function", self.function)}
+        return {**own, "vectorised": self.vectorised, "block": self.block}
+
+    def extends(self, before: Mapping[str, Any]) -> bool:
+        """Whether it is the same function: more of its columns may be kept."""
+        return self.identity() == before
+
+    @property
+    def _name(self) -> str:
+        return str(getattr(self.function, "__name__", type(self.function).__name__))
+
+    def _arguments(self) -> dict[str, Any]:
+        """Those that are factors, with their defaults."""
+        parameters = inspect.signature(self.function).parameters
+        arguments("function", self.function, tuple(parameters))
+        return {
+            name: one.default
+            for name, one in parameters.items()
+            if name not in (DRAW, RUN_NUMBER, SEED)
+            and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
+        }
+
+    def _of_block(self, block: Block) -> list[tuple[Block, dict[str, AnyArray]]]:
+        """What came of a block; where it raises, of each of its runs that does not."""
+        try:
+            return [(block, self._called(block.rows))]
+        except FAILURES:
+            if len(block.places) == 1:
+                return []
+        alone = [block.alone(place) for place in block.places.tolist()]
+        return [pair for one in alone for pair in self._of_block(one)]
+
+    def _called(self, rows: Rows) -> dict[str, AnyArray]:
+        if self.vectorised:
+            values: dict[str, Any] = {**rows.factors, **_beside(rows)}
+            answer = self.function(**_asked(self.function, values))
+        else:
+            answer = self.function(**self._numbers(rows, self.function))
+        return self._columns_of(answer, len(rows.runs))
+
+    def _numbers(self, rows: Rows, function: Callable[..., Any]) -> dict[str, Any]:
+        """Arguments of a function of one run."""
+        values: dict[str, Any] = {name: float(row[0]) for name, row in rows.factors.items()}
+        return _asked(function, {**values, **_beside(rows), RUN_NUMBER: int(rows.runs[0])})
+
+    def _columns_of(self, answer: Any, count: int) -> dict[str, AnyArray]:
+        """What a function returned, by name and checked."""
+        columns = self.columns()
+        names = [column.name for column in columns]
+        if not isinstance(answer, Mapping):
+            if len(names) != 1:
+                raise TypeError(f"{self._name} must return {', '.join(names)} by name: {answer!r}")
+            answer = {names[0]: answer}
+        out: dict[str, AnyArray] = {}
+        for column in columns:
+            if column.name not in answer:
+                there = [str(name) for name in answer]
+                raise TypeError(unknown_name(self._name, column.name, there, "column"))
+            out[column.name] = self._column(column.name, answer[column.name], count, column.kind)
+        lost = self._lost(out, count)
+        failed = self._column(FAILED, answer[FAILED], count, "truth") if FAILED in answer else lost
+        truths = {column.name for column in columns if column.kind == "truth"}
+        out = {name: values & ~failed if name in truths else values for name, values in out.items()}
+        return {**out, FAILED: failed}
+
+    def _column(self, name: str, values: Any, count: int, kind: str) -> AnyArray:
+        array = np.asarray(values, dtype=bool if kind == "truth" else float)
+        if array.shape not in ((), (1,), (count,)):
+            shape = array.shape
+            raise TypeError(f"{self._name} returned {name} of shape {shape}; allowed is ({count},)")
+        return np.broadcast_to(array, (count,))
+
+    def _lost(self, out: Mapping[str, AnyArray], count: int) -> AnyArray:
+        lost = np.zeros(count, dtype=bool)
+        for column in self.columns():
+            if column.kind == "number":
+                lost |= np.isnan(out[column.name])
+        return lost
+
+    def _nothing(self, count: int) -> dict[str, Array]:
+        """Rows of runs that have all failed."""
+        kinds = {column.name: column.kind for column in self.columns()}
+        empty: dict[str, Any] = {
+            name: np.zeros(count, dtype=bool) if kind == "truth" else np.full(count, np.nan)
+            for name, kind in kinds.items()
+        }
+        return {**empty, FAILED: np.ones(count, dtype=bool)}
+
+
+def _beside(rows: Rows) -> dict[str, Any]:
+    """What a function may ask for beside factors."""
+    draw = Draw(rows.seed, "function", rows.runs)
+    return {DRAW: draw, RUN_NUMBER: rows.runs, SEED: rows.seed}
+
+
+def _asked(function: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Those that a function names."""
+    names = inspect.signature(function).parameters
+    return {name: value for name, value in values.items() if name in names}

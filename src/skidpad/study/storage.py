@@ -1,0 +1,531 @@
+"""Where the files of a campaign lie: a folder of this machine, or any place that fsspec knows.
+
+A file is whole or not there: it is written beside its name and renamed (a local folder), or put at
+once (object stores). Names of files are relative, with `/` between their parts.
+
+One writer per folder.
+
+A local folder is locked by the kernel, which lets go when the process ends, however it ends. A
+remote place has a file that says who writes; one whose process is known to be dead is taken over,
+any other must be broken by someone who knows. Readers need no lock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import secrets
+import shutil
+import socket
+import sys
+import tempfile
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from errno import EDQUOT, ENOSPC
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+from urllib.parse import unquote, urlsplit
+from weakref import WeakSet
+
+from ..core.files import bytes_of, path_of, reading
+from ..errors import InvalidValue, MissingFile, SkidpadError, require
+
+_LOCAL_PROTOCOLS = ("file", "local")
+_UNFINISHED = ".tmp"
+"""How names of files end that are being written; no reader of `*.parquet` takes them."""
+
+
+class NotWritten(InvalidValue):
+    """A file could not be written: the disk is full, or it is not allowed. What was there stays."""
+
+
+class Place(Protocol):
+    """A folder of files, wherever it is."""
+
+    @property
+    def path(self) -> Path | str:
+        """The path of a local folder, the URL of any other."""
+        ...
+
+    def shown(self, name: str) -> str:
+        """A file as messages call it."""
+        ...
+
+    def entries(self) -> list[str]:
+        """What lies at the top, folders included; nothing where there is no such place."""
+        ...
+
+    def exists(self, name: str) -> bool:
+        """Whether there is such a file."""
+        ...
+
+    def sizes(self, folder: str) -> dict[str, int]:
+        """Files in a folder with their sizes in bytes, without those that are being written."""
+        ...
+
+    def read(self, name: str) -> bytes:
+        """All of a file; `MissingFile` if there is none."""
+        ...
+
+    def open(self, name: str) -> BinaryIO:
+        """A file, to read parts of it."""
+        ...
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a file, or replace it, as a whole."""
+        ...
+
+    def writing(self, name: str) -> Any:
+        """A context with a binary file to write and read, which gets the name at the end of the
+        block, or is gone where the block raises."""
+        ...
+
+    def remove(self, name: str) -> None:
+        """Take a file away; it may be gone already."""
+        ...
+
+    def move(self, name: str, target: str) -> None:
+        """Give a file another name; one that has it is replaced, a missing folder is made."""
+        ...
+
+    def prepare(self, folders: Iterable[str]) -> None:
+        """Make the place and folders in it."""
+        ...
+
+    def sweep(self, folders: Iterable[str]) -> None:
+        """Take away what was left of files that nobody will finish."""
+        ...
+
+
+def place_of(where: str | os.PathLike[str]) -> Place:
+    """The place of a path or a URL; raises for what is neither."""
+    if not isinstance(where, str) or ("://" not in where and "::" not in where):
+        return LocalPlace(path_of(where, "folder"))
+    url = urlsplit(where)
+    if url.scheme in _LOCAL_PROTOCOLS and "::" not in where:
+        return LocalPlace(path_of(unquote(url.netloc + url.path), "folder"))
+    return RemotePlace(where)
+
+
+class LocalPlace:
+    """A folder of this machine, or one that it has mounted."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.absolute()
+
+    def shown(self, name: str) -> str:
+        """Its path."""
+        return str(self.path / name)
+
+    def entries(self) -> list[str]:
+        """What lies at the top."""
+        with reading(self.path, "cannot be read"):
+            if not self.path.exists():
+                return []
+            if not self.path.is_dir():
+                raise InvalidValue(f"{self.path} is a file; a campaign needs a folder")
+            return sorted(os.listdir(self.path))
+
+    def exists(self, name: str) -> bool:
+        """Whether there is such a file."""
+        with reading(self.path / name, "cannot be read"):
+            return (self.path / name).exists()
+
+    def sizes(self, folder: str) -> dict[str, int]:
+        """Files in a folder with their sizes."""
+        sizes: dict[str, int] = {}
+        with (
+            reading(self.path / folder, "cannot be read"),
+            suppress(FileNotFoundError),
+            os.scandir(self.path / folder) as entries,
+        ):
+            for entry in entries:
+                # One that goes while we look is none.
+                with suppress(FileNotFoundError):
+                    if entry.is_file() and not entry.name.endswith(_UNFINISHED):
+                        sizes[entry.name] = entry.stat().st_size
+        return sizes
+
+    def read(self, name: str) -> bytes:
+        """All of a file."""
+        return bytes_of(self.path / name)
+
+    def open(self, name: str) -> BinaryIO:
+        """A file, to read parts of it."""
+        return (self.path / name).open("rb")
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a file as a whole."""
+        with self.writing(name) as file:
+            file.write(data)
+
+    @contextmanager
+    def writing(self, name: str) -> Generator[BinaryIO]:
+        """A file that is renamed when it is whole and on the disk."""
+        target = self.path / name
+        temporary = target.with_name(f".{target.name}-{secrets.token_hex(6)}{_UNFINISHED}")
+        try:
+            with temporary.open("x+b") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
+            _sync_folder(target.parent)
+        except BaseException as error:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            if isinstance(error, OSError) and not isinstance(error, SkidpadError):
+                raise _not_written(str(target), error) from error
+            raise
+
+    def remove(self, name: str) -> None:
+        """Take a file away; one that another program has open stays, on Windows."""
+        with suppress(FileNotFoundError, PermissionError):
+            (self.path / name).unlink()
+
+    def move(self, name: str, target: str) -> None:
+        """Give a file another name."""
+        try:
+            (self.path / target).parent.mkdir(exist_ok=True)
+            os.replace(self.path / name, self.path / target)
+            _sync_folder((self.path / target).parent)
+        except OSError as error:
+            raise _not_written(self.shown(target), error) from error
+
+    def prepare(self, folders: Iterable[str]) -> None:
+        """Make the folder and those in it."""
+        for folder in ("", *folders):
+            try:
+                (self.path / folder).mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise _not_written(str(self.path / folder), error) from error
+        _sync_folder(self.path)
+
+    def sweep(self, folders: Iterable[str]) -> None:
+        """Take away what a process that was killed left unfinished."""
+        for folder in folders:
+            for path in (self.path / folder).glob(f".*{_UNFINISHED}"):
+                with suppress(OSError):
+                    path.unlink()
+
+
+class RemotePlace:
+    """Any place that fsspec knows: `s3://bucket/campaign`, `memory://campaign`."""
+
+    def __init__(self, url: str) -> None:
+        self.path = url.rstrip("/")
+        core = require("fsspec", purpose=f"A campaign at {url}").core
+        try:
+            self._system, self._root = core.url_to_fs(self.path)
+        except (ValueError, ImportError) as error:
+            raise InvalidValue(f"folder = {url!r} is no place to use: {error}") from error
+
+    def shown(self, name: str) -> str:
+        """Its URL."""
+        return f"{self.path}/{name}" if name else self.path
+
+    def entries(self) -> list[str]:
+        """What lies at the top."""
+        return sorted(entry["name"].rstrip("/").rpartition("/")[2] for entry in self._listed(""))
+
+    def exists(self, name: str) -> bool:
+        """Whether there is such a file."""
+        with reading(self.shown(name), "cannot be read"):
+            self._system.invalidate_cache()
+            return bool(self._system.exists(self._full(name)))
+
+    def sizes(self, folder: str) -> dict[str, int]:
+        """Files in a folder with their sizes."""
+        return {
+            entry["name"].rpartition("/")[2]: int(entry["size"])
+            for entry in self._listed(folder)
+            if entry["type"] == "file"
+        }
+
+    def _listed(self, folder: str) -> list[dict[str, Any]]:
+        with reading(self.shown(folder), "cannot be read"):
+            self._system.invalidate_cache()
+            try:
+                return self._system.ls(self._full(folder), detail=True)
+            except FileNotFoundError:
+                return []
+
+    def read(self, name: str) -> bytes:
+        """All of a file."""
+        with reading(self.shown(name), "cannot be read"):
+            return self._system.cat_file(self._full(name))
+
+    def open(self, name: str) -> BinaryIO:
+        """A file, to read parts of it."""
+        return self._system.open(self._full(name), "rb")
+
+    def write(self, name: str, data: bytes) -> None:
+        """Put a file at once."""
+        with _putting(self.shown(name)):
+            self._system.pipe_file(self._full(name), data)
+
+    @contextmanager
+    def writing(self, name: str) -> Generator[BinaryIO]:
+        """A file of this machine that is put at once when it is whole."""
+        with tempfile.TemporaryDirectory(prefix="skidpad-") as folder:
+            local = Path(folder) / "file"
+            with _putting(self.shown(name)), local.open("x+b") as file:
+                yield file
+            with _putting(self.shown(name)):
+                self._system.put_file(str(local), self._full(name))
+
+    def remove(self, name: str) -> None:
+        """Take a file away."""
+        with _putting(self.shown(name)), suppress(FileNotFoundError):
+            self._system.rm_file(self._full(name))
+
+    def move(self, name: str, target: str) -> None:
+        """Copy a file and take the first away, which is all that object stores know."""
+        self.prepare(target.split("/")[:-1])
+        with self.writing(target) as copy, self.open(name) as file:
+            shutil.copyfileobj(file, copy)
+        self.remove(name)
+
+    def prepare(self, folders: Iterable[str]) -> None:
+        """Make the folders, where the place has such things."""
+        for folder in ("", *folders):
+            with _putting(self.shown(folder)):
+                self._system.makedirs(self._full(folder), exist_ok=True)
+
+    def sweep(self, folders: Iterable[str]) -> None:
+        """Nothing: what is not put is nowhere."""
+
+    def _full(self, name: str) -> str:
+        return f"{self._root.rstrip('/')}/{name}" if name else self._root
+
+
+@contextmanager
+def _putting(shown: str) -> Generator[None]:
+    """Whatever a library raises becomes an error that names the file."""
+    try:
+        yield
+    except (SkidpadError, Warning):
+        raise
+    except Exception as error:
+        raise _not_written(shown, error) from error
+
+
+def _not_written(shown: str, error: Exception) -> InvalidValue:
+    reason = getattr(error, "strerror", None) or f"{error}" or type(error).__name__
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        return InvalidValue(f"{shown} cannot be a folder: {reason}")
+    if isinstance(error, FileNotFoundError):
+        return MissingFile(f"cannot write {shown}: {reason}")
+    if isinstance(error, OSError) and error.errno in (ENOSPC, EDQUOT):
+        reason += "; make room and go on: what was written before is whole"
+    return NotWritten(f"cannot write {shown}: {reason}")
+
+
+def _sync_folder(path: Path) -> None:
+    """Bring names of files to the disk, so that a new one outlasts a loss of power."""
+    if os.name == "nt":
+        return
+    with suppress(OSError):  # some mounted file systems do not know it
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+LOCK = "lock"
+_UNKNOWN_HERE = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
+"""What file systems say that cannot lock."""
+_FAR = 1 << 40
+"""The byte that Windows locks: what is locked cannot be read, and the owner is to be read."""
+
+
+class CampaignInUse(SkidpadError, RuntimeError):
+    """Another process, or another campaign of this one, writes to the folder; nothing changed."""
+
+
+class Lock(Protocol):
+    """The right to write to a folder."""
+
+    @property
+    def held(self) -> bool:
+        """Whether it is still ours: not after a fork, nor when somebody broke it."""
+        ...
+
+    def release(self) -> None:
+        """Let others write. May be called twice."""
+        ...
+
+
+def locked(place: Place, *, break_lock: bool = False) -> Lock:
+    """The lock of a place; raises `CampaignInUse`, which says who has it.
+
+    `break_lock` takes the lock of a remote place from whoever has it: for owners that died on
+    another machine. That of a local folder is free as soon as its owner is gone.
+    """
+    if isinstance(place.path, Path):
+        try:
+            return _KernelLock(place.path)
+        except OSError as error:
+            if error.errno not in _UNKNOWN_HERE:
+                raise NotWritten(
+                    f"cannot write {place.shown(LOCK)}: {error.strerror or error}"
+                ) from error
+    return _OwnerFile(place, break_lock)
+
+
+def writer_of(folder: Path) -> str:
+    """Who writes to a local folder, in words; empty if nobody does. The lock is left alone."""
+    try:
+        owner = _owner((folder / LOCK).read_bytes())
+    except OSError:
+        return ""
+    return _in_words(owner) if owner and not _is_dead(owner) else ""
+
+
+class _KernelLock:
+    """An advisory lock on an open file, with the owner's name in it."""
+
+    def __init__(self, path: Path) -> None:
+        self._file: BinaryIO | None = None
+        file = (path / LOCK).open("a+b")
+        try:
+            if not _try_lock(file):
+                file.seek(0)
+                raise _in_use(str(path), _owner(file.read()))
+            file.truncate(0)
+            file.write(_own_name())
+            file.flush()
+        except BaseException:
+            file.close()
+            raise
+        self._file = file
+        _held_here.add(self)
+
+    @property
+    def held(self) -> bool:
+        return self._file is not None
+
+    def release(self) -> None:
+        if self._file is not None:
+            file, self._file = self._file, None
+            with contextlib.suppress(OSError):
+                file.truncate(0)
+                _unlock(file)  # a child that was forked just now may have it open still
+            file.close()
+
+    def leave_to_parent(self) -> None:
+        """In a forked child: the parent's lock must end with the parent, not with its children."""
+        if self._file is not None:
+            file, self._file = self._file, None
+            file.close()
+
+
+_held_here: WeakSet[_KernelLock] = WeakSet()
+
+
+def _after_fork() -> None:
+    for lock in list(_held_here):
+        lock.leave_to_parent()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def _try_lock(file: BinaryIO) -> bool:
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            file.seek(_FAR)
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            # Not lockf: its locks are lost when any other handle of the file is closed.
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EAGAIN, errno.EACCES, errno.EDEADLK):
+            return False
+        raise
+    return True
+
+
+def _unlock(file: BinaryIO) -> None:
+    if sys.platform != "win32":
+        import fcntl
+
+        fcntl.flock(file.fileno(), fcntl.LOCK_UN)
+
+
+class _OwnerFile:
+    """A file that says who writes, for places without locks."""
+
+    def __init__(self, place: Place, break_lock: bool) -> None:
+        self._place, self._token, self._pid = place, secrets.token_hex(8), os.getpid()
+        before = place.read(LOCK) if place.exists(LOCK) else b""
+        if before and not break_lock and not _is_dead(_owner(before)):
+            raise _in_use(str(place.path), _owner(before), breakable=True)
+        place.write(LOCK, _own_name(self._token))
+        if not self.held:  # two came at once: the last one has it
+            raise _in_use(str(place.path), _owner(place.read(LOCK)), breakable=True)
+
+    @property
+    def held(self) -> bool:
+        try:
+            ours = _owner(self._place.read(LOCK)).get("token") == self._token
+            return ours and self._pid == os.getpid()
+        except InvalidValue:
+            return False
+
+    def release(self) -> None:
+        if self.held:
+            self._place.remove(LOCK)
+
+
+def _own_name(token: str = "") -> bytes:
+    owner = {
+        "host": socket.gethostname(),
+        "pid": os.getpid(),
+        "since": datetime.now(UTC).isoformat(timespec="seconds"),
+        "token": token,
+    }
+    return json.dumps(owner).encode()
+
+
+def _owner(data: bytes) -> dict[str, Any]:
+    try:
+        owner = json.loads(data)
+    except ValueError:
+        return {}
+    return owner if isinstance(owner, dict) else {}
+
+
+def _is_dead(owner: dict[str, Any]) -> bool:
+    """Whether the owner was a process of this machine that is there no more."""
+    pid = owner.get("pid")
+    if owner.get("host") != socket.gethostname() or not isinstance(pid, int) or os.name == "nt":
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return False
+
+
+def _in_use(shown: str, owner: dict[str, Any], breakable: bool = False) -> CampaignInUse:
+    who = _in_words(owner) if owner else "another process"
+    advice = "wait for it, or end it"
+    if breakable:
+        advice += "; if it is dead, take its place with break_lock=True"
+    return CampaignInUse(f"{shown} is being written by {who}: {advice}")
+
+
+def _in_words(owner: dict[str, Any]) -> str:
+    return f"process {owner.get('pid')} on {owner.get('host')} since {owner.get('since')}"

@@ -1,0 +1,901 @@
+"""Parts of a campaign: the runs of a range, one after the other, in a file.
+
+A part says of itself which runs it has, in its name and inside, and has a digest of every column.
+So nothing else is needed to know what is done, and whether it is what was written.
+
+Parts as Parquet files: written rows after rows, and checked when they are read.
+
+Pages have checksums, columns have digests, and the numbers of the runs are known beforehand: a file
+that was cut off or changed is noticed, whoever wrote it.
+
+Which parts are read for which runs, which runs have none, and which parts are to be merged.
+
+Parts may overlap: a chunk was done twice, or a merge died between writing the merged part and
+removing those it was made from. All have the same numbers, so any of them may be read.
+
+The manifest of a campaign's folder: what is known of its files, so that they need not be opened.
+
+All of it but the notes can be found again from the files themselves; so it is written now and then,
+and a part that it does not know yet is looked at.
+
+Chosen runs of a campaign as whole trajectories, a file each.
+
+The parts of a folder, as one table: what is there, read in order, merged, set aside if damaged.
+
+The list of parts follows the files: other processes may write parts, and one that reads sees parts
+come and go while the campaign runs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+import warnings
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from errno import EIO
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+from ..core.arrays import AnyArray
+from ..core.files import counted, listed
+from ..errors import InvalidValue, SkidpadError, require
+from ..run.trajectory import Trajectory
+from .experiment import RUN, Column
+from .storage import Place
+
+RUNS = "runs"
+"""The folder that parts lie in."""
+_NAME = re.compile(r"part-(\d{12,18})-(\d{12,18})\.parquet")
+
+
+class UnreadablePart(InvalidValue):
+    """A file is not the part that it should be: cut off, changed, or of something else."""
+
+
+class Part(NamedTuple):
+    """What is known of a part without reading its runs."""
+
+    begin: int
+    end: int
+    columns: frozenset[str]
+    """Without the numbers of the runs."""
+    pieces: int
+    """Parts that it was merged from; 1 of one that was written as it is."""
+    size: int
+    """In bytes."""
+    footer: str
+    """Digest of the end of the file, which has the digests of all columns."""
+
+    @property
+    def file(self) -> str:
+        """In its place."""
+        return f"{RUNS}/{part_name(self.begin, self.end)}"
+
+
+def part_name(begin: int, end: int) -> str:
+    """The file of a range of runs."""
+    return f"part-{begin:012d}-{end:012d}.parquet"
+
+
+def range_of(name: str) -> tuple[int, int] | None:
+    """The runs of a file of this name; None if it is no part's."""
+    match = _NAME.fullmatch(name)
+    if match is None:
+        return None
+    begin, end = int(match[1]), int(match[2])
+    return (begin, end) if begin < end and part_name(begin, end) == name else None
+
+
+class ColumnDigest:
+    """A digest of numbers that does not know how they were cut; all NaN are the same."""
+
+    def __init__(self) -> None:
+        self._hash = sha256()
+
+    def add(self, values: AnyArray) -> None:
+        """The next ones."""
+        if values.dtype == np.float64:
+            values = np.where(np.isnan(values), np.nan, values)
+        self._hash.update(np.ascontiguousarray(values, values.dtype.newbyteorder("<")).data)
+
+    def text(self) -> str:
+        """Of all up to here."""
+        return self._hash.hexdigest()
+
+
+def checked_columns(
+    columns: Sequence[Column], arrays: Mapping[str, Any], rows: int
+) -> dict[str, AnyArray]:
+    """Values of a part as they are kept; raises for what does not fit."""
+    for name in arrays:
+        if all(name != column.name for column in columns):
+            raise InvalidValue(f"{name}: the campaign has no such column")
+    return {column.name: _checked(column, arrays, rows) for column in columns}
+
+
+def _checked(column: Column, arrays: Mapping[str, Any], rows: int) -> AnyArray:
+    if column.name not in arrays:
+        raise InvalidValue(f"{column.name}: a part must have this column")
+    values = np.asarray(arrays[column.name])
+    kinds = "b" if column.kind == "truth" else "fiu"
+    if values.shape != (rows,) or values.dtype.kind not in kinds:
+        contents = "true or false" if column.kind == "truth" else "real numbers"
+        raise InvalidValue(
+            f"{column.name}: {values.dtype} of shape {values.shape} must be {contents} of shape "
+            f"({rows},)"
+        )
+    return values if kinds == "b" else np.asarray(values, np.float64)
+
+
+FORMAT = 1
+"""Of what a part says of itself; newer ones are not read."""
+GROUP_ROWS = 1 << 16
+"""Runs that are read and written at a time."""
+_KEY = b"skidpad"
+_TAIL = 8
+"""Bytes after the footer of a Parquet file: its length, and who it is."""
+
+
+def arrow_module(name: str) -> Any:
+    """A module of Arrow; who lacks it lacks what the extra of campaigns brings."""
+    return require(name, purpose="A campaign", extra="campaigns")
+
+
+def write_part(
+    place: Place,
+    begin: int,
+    end: int,
+    columns: Sequence[Column],
+    values: Mapping[str, AnyArray],
+) -> Part:
+    """Write a part, whole or not at all."""
+    with place.writing(f"{RUNS}/{part_name(begin, end)}") as file:
+        writer = PartFile(file, begin, end, columns, 1)
+        with writer:
+            writer.add(values)
+        return writer.part
+
+
+@dataclass(frozen=True)
+class PartWriter:
+    """Writes parts of a campaign from processes that do not hold its folder."""
+
+    place: Place
+    columns: tuple[Column, ...]
+
+    def write_part(self, begin: int, end: int, columns: Mapping[str, AnyArray]) -> None:
+        """As `Folder.write_part`, without comparing with what is there."""
+        values = checked_columns(self.columns, columns, end - begin)
+        write_part(self.place, begin, end, self.columns, values)
+
+
+class PartFile:
+    """A part that is being written, rows after rows; `part` says what it is at the end."""
+
+    def __init__(
+        self, file: BinaryIO, begin: int, end: int, columns: Sequence[Column], pieces: int
+    ) -> None:
+        self._arrow = arrow_module("pyarrow")
+        parquet = arrow_module("pyarrow.parquet")
+        self._file, self._begin, self._end, self._pieces = file, begin, end, pieces
+        self._columns = (Column(RUN, "", "number of the run", "count"), *columns)
+        self._digests = {column.name: ColumnDigest() for column in columns}
+        self._waiting: list[dict[str, AnyArray]] = []
+        self._next = begin
+        self._schema = self._arrow.schema([self._field(column) for column in self._columns])
+        self._writer: Any = parquet.ParquetWriter(
+            file,
+            self._schema,
+            compression="zstd",
+            use_dictionary=False,  # measured numbers hardly repeat
+            column_encoding={RUN: "DELTA_BINARY_PACKED"},
+            write_page_checksum=True,
+        )
+        self.part: Part
+
+    def __enter__(self) -> PartFile:
+        return self
+
+    def add(self, values: Mapping[str, AnyArray]) -> None:
+        """The next rows."""
+        rows = 0
+        for name, digest in self._digests.items():
+            digest.add(values[name])
+            rows = len(values[name])
+        runs = np.arange(self._next, self._next + rows, dtype=np.int64)
+        self._next += rows
+        self._waiting.append({RUN: runs, **{name: values[name] for name in self._digests}})
+        waiting = sum(len(rows[RUN]) for rows in self._waiting)
+        if waiting >= GROUP_ROWS:
+            self._write(waiting - waiting % GROUP_ROWS)
+
+    def _write(self, count: int | None = None) -> None:
+        """Write so many of the rows that wait, in whole groups; all if None."""
+        names = [column.name for column in self._columns]
+        joined = {name: np.concatenate([rows[name] for rows in self._waiting]) for name in names}
+        table = self._arrow.table([joined[name][:count] for name in names], schema=self._schema)
+        self._writer.write_table(table, row_group_size=GROUP_ROWS)
+        rest = {name: joined[name][count:] for name in names} if count is not None else {}
+        self._waiting = [rest] if rest and len(rest[RUN]) else []
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if kind is not None:
+            with suppress(Exception):
+                self._writer.close()
+            self._writer.is_open = False  # else it tries again when it is freed
+            return
+        try:
+            self._finish()
+        finally:
+            self._writer.is_open = False
+
+    def _finish(self) -> None:
+        assert self._next == self._end, "a part has all runs of its range"
+        if self._waiting:
+            self._write()
+        about = {
+            "format": FORMAT,
+            "begin": self._begin,
+            "end": self._end,
+            "pieces": self._pieces,
+            "digests": {name: digest.text() for name, digest in self._digests.items()},
+        }
+        self._writer.add_key_value_metadata({_KEY: json.dumps(about).encode()})
+        self._writer.close()
+        size, footer = _footer(self._file)
+        names = frozenset(self._digests)
+        self.part = Part(self._begin, self._end, names, self._pieces, size, footer)
+
+    def _field(self, column: Column) -> Any:
+        arrow = self._arrow
+        types = {"truth": arrow.bool_(), "count": arrow.int64(), "number": arrow.float64()}
+        notes = {"unit": column.unit, "meaning": column.meaning}
+        return arrow.field(column.name, types[column.kind], nullable=False, metadata=notes)
+
+
+def inspect_part(place: Place, name: str) -> Part:
+    """What a file in the folder of parts is; raises `UnreadablePart` if it is none."""
+    begin, end = range_of(name) or (0, 0)
+    with _opened(place, f"{RUNS}/{name}") as (file, parquet):
+        size, footer = _footer(file)
+        about = _about(parquet, begin, end)
+        return Part(begin, end, frozenset(about["digests"]), int(about["pieces"]), size, footer)
+
+
+def read_part(
+    place: Place, part: Part, names: Sequence[str], begin: int, end: int
+) -> Iterator[dict[str, AnyArray]]:
+    """Columns of a part's runs from `begin` to `end`, some at a time, always with `run`.
+
+    What is read is checked: pages by their checksums, the numbers of the runs one by one, and
+    columns by their digests where they are read from first to last. Of a part of one group nothing
+    is given away before all of it is known to be right.
+    """
+    wanted = [name for name in names if name != RUN]
+    whole = begin <= part.begin and end >= part.end
+    digests = {name: ColumnDigest() for name in wanted} if whole else {}
+    with _opened(place, part.file) as (file, parquet):
+        if _footer(file) != (part.size, part.footer):
+            raise UnreadablePart(f"{place.shown(part.file)} is not the file that was written")
+        about = _about(parquet, part.begin, part.end)
+        first = part.begin
+        waiting: dict[str, AnyArray] | None = None
+        for group in range(parquet.num_row_groups):
+            last = first + parquet.metadata.row_group(group).num_rows
+            if first < end and last > begin:
+                rows = _rows(parquet, group, wanted, first)
+                for name, digest in digests.items():
+                    digest.add(rows[name])
+                if waiting is not None:
+                    yield waiting
+                waiting = _cut(rows, max(begin - first, 0), end - first)
+            first = last
+        for name, digest in digests.items():
+            if digest.text() != about["digests"].get(name):
+                raise ValueError(f"column {name} has other numbers than were written")
+        if waiting is not None:
+            yield waiting
+
+
+def _cut(rows: dict[str, AnyArray], low: int, high: int) -> dict[str, AnyArray]:
+    return {name: values[low:high] for name, values in rows.items()}
+
+
+def _rows(parquet: Any, group: int, names: Sequence[str], first: int) -> dict[str, AnyArray]:
+    table = parquet.read_row_group(group, columns=[RUN, *names], use_threads=False)
+    rows = {name: _array(table, name) for name in (RUN, *names)}
+    if not np.array_equal(rows[RUN], np.arange(first, first + table.num_rows)):
+        raise ValueError("it has other runs than its name says")
+    return rows
+
+
+def _array(table: Any, name: str) -> AnyArray:
+    column = table.column(name)
+    if column.null_count:
+        raise ValueError(f"column {name} has rows without a value")
+    return column.to_numpy()
+
+
+def _about(parquet: Any, begin: int, end: int) -> dict[str, Any]:
+    """What a part says of itself, if it is the part of this range."""
+    notes = (parquet.metadata.metadata or {}).get(_KEY)
+    if notes is None:
+        raise ValueError("it is not a part of a campaign")
+    about = json.loads(notes)
+    if about["format"] > FORMAT:
+        raise InvalidValue(f"it was written by a newer skidpad (format {about['format']})")
+    rows = parquet.metadata.num_rows
+    if (about["begin"], about["end"]) != (begin, end) or rows != end - begin:
+        raise ValueError(
+            f"it has {rows} runs from {about['begin']} to {about['end'] - 1}, not those of its name"
+        )
+    if {RUN, *about["digests"]} != set(parquet.schema_arrow.names):
+        raise ValueError("it has other columns than were written")
+    return about
+
+
+def _footer(file: BinaryIO) -> tuple[int, str]:
+    """Size of a Parquet file and digest of its end."""
+    size = file.seek(0, 2)
+    file.seek(max(0, size - _TAIL))
+    tail = file.read(_TAIL)
+    length = int.from_bytes(tail[:4], "little") + _TAIL
+    if tail[4:] != b"PAR1" or length > size:
+        raise ValueError("it is cut off")
+    file.seek(size - length)
+    return size, sha256(file.read(length)).hexdigest()[:32]
+
+
+@contextmanager
+def _opened(place: Place, name: str) -> Generator[tuple[BinaryIO, Any]]:
+    """A Parquet file; errors name it, and say whether it is damaged or only out of reach."""
+    parquet = arrow_module("pyarrow.parquet")
+    arrow = arrow_module("pyarrow")
+    try:
+        with place.open(name) as file:
+            _footer(file)
+            with parquet.ParquetFile(
+                file, page_checksum_verification=True, pre_buffer=False
+            ) as opened:
+                yield file, opened
+    except SkidpadError as error:
+        if type(error) is InvalidValue:
+            raise InvalidValue(f"{place.shown(name)} cannot be read: {error}") from error
+        raise
+    except MemoryError as error:
+        raise InvalidValue(f"{place.shown(name)} cannot be read: no memory") from error
+    except FileNotFoundError as error:
+        raise UnreadablePart(f"{place.shown(name)} is gone") from error
+    except (ValueError, KeyError, TypeError, arrow.ArrowException) as error:
+        raise UnreadablePart(f"{place.shown(name)} is damaged: {_reason(error)}") from error
+    except OSError as error:
+        # Arrow's word for bytes that make no sense has no number.
+        if (type(error) is OSError and error.errno is None) or error.errno == EIO:
+            raise UnreadablePart(f"{place.shown(name)} is damaged: {_reason(error)}") from error
+        raise InvalidValue(f"{place.shown(name)} cannot be read: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    """In one line; Arrow has several."""
+    return " ".join(f"{getattr(error, 'strerror', None) or error}".split())[:300]
+
+
+LEVEL = 64
+"""Parts that become one; 64 of those become one again."""
+LARGEST = 128 << 20
+"""Bytes of a part that is large enough to stay as it is."""
+
+
+class Segment(NamedTuple):
+    """Runs that are read from one part."""
+
+    begin: int
+    end: int
+    part: Part
+
+
+def covering(
+    parts: Iterable[Part], names: Iterable[str], begin: int, end: int | None
+) -> list[Segment]:
+    """What to read, in order and without overlaps, for the runs that have all of the columns."""
+    wanted = frozenset(names)
+    able = sorted(
+        (part for part in parts if wanted <= part.columns), key=lambda part: (part.begin, -part.end)
+    )
+    segments: list[Segment] = []
+    for part in able:
+        low, high = max(begin, part.begin), part.end if end is None else min(end, part.end)
+        if low < high:
+            segments.append(Segment(low, high, part))
+            begin = high
+    return segments
+
+
+def gaps(segments: Sequence[Segment], begin: int, end: int) -> list[tuple[int, int]]:
+    """Ranges between segments."""
+    missing: list[tuple[int, int]] = []
+    for segment in segments:
+        if segment.begin > begin:
+            missing.append((begin, segment.begin))
+        begin = segment.end
+    if begin < end:
+        missing.append((begin, end))
+    return missing
+
+
+def superseded(parts: Sequence[Part], names: Iterable[str]) -> list[Part]:
+    """Parts whose runs others have with all columns: they are needed no more."""
+    columns = frozenset(names)
+    segments = covering(parts, columns, 0, None)
+    used = {segment.part for segment in segments}
+    return [part for part in parts if part not in used and _is_covered(part, segments)]
+
+
+def _is_covered(part: Part, segments: Sequence[Segment]) -> bool:
+    first = bisect_right(segments, part.begin, key=lambda segment: segment.end)
+    last = bisect_left(segments, part.end, key=lambda segment: segment.begin)
+    return not gaps(segments[first:last], part.begin, part.end)
+
+
+def next_group(segments: Sequence[Segment]) -> list[Segment]:
+    """Neighbours that should become one part now; none if all is well.
+
+    At each level, parts of less than 64, 64², ... pieces are put together when they have so many
+    pieces together, or are large. A piece is written again once at each level.
+    """
+    pieces = sum(segment.part.pieces for segment in segments)
+    fine = LEVEL
+    while fine <= pieces or fine == LEVEL:
+        group = _group_of(segments, fine)
+        if group:
+            return group
+        fine *= LEVEL
+    return []
+
+
+def _group_of(segments: Sequence[Segment], fine: int) -> list[Segment]:
+    group: list[Segment] = []
+    pieces = size = 0
+    for segment in segments:
+        part = segment.part
+        stays = part.pieces >= fine or part.size >= LARGEST
+        if stays or (group and group[-1].end != segment.begin):
+            group, pieces, size = [], 0, 0
+        if stays:
+            continue
+        group.append(segment)
+        pieces, size = pieces + part.pieces, size + part.size
+        if len(group) > 1 and (pieces >= fine or size >= LARGEST):
+            return group
+    return []
+
+
+MANIFEST = "manifest.json"
+
+
+@dataclass
+class Manifest:
+    """What `manifest.json` says."""
+
+    parts: dict[str, Part] = field(default_factory=dict[str, Part])
+    """By the names of their files."""
+    damaged: dict[str, str] = field(default_factory=dict[str, str])
+    """Why files were moved aside, by their names."""
+    notes: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Small facts, as plain values."""
+
+    def to_bytes(self) -> bytes:
+        """As JSON."""
+        sets = sorted({tuple(sorted(part.columns)) for part in self.parts.values()})
+        numbers = {frozenset(names): k for k, names in enumerate(sets)}
+        parts = [
+            [part.begin, part.end, numbers[part.columns], part.pieces, part.size, part.footer]
+            for part in sorted(self.parts.values())
+        ]
+        content = {
+            "format": FORMAT,
+            "notes": self.notes,
+            "damaged": self.damaged,
+            "columns": sets,
+            "parts": parts,
+        }
+        return plain_json(MANIFEST, content, indent=None)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, source: str) -> Manifest:
+        """Of a file; raises ValueError (no `InvalidValue`) if it is none."""
+        content = json.loads(data)
+        if content["format"] > FORMAT:
+            raise InvalidValue(
+                f"{source} was written by a newer skidpad (format {content['format']}, known is "
+                f"{FORMAT}): install that to read it"
+            )
+        sets = [frozenset[str](names) for names in content["columns"]]
+        parts: dict[str, Part] = {}
+        for begin, end, columns, pieces, size, footer in content["parts"]:
+            name = part_name(begin, end)
+            if range_of(name) is None:
+                raise ValueError(f"{name} is no part")
+            parts[name] = Part(begin, end, sets[columns], pieces, size, footer)
+        return cls(parts, dict(content["damaged"]), dict(content["notes"]))
+
+
+def plain_json(name: str, value: Any, indent: int | None = 1) -> bytes:
+    """A value as JSON; NumPy's numbers are numbers. Raises for what has no such form."""
+    try:
+        return json.dumps(value, indent=indent, default=_plain).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidValue(f"{name} must be plain values that JSON has: {error}") from error
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} is none")
+
+
+TRAJECTORIES = "trajectories"
+_TRAJECTORY_FILES_NAME = re.compile(r"run-(\d{12,18})\.parquet")
+
+
+def write_trajectory(place: Place, run: int, trajectory: Trajectory) -> None:
+    """Keep a run, whole or not at all."""
+    with tempfile.TemporaryDirectory(prefix="skidpad-") as folder:
+        path = Path(folder) / "run.parquet"
+        trajectory.to_parquet(path)
+        place.write(_file(run), path.read_bytes())
+
+
+def read_trajectory(place: Place, run: int) -> Trajectory:
+    """A run that was kept; raises for any other, with those that were."""
+    runs = kept_runs(place)
+    if run not in runs:
+        kept = listed([str(number) for number in runs]) or "none"
+        raise InvalidValue(f"run = {run} was not kept as a trajectory; kept are {kept}")
+    name = _file(run)
+    if isinstance(place.path, Path):
+        return Trajectory.from_parquet(place.path / name)
+    with tempfile.TemporaryDirectory(prefix="skidpad-") as folder:
+        path = Path(folder) / "run.parquet"
+        path.write_bytes(place.read(name))
+        try:
+            return Trajectory.from_parquet(path)
+        except InvalidValue as error:
+            raise InvalidValue(str(error).replace(str(path), place.shown(name))) from error
+
+
+def remove_trajectory(place: Place, run: int) -> None:
+    """Keep a run no longer."""
+    place.remove(_file(run))
+
+
+def kept_runs(place: Place) -> tuple[int, ...]:
+    """Numbers of the runs that were kept, in order."""
+    runs = map(run_of, place.sizes(TRAJECTORIES))
+    return tuple(sorted(run for run in runs if run is not None))
+
+
+def unreadable(place: Place) -> Iterator[tuple[str, int, str]]:
+    """Names, sizes and reasons of files that are not the trajectories that they should be."""
+    for name, size in place.sizes(TRAJECTORIES).items():
+        run = run_of(name)
+        try:
+            if run is not None:
+                read_trajectory(place, run)
+        except InvalidValue as error:
+            if place.exists(_file(run or 0)):
+                yield name, size, " ".join(str(error).split())
+
+
+def run_of(name: str) -> int | None:
+    """The run of a file of this name; None if it is none of a trajectory."""
+    match = _TRAJECTORY_FILES_NAME.fullmatch(name)
+    return int(match[1]) if match else None
+
+
+def _file(run: int) -> str:
+    return f"{TRAJECTORIES}/run-{run:012d}.parquet"
+
+
+DAMAGED = "damaged"
+_LOOKS = 20
+"""How often files are listed until nothing moves."""
+_UNSAVED = 64
+"""Parts that the manifest may not know yet, and that are opened for it after a crash."""
+
+
+class RunsDiffer(InvalidValue):
+    """Runs that were done again came out differently; nothing was changed."""
+
+
+class DamagedPart(UserWarning):
+    """A file of a campaign cannot be read; its runs count as missing."""
+
+
+class RunTable:
+    """All parts of a place.
+
+    Args:
+        place: where they are.
+        columns: what every run should have.
+        may_write: whether files may be changed now.
+    """
+
+    def __init__(
+        self, place: Place, columns: tuple[Column, ...], may_write: Callable[[], bool]
+    ) -> None:
+        self._place, self._columns, self._may_write = place, columns, may_write
+        self._names = tuple(column.name for column in columns)
+        self._unreadable: dict[str, tuple[int, str]] = {}
+        """Of files that are still in their place: sizes and reasons."""
+        self._manifest = self._read_manifest()
+        self._parts = dict(self._manifest.parts)
+        self.listed()
+        if may_write():
+            self._drop(superseded(list(self._parts.values()), self._names))
+
+    def listed(self) -> list[Part]:
+        """What is there now."""
+        for _ in range(_LOOKS):
+            sizes = self._place.sizes(RUNS)
+            self._parts = self._known(sizes)
+            # A merge that went on while we looked may have hidden the parts it made and those it
+            # took away, so look until nothing moves. Nobody but one who may write takes any away.
+            if self._may_write() or self._place.sizes(RUNS) == sizes:
+                break
+        return list(self._parts.values())
+
+    def _known(self, sizes: Mapping[str, int]) -> dict[str, Part]:
+        parts: dict[str, Part] = {}
+        for name, size in sizes.items():
+            if range_of(name) is None or self._unreadable.get(name, (-1, ""))[0] == size:
+                continue
+            part = self._parts.get(name)
+            if part is None or part.size != size:
+                part = self._inspected(name, size)
+            if part is not None:
+                parts[name] = part
+        return parts
+
+    def _inspected(self, name: str, size: int) -> Part | None:
+        try:
+            return inspect_part(self._place, name)
+        except UnreadablePart as error:
+            if not _is_gone(error):  # merged while we looked
+                self.set_aside(RUNS, name, size, str(error))
+            return None
+
+    def batches(
+        self, names: tuple[str, ...], begin: int, end: int | None
+    ) -> Iterator[dict[str, AnyArray]]:
+        """Columns of runs, in order.
+
+        One who reads goes on without a part that turns out damaged, unless some of it was given
+        away already; one who writes must have its runs done again first.
+        """
+        wanted = [name for name in names if name != RUN]
+        self.listed()
+        while True:
+            segments = covering(self._parts.values(), wanted, begin, end)
+            for segment in segments:
+                try:
+                    for rows in self._read(segment, wanted):
+                        begin = int(rows[RUN][-1]) + 1
+                        yield {name: rows[name] for name in names}
+                except _Changed:
+                    break
+                except UnreadablePart:
+                    if self._may_write() or begin > segment.begin:
+                        raise
+                    break
+            else:
+                return
+
+    def _read(self, segment: Segment, names: Sequence[str]) -> Iterator[dict[str, AnyArray]]:
+        """Rows of a part; `_Changed` where somebody has replaced or merged it meanwhile."""
+        begin, end, part = segment
+        try:
+            yield from read_part(self._place, part, names, begin, end)
+        except UnreadablePart as error:
+            name = part_name(part.begin, part.end)
+            self._parts.pop(name, None)
+            if not self._may_write() and self._is_another(part):
+                self.listed()
+                raise _Changed from error
+            if not _is_gone(error):
+                self.set_aside(RUNS, name, part.size, str(error))
+            raise UnreadablePart(
+                f"{error}. Its runs count as missing: run the campaign again to have them done"
+            ) from error
+
+    def _is_another(self, part: Part) -> bool:
+        """Whether there is a whole part of this name that is not this one, or none at all."""
+        try:
+            return inspect_part(self._place, part_name(part.begin, part.end)) != part
+        except UnreadablePart as error:
+            return _is_gone(error)
+
+    def write(self, begin: int, end: int, columns: Mapping[str, AnyArray]) -> None:
+        """Keep a part."""
+        values = checked_columns(self._columns, columns, end - begin)
+        self._check_same(begin, end, values)
+        name = part_name(begin, end)
+        if name in self._manifest.parts:
+            # What it says of the file must not outlive the file.
+            del self._manifest.parts[name]
+            self._write_manifest()
+        self._parts[name] = write_part(self._place, begin, end, self._columns, values)
+        self._unreadable.pop(name, None)
+        if len(self._parts.keys() - self._manifest.parts.keys()) >= _UNSAVED:
+            self.save()
+
+    def _check_same(self, begin: int, end: int, values: Mapping[str, AnyArray]) -> None:
+        """Raise where runs that are there already have other numbers."""
+        overlapping = [p for p in self._parts.values() if p.begin < end and p.end > begin]
+        for part in overlapping:
+            shared = [name for name in self._names if name in part.columns]
+            low, high = max(begin, part.begin), min(end, part.end)
+            try:
+                for rows in self._read(Segment(low, high, part), shared):
+                    self._compare(rows, values, shared, begin)
+            except UnreadablePart:
+                continue  # there is nothing to compare with any more
+
+    def _compare(
+        self,
+        rows: Mapping[str, AnyArray],
+        values: Mapping[str, AnyArray],
+        names: Sequence[str],
+        begin: int,
+    ) -> None:
+        runs = rows[RUN]
+        for name in names:
+            before, now = rows[name], values[name][runs[0] - begin : runs[-1] + 1 - begin]
+            different = np.flatnonzero(_bits(before) != _bits(now))
+            if len(different):
+                k = int(different[0])
+                raise RunsDiffer(
+                    f"{self._place.path}: run {runs[k]} has {name} = {before[k]!r} in the folder "
+                    f"and {now[k]!r} now: what is run has changed, or depends on more than a run's "
+                    "number, factors and seed"
+                )
+
+    def merge(self) -> None:
+        """Make large parts of small ones, and take away what is needed no more."""
+        self._drop(superseded(self.listed(), self._names))
+        while group := next_group(covering(self._parts.values(), self._names, 0, None)):
+            self._merge(group)
+        self.save()
+
+    def _merge(self, group: Sequence[Segment]) -> None:
+        begin, end = group[0].begin, group[-1].end
+        name, pieces = part_name(begin, end), sum(segment.part.pieces for segment in group)
+        with self._place.writing(f"{RUNS}/{name}") as file:
+            writer = PartFile(file, begin, end, self._columns, pieces)
+            with writer:
+                for segment in group:
+                    for rows in self._read(segment, self._names):
+                        writer.add(rows)
+        self._parts[name] = writer.part
+        self._drop(superseded(list(self._parts.values()), self._names))
+
+    def _drop(self, parts: Sequence[Part]) -> None:
+        for part in parts:
+            self._place.remove(part.file)
+            self._parts.pop(part_name(part.begin, part.end), None)
+
+    def verify(self) -> None:
+        """Read all that is there; what cannot be is remembered or set aside."""
+        for part in self.listed():
+            try:
+                for _ in self._read(Segment(part.begin, part.end, part), sorted(part.columns)):
+                    pass
+            except (_Changed, UnreadablePart):
+                continue
+
+    def damage(self) -> list[str]:
+        """What could not be read, in words."""
+        aside = self._place.sizes(DAMAGED)
+        reasons = {name: reason for name, (_, reason) in self._unreadable.items()}
+        known = self._manifest.damaged if self._may_write() else self._read_manifest().damaged
+        reasons |= {name: known.get(name, f"{name} is damaged") for name in aside}
+        parts = self.listed()
+        return [f"{reason}{self._fate(name, parts)}" for name, reason in sorted(reasons.items())]
+
+    def _fate(self, name: str, parts: Iterable[Part]) -> str:
+        runs = range_of(name)
+        if runs is None:
+            return self._fate_of_trajectory(name) if run_of(name) is not None else ""
+        lost = gaps(covering(parts, self._names, *runs), *runs)
+        count = sum(end - begin for begin, end in lost)
+        if not count:
+            return "; its runs have been done again"
+        return f"; {counted(count, 'run')} of it {'counts' if count == 1 else 'count'} as missing"
+
+    def _fate_of_trajectory(self, name: str) -> str:
+        there = name not in self._unreadable and self._place.exists(f"{TRAJECTORIES}/{name}")
+        return "; it has been made again" if there else "; the next run makes it again"
+
+    def set_aside(self, folder: str, name: str, size: int, reason: str) -> None:
+        """Take a damaged file of so many bytes out of the way, or at least out of mind."""
+        if self._may_write():
+            self._place.move(f"{folder}/{name}", f"{DAMAGED}/{name}")
+            self._manifest.damaged[name] = reason
+            self.save()
+        else:
+            self._unreadable[name] = size, reason
+        others = [part for other, part in self._parts.items() if other != name]
+        warnings.warn(f"{reason}{self._fate(name, others)}", DamagedPart, stacklevel=2)
+
+    def note(self, name: str, value: Any) -> None:
+        """Keep a fact."""
+        before = dict(self._manifest.notes)
+        self._manifest.notes[name] = json.loads(plain_json(f"note {name!r}", value))
+        try:
+            self.save()
+        except BaseException:
+            self._manifest.notes = before
+            raise
+
+    def notes(self) -> dict[str, Any]:
+        """Facts that were kept; of a folder that somebody else writes, as they are now."""
+        return dict(self._manifest.notes if self._may_write() else self._read_manifest().notes)
+
+    def forget_notes(self) -> None:
+        """Drop all facts: they were about another plan."""
+        self._manifest.notes.clear()
+        self._write_manifest()
+
+    def save(self) -> None:
+        """Let the manifest know all parts."""
+        self._manifest.parts = dict(self._parts)
+        self._write_manifest()
+
+    def _write_manifest(self) -> None:
+        data = self._manifest.to_bytes()
+        self._place.write(MANIFEST, data)
+
+    def _read_manifest(self) -> Manifest:
+        """What is known; one that is damaged is put aside, as all but notes is in the files."""
+        if not self._place.exists(MANIFEST):
+            return Manifest()
+        source = self._place.shown(MANIFEST)
+        try:
+            return Manifest.from_bytes(self._place.read(MANIFEST), source)
+        except InvalidValue:
+            raise
+        except (ValueError, KeyError, TypeError, IndexError) as error:
+            reason = (
+                f"{source} is damaged: {error}; all but its notes is made again by the next run"
+            )
+            if MANIFEST not in self._unreadable:
+                warnings.warn(reason, DamagedPart, stacklevel=2)
+            if not self._may_write():
+                self._unreadable[MANIFEST] = -1, reason
+                return Manifest()
+            self._place.move(MANIFEST, f"{DAMAGED}/{MANIFEST}")
+            return Manifest(damaged={MANIFEST: reason})
+
+
+class _Changed(Exception):
+    """A part was replaced or merged by another process while it was to be read."""
+
+
+def _is_gone(error: UnreadablePart) -> bool:
+    return isinstance(error.__cause__, FileNotFoundError)
+
+
+def _bits(values: AnyArray) -> AnyArray:
+    """Numbers so that equal ones have equal bits, and all NaN are equal."""
+    if values.dtype == np.bool_:
+        return values
+    return np.where(np.isnan(values), np.nan, values).view(np.int64)

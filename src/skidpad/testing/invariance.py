@@ -1,0 +1,397 @@
+"""Frame: no place and no direction of the world is special to a vehicle on a plane.
+
+Mirror: a vehicle built alike on both sides does in a mirror what its mirror image does.
+
+Rest: a vehicle at rest that is not driven stays where it is, and what is left of motion dies.
+
+Standing: the vehicle stands in a world, is seen by others and has sensors of its own.
+
+Purity: the same call gives the same answer, on every kind of number, and changes nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from ..core import record
+from ..core.arrays import Array
+from ..core.body import Demand, Geometry, Pose, Velocity
+from ..errors import require
+from ..geometry.pose import rotated
+from ..world.scene import Imu, Laser, Scene, Settings, VehicleSpec
+from ..world.scene import Pose as standing_Pose
+from ..world.world import World
+from .driving import DT
+from .subject import (
+    WISH,
+    Function,
+    NotApplicable,
+    Point,
+    Subject,
+    arguments,
+    column,
+    differences,
+    headings,
+    is_motion,
+    lock,
+    mirror_signs,
+    mirrored,
+    position_pairs,
+    symbols,
+    table,
+    tokens,
+)
+
+TOLERANCE = 1e-9
+SHIFT = (37.0, -81.0)
+"""Metres by which the world is moved."""
+TURN = 2.1
+"""Angle by which the world is turned, in rad; not near a multiple of a quarter turn."""
+
+
+def frame(subject: Subject) -> list[str]:
+    """Moves and turns the world: rates of position turn with it, everything else stays."""
+    model = subject.model
+    if not position_pairs(model.State) and not headings(model.State):
+        raise NotApplicable("the state has no position x, y and no yaw")
+    points = subject.calm_points
+    moved = [point._replace(x=_moved(point.x)) for point in points]
+    rates = subject.rates(points)
+    faults = differences(
+        "in a turned world",
+        model.State,
+        subject.rates(moved),
+        _turned(model.State, rates),
+        TOLERANCE,
+        points,
+    )
+    placed = [_moved_row(model.Outputs, row) for row in subject.outputs(points)]
+    return faults + differences(
+        "in a turned world",
+        model.Outputs,
+        subject.outputs(moved),
+        np.array(placed).reshape(len(points), -1),
+        TOLERANCE,
+        points,
+    )
+
+
+def _turned(kind: type, table: Array) -> Array:
+    """Vectors in the world turned, such as rates of position."""
+    index = {name: j for j, name in enumerate(record.names(kind))}
+    result = table.copy()
+    for pair in position_pairs(kind):
+        x, y = (index[name] for name in pair)
+        result[:, x], result[:, y] = rotated(table[:, x], table[:, y], TURN)
+    return result
+
+
+def _moved_row(kind: type, row: Array) -> Array:
+    """Positions turned and moved, headings turned, all else as it is."""
+    index = {name: j for j, name in enumerate(record.names(kind))}
+    result = _turned(kind, row[np.newaxis])[0]
+    for pair in position_pairs(kind):
+        for name, shift in zip(pair, SHIFT, strict=True):
+            result[index[name]] += shift
+    for name in headings(kind):
+        result[index[name]] += TURN
+    return result
+
+
+def _moved(x: Point) -> Point:
+    row = _moved_row(type(x), np.array(record.flatten(x), dtype=float))
+    return record.unflatten(type(x), row.tolist())
+
+
+def mirror(subject: Subject) -> list[str]:
+    """Mirrors the arguments and expects the mirrored answer, for rates, outputs and the body."""
+    model = subject.model
+    kinds = (model.State, model.Input, model.Disturbance, model.Outputs)
+    signs = {kind: mirror_signs(kind, model.mirror_odd) for kind in kinds}
+    # Parameters describe the vehicle: they change sides but have no left-positive quantities.
+    even = dict.fromkeys(record.names(model.Params), 1.0)
+    p = mirrored(subject.params, even)
+    points = subject.points
+    images = [Point(*(mirrored(part, signs[type(part)]) for part in point)) for point in points]
+    faults: list[str] = []
+    for kind, answer, plain in (
+        (model.State, subject.rates(images, p), subject.rates(points)),
+        (model.Outputs, subject.outputs(images, p), subject.outputs(points)),
+    ):
+        want = _mirrored_table(kind, plain, signs[kind])
+        faults += differences("in the mirror", kind, answer, want, TOLERANCE, points)
+    return faults + (_body(subject, images, signs[model.Input]) if model.body else [])
+
+
+def _body(subject: Subject, images: list[Point], of_input: Mapping[str, float]) -> list[str]:
+    """Pose, velocity and command."""
+    body, points, p = subject.body, subject.points, subject.params
+    there = mirrored(WISH, mirror_signs(Demand, None))
+    faults: list[str] = []
+    for what, kind, signs, answer, plain in (
+        (
+            "pose",
+            Pose,
+            mirror_signs(Pose, None),
+            [body.pose(q.x, p) for q in images],
+            [body.pose(q.x, p) for q in points],
+        ),
+        (
+            "velocity",
+            Velocity,
+            mirror_signs(Velocity, None),
+            [body.velocity(q.x, q.u, p) for q in images],
+            [body.velocity(q.x, q.u, p) for q in points],
+        ),
+        (
+            "command",
+            subject.model.Input,
+            of_input,
+            [body.command(q.x, there, p) for q in images],
+            [body.command(q.x, WISH, p) for q in points],
+        ),
+    ):
+        want = _mirrored_table(kind, table(plain), signs)
+        what = f"{what} in the mirror"
+        faults += differences(what, kind, table(answer), want, TOLERANCE, points, floor=1.0)
+    return faults
+
+
+def _mirrored_table(kind: type, rows: Array, signs: Mapping[str, float]) -> Array:
+    columns = mirrored(record.unflatten(kind, list(rows.T)), signs)
+    result = rows.copy()
+    for j, values in enumerate(record.flatten(columns)):
+        result[:, j] = values
+    return result
+
+
+RESIDUAL = 0.05
+"""Leftover lateral velocity in m/s and yaw rate in rad/s that must not last."""
+
+
+def rest(subject: Subject) -> list[str]:
+    """At rest without drive no pose or velocity changes; sideways and turning leftovers decay."""
+    faults: list[str] = []
+    for steer in (0.0, lock(subject.params), -lock(subject.params)):
+        faults += _creep(subject, steer)
+    for name in ("v_y", "omega"):
+        if name in record.names(subject.model.State):
+            faults += _lasting(subject, name)
+    return faults
+
+
+def _parked(subject: Subject, steer: float = 0.0, **moving: float) -> Point:
+    """Standing at some place and heading, the wheels turned, the target where the wheels are."""
+    state = subject.model.State
+    poses = {name for pair in position_pairs(state) for name in pair} | set(headings(state))
+
+    def value(leaf: record.Field) -> float:
+        if leaf.name in moving:
+            return moving[leaf.name]
+        if leaf.unit.symbol == "rad" and {"steer", "steering", "delta"} & set(tokens(leaf.name)):
+            return steer
+        return 2.5 if leaf.name in poses else 0.0
+
+    fields = (record.fields(state), record.fields(subject.model.Input))
+    return subject.point(*([value(leaf) for leaf in leaves] for leaves in fields))
+
+
+def _creep(subject: Subject, steer: float) -> list[str]:
+    point = _parked(subject, steer)
+    rates = subject.rate(*point, subject.params)
+    return [
+        f"at rest with steering {steer:g} rad, the rate of {leaf.name} is {value:.6g} {leaf.unit}/s"
+        for leaf, value in zip(
+            record.fields(subject.model.State), record.flatten(rates), strict=True
+        )
+        if is_motion(leaf.name) and not abs(value) <= TOLERANCE
+    ]
+
+
+def _lasting(subject: Subject, name: str) -> list[str]:
+    """A leftover velocity at standstill must shrink, unless the model ties it to the speed."""
+    point = _parked(subject, **{name: RESIDUAL})
+    leftover = getattr(point.x, name)
+    rate = getattr(subject.rate(*point, subject.params), name)
+    if leftover == 0.0 or leftover * rate < 0.0:
+        return []
+    return [f"at standstill {name} = {leftover:g} does not die out: its rate is {rate:.6g}"]
+
+
+COUNT = 5
+"""How many there are: as many as are driven, so that they need no other code."""
+GAP = 15.0
+"""Between two of them, in m."""
+DURATION = 0.21
+"""In s: two readings of each sensor."""
+
+
+def standing(subject: Subject) -> list[str]:
+    """Some of them behind each other on level ground: the second sees the first."""
+    length = _length(subject.body.geometry(subject.params))
+    sensors = (Laser("scan", fov=math.pi, nrays=3, max_range=2.0 * GAP, period=0.1), Imu("imu"))
+    scene = Scene(
+        settings=Settings(timestep=DT),
+        vehicles=tuple(
+            VehicleSpec(
+                str(k), standing_Pose(-k * (GAP + length), 0.0), subject.vehicle, sensors=sensors
+            )
+            for k in range(COUNT)
+        ),
+    )
+    world = World(scene)
+    world.run(DURATION)
+    shown, truth = world.vehicles["1"].sensors, world.vehicles["0"].truth
+    faults: list[str] = []
+    if not all(math.isfinite(value) for value in truth):
+        faults.append(f"after {DURATION} s it is at {truth}")
+    ahead = shown["scan"].ranges[1]
+    if not 0.0 < ahead < 2.0 * GAP:
+        faults.append(f"a laser straight ahead does not see it, {GAP} m away: {ahead} m")
+    force = (shown["imu"].f_x, shown["imu"].f_y, shown["imu"].f_z)
+    if not all(math.isfinite(value) for value in force):
+        faults.append(f"an inertial unit on it shows {force}")
+    return faults
+
+
+def _length(shape: Geometry) -> float:
+    """How far it reaches from its reference point, what it tows included."""
+    reach = max(math.hypot(x, y) for outline in shape.outlines for x, y in outline)
+    way = 0.0
+    for trailer in shape.trailers:
+        way += abs(trailer.hitch_x) + trailer.drawbar
+        behind = max(math.hypot(x, y) for outline in trailer.outlines for x, y in outline)
+        reach = max(reach, way + behind)
+    return reach
+
+
+PURITY_TOLERANCE = 1e-12
+"""Relative difference that libraries may have: each has its own sine and its own contraction."""
+
+
+def purity(subject: Subject) -> list[str]:
+    """Calls twice, with another call between them; then on NumPy, CasADi and, if installed, JAX."""
+    backends: dict[str, Callable[[Subject, Function], Array]] = {
+        "NumPy": _on_numpy,
+        "CasADi": _on_casadi,
+    }
+    functions = subject.functions()
+    if find_spec("jax") is not None:
+        backends["JAX"] = _jax_of_all(functions)
+    faults: list[str] = []
+    for function in functions:
+        faults += _of(function, subject, backends)
+    return faults
+
+
+def _of(
+    function: Function, subject: Subject, backends: dict[str, Callable[[Subject, Function], Array]]
+) -> list[str]:
+    points, kind, p = subject.points, function.kind, subject.params
+    values = table(function.call(*point, p) for point in points)
+    again = table(function.call(*point, p) for point in reversed(points))[::-1]
+    faults = differences(f"{function.name}called again", kind, again, values, 0.0, points)
+    for name, evaluate in backends.items():
+        try:
+            other = evaluate(subject, function)
+        except Exception as error:
+            # One library refusing the model must not hide what the others say.
+            faults.append(f"{function.name}on {name} it raised {type(error).__name__}: {error}")
+            continue
+        what = f"{function.name}on {name}, unlike on floats"
+        faults += differences(what, kind, other, values, PURITY_TOLERANCE, points, function.floor)
+    return faults + _changed_arguments(subject, function)
+
+
+def _arrays(subject: Subject) -> list[Any]:
+    """The sampled points as records of writable arrays."""
+    parts: list[Any] = []
+    for rows in zip(*subject.points, strict=True):
+        leaves = table(rows).T
+        parts.append(record.unflatten(type(rows[0]), [leaf.copy() for leaf in leaves]))
+    return parts
+
+
+def _stacked(value: Any, count: int) -> Array:
+    leaves = [np.broadcast_to(np.asarray(v, dtype=float), (count,)) for v in record.flatten(value)]
+    return np.column_stack(leaves) if leaves else np.empty((count, 0))
+
+
+def _on_numpy(subject: Subject, function: Function) -> Array:
+    x, u, w = _arrays(subject)
+    return _stacked(function.call(x, u, w, subject.params), len(subject.points))
+
+
+def _on_casadi(subject: Subject, function: Function) -> Array:
+    import casadi
+
+    symbol = symbols(subject)
+    value = column(function.call(*symbol.records))
+    traced = casadi.Function("f", list(symbol.columns), [value])
+    rows = [np.asarray(traced(*arguments(subject, point))).ravel() for point in subject.points]
+    return np.array(rows)
+
+
+def _jax_of_all(functions: list[Function]) -> Callable[[Subject, Function], Array]:
+    """Values on JAX, which compiles all functions at once in six tenths of the time of one by one.
+
+    If it cannot, each is compiled alone, which tells those that it refuses from the others. None is
+    called before the first is asked for: what a trace leaves behind in an impure model must not
+    show in what it says on floats.
+    """
+
+    @cache
+    def tables(subject: Subject) -> dict[Function, Array]:
+        try:
+            return dict(zip(functions, _on_jax(subject, functions), strict=True))
+        except Exception:
+            return {}
+
+    def evaluate(subject: Subject, function: Function) -> Array:
+        every = tables(subject)
+        return every[function] if function in every else _on_jax(subject, [function])[0]
+
+    return evaluate
+
+
+def _on_jax(subject: Subject, functions: list[Function]) -> list[Array]:
+    jax = require("jax", purpose="The purity check on JAX")
+
+    def values(x: Any, u: Any, w: Any, p: Any) -> list[Any]:
+        return [function.call(x, u, w, p) for function in functions]
+
+    with _double_precision(jax):
+        x, u, w = (jax.tree.map(jax.numpy.asarray, part) for part in _arrays(subject))
+        p = jax.tree.map(lambda v: jax.numpy.asarray(float(v)), subject.params)
+        return [_stacked(value, len(subject.points)) for value in jax.jit(values)(x, u, w, p)]
+
+
+def _double_precision(jax: Any) -> Any:
+    """JAX's switch to 64 bits for a block; older releases keep it among the experiments."""
+    if hasattr(jax, "enable_x64"):
+        return jax.enable_x64(True)
+    return require("jax.experimental", purpose="The purity check on JAX").enable_x64()
+
+
+def _changed_arguments(subject: Subject, function: Function) -> list[str]:
+    """Fields that a call changed in place, which only shows on arrays."""
+    shown, kept = _arrays(subject), _arrays(subject)
+    try:
+        x, u, w = shown
+        function.call(x, u, w, subject.params)
+    except Exception:
+        return []  # reported above, as a failure on NumPy
+    return [
+        f"the call changed its argument {letter}.{name}"
+        for letter, after, before in zip("xuw", shown, kept, strict=True)
+        for name, a, b in zip(
+            record.names(type(after)), record.flatten(after), record.flatten(before), strict=True
+        )
+        if a.tobytes() != b.tobytes()
+    ]

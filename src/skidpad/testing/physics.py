@@ -1,0 +1,247 @@
+"""Energy: a vehicle that nothing drives does not gain kinetic energy.
+
+Motion: what a body tells about pose, velocity and acceleration is what the model does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core import record
+from ..core.arrays import Array
+from ..core.body import Acceleration, Body, Demand, Pose, Velocity
+from ..sensors.motion import over_ground
+from ..units import Unit
+from .subject import (
+    DT,
+    NotApplicable,
+    Point,
+    Subject,
+    arguments,
+    column,
+    differences,
+    is_effort,
+    symbols,
+    table,
+    tokens,
+)
+
+TOLERANCE = 1e-11
+"""Rounding, relative to the sum of the powers that cancel."""
+
+
+def energy(subject: Subject) -> list[str]:
+    """Power at random states with the drive off, wherever all wheels press on the road."""
+    if subject.model.energy is None:
+        raise NotApplicable("the model gives no energy function")
+    points = _on_the_road(subject, [_undriven(subject, point) for point in subject.calm_points])
+    if not points:
+        return ["no sampled state has all wheel loads positive, so nothing could be checked"]
+    gained, rounding = _power(subject, points)
+    # Not "greater than": NaN is a fault too.
+    wrong = np.flatnonzero(~(gained <= TOLERANCE * rounding))
+    return [
+        f"with no drive, energy grows by {gained[i]:.6g} W at {points[i].x}, input {points[i].u}"
+        for i in wrong[:3]
+    ]
+
+
+def _undriven(subject: Subject, point: Point) -> Point:
+    """The point with torques, forces and commanded accelerations at zero; steering stays."""
+
+    def without(value: Any, drives: Callable[[Unit], bool]) -> list[float]:
+        leaves = zip(record.fields(type(value)), record.flatten(value), strict=True)
+        return [0.0 if drives(leaf.unit) else float(number) for leaf, number in leaves]
+
+    state = without(point.x, is_effort)
+    # Of the inputs only angles and their rates do no work on the body by themselves.
+    command = without(point.u, lambda unit: not unit.symbol.startswith("rad"))
+    return subject.point(state, command)
+
+
+def _on_the_road(subject: Subject, points: list[Point]) -> list[Point]:
+    names = record.names(subject.model.Outputs)
+    loads = [j for j, name in enumerate(names) if tokens(name)[:2] == ("F", "z")]
+    if not loads:
+        return points
+    table = subject.outputs(points)[:, loads]
+    return [point for point, row in zip(points, table, strict=True) if min(row) > 0.0]
+
+
+def _power(subject: Subject, points: list[Point]) -> tuple[Array, Array]:
+    """Rate of change of energy at each point, and the size of the terms it is the sum of, in W."""
+    model = subject.model
+    assert model.energy is not None
+    if not model.continuous:
+        before = np.array([model.energy(point.x, subject.params) for point in points], dtype=float)
+        rates = subject.rates(points)
+        now = np.array([record.flatten(point.x) for point in points], dtype=float)
+        after = [
+            model.energy(record.unflatten(model.State, row.tolist()), subject.params)
+            for row in now + DT * rates
+        ]
+        return (np.array(after, dtype=float) - before) / DT, (before + np.abs(after)) / DT
+    return _continuous_power(subject, points)
+
+
+def _continuous_power(subject: Subject, points: list[Point]) -> tuple[Array, Array]:
+    import casadi
+
+    model = subject.model
+    assert model.energy is not None
+    symbol = symbols(subject)
+    x, _, _, p = symbol.records
+    slope = casadi.gradient(casadi.SX(model.energy(x, p)), symbol.columns[0])
+    terms = slope * column(subject.rate(*symbol.records))
+    function = casadi.Function("power", list(symbol.columns), [terms])
+    table = np.array([np.asarray(function(*arguments(subject, q))).ravel() for q in points])
+    return table.sum(axis=1), np.abs(table).sum(axis=1)
+
+
+MOTION_TOLERANCE = 1e-9
+SHORT = 1e-5
+"""Step in s over which the pose of a discrete model is compared with its velocity."""
+SHIFT, TURN = (37.0, -81.0), 2.1
+"""How far the body is moved, in m and rad."""
+PUSH = 4.0
+"""Speed in m/s above which a body that is put in motion moves so."""
+
+
+def motion(subject: Subject) -> list[str]:
+    """Velocity and acceleration against derivatives; put elsewhere, and at rest."""
+    body = subject.body
+    faults = _derivatives(subject, body) if subject.model.continuous else _steps(subject, body)
+    return faults + _moved(subject, body) + _at_rest(subject, body)
+
+
+def _derivatives(subject: Subject, body: Body) -> list[str]:
+    """Velocity against the exact rate of the pose, acceleration against that of the velocity."""
+    import casadi as ca
+
+    symbol, p = symbols(subject), subject.params
+    x, u, _, q = symbol.records
+    rate = subject.rate(*symbol.records)
+    pose, velocity = column(body.pose(x, q)), column(body.velocity(x, u, q))
+    x_column, along = symbol.columns[0], column(rate)
+    (d_x, d_y, turn), change = (
+        ca.vertsplit(ca.jtimes(value, x_column, along)) for value in (pose, velocity)
+    )
+    c, s = ca.cos(pose[2]), ca.sin(pose[2])
+    exact_velocity = ca.vertcat(c * d_x + s * d_y, c * d_y - s * d_x, turn)
+    exact = over_ground(Velocity._make(ca.vertsplit(velocity)), Velocity._make(change))
+    function = ca.Function("motion", list(symbol.columns), [exact_velocity, ca.vertcat(*exact)])
+    points = subject.calm_points
+    rows = [function(*arguments(subject, point)) for point in points]
+    want_v, want_a = (np.array([np.asarray(row[k]).ravel() for row in rows]) for k in (0, 1))
+    values = table([body.velocity(pt.x, pt.u, p) for pt in points])
+    faults = differences(
+        "velocity, from the rate of the pose",
+        Velocity,
+        values,
+        want_v,
+        MOTION_TOLERANCE,
+        points,
+        1.0,
+    )
+    if body.acceleration is None:
+        return faults
+    rates = (subject.rate(*point, p) for point in points)
+    told = table([body.acceleration(pt.x, rate, p) for pt, rate in zip(points, rates, strict=True)])
+    what = "acceleration, from the rate of the velocity"
+    return faults + differences(what, Acceleration, told, want_a, MOTION_TOLERANCE, points, 1.0)
+
+
+def _steps(subject: Subject, body: Body) -> list[str]:
+    """The way of a short step lies between the velocities before and after it."""
+    p, update = subject.params, subject.updated
+    faults: list[str] = []
+    for point in subject.calm_points:
+        # Whatever does not go together is put right by a first step.
+        before = update(*point, p, SHORT)
+        after = update(before, point.u, point.w, p, SHORT)
+        old, new = (np.array(body.velocity(x, point.u, p), float) for x in (before, after))
+        a, b = (np.array(body.pose(x, p), float) for x in (before, after))
+        d_x, d_y, turn = (b - a) / SHORT
+        c, s = np.cos(0.5 * (a[2] + b[2])), np.sin(0.5 * (a[2] + b[2]))
+        way = np.array([c * d_x + s * d_y, c * d_y - s * d_x, turn])
+        # Which heading of the step counts is left to the model.
+        slack = np.abs(new - old) + SHORT * (1.0 + np.abs(old).max()) ** 2
+        for name, value, low, reach in zip(Velocity._fields, way, old, slack, strict=True):
+            if not abs(value - low) <= reach:
+                faults.append(
+                    f"velocity, from the way of a step: {name} is {low:.9g}, expected "
+                    f"{value:.9g}, at {before}"
+                )
+        if faults:
+            break
+    return faults
+
+
+def _moved(subject: Subject, body: Body) -> list[str]:
+    """Put elsewhere with the velocity that it has, a body is there and moves as before."""
+    p, points = subject.params, subject.calm_points
+    poses = [body.pose(point.x, p) for point in points]
+    speeds = [body.velocity(point.x, point.u, p) for point in points]
+    c, s = np.cos(TURN), np.sin(TURN)
+    goals = [
+        Pose(c * q.x - s * q.y + SHIFT[0], s * q.x + c * q.y + SHIFT[1], q.yaw + TURN)
+        for q in poses
+    ]
+    states = [
+        body.placed(point.x, goal, velocity, p)
+        for point, goal, velocity in zip(points, goals, speeds, strict=True)
+    ]
+    values = table([body.pose(x, p) for x in states])
+    want = table(goals)
+    if np.array_equal(values[:, 2], table(poses)[:, 2]):
+        # A model that has no heading cannot be turned.
+        want[:, 2] = values[:, 2]
+    faults = differences("pose, put elsewhere", Pose, values, want, MOTION_TOLERANCE, points, 1.0)
+    moving = table([body.velocity(x, q.u, p) for x, q in zip(states, points, strict=True)])
+    before = table(speeds)
+    # Slow cars may follow their wheels, whatever was put.
+    fast = np.abs(before[:, 0]) >= PUSH
+    those = [point for point, is_fast in zip(points, fast, strict=True) if is_fast]
+    what = "velocity, put elsewhere"
+    faults += differences(what, Velocity, moving[fast], before[fast], MOTION_TOLERANCE, those, 1.0)
+    return faults + _pushed(subject, body, states)
+
+
+def _pushed(subject: Subject, body: Body, states: Sequence[Any]) -> list[str]:
+    """What stays of a push is a motion that the model has: pushed so again, nothing changes."""
+    p, faults = subject.params, list[str]()
+    for x, point in zip(states, subject.calm_points, strict=True):
+        pose = body.pose(x, p)
+        once = body.placed(x, pose, Velocity(PUSH, 0.3, 0.2), p)
+        kept = body.velocity(once, point.u, p)
+        again = body.velocity(body.placed(once, pose, kept, p), point.u, p)
+        if not kept.v_x > 0.0:
+            faults.append(f"pushed ahead with {PUSH} m/s it moves with v_x = {kept.v_x:g}, at {x}")
+        if not np.allclose(kept, again, rtol=1e-9, atol=1e-9):
+            faults.append(f"put with the velocity {kept} it has, it moves with {again}, at {x}")
+        if faults:
+            break
+    return faults
+
+
+def _at_rest(subject: Subject, body: Body) -> list[str]:
+    """All is finite, and zero where it has to be."""
+    p, model = subject.params, subject.model
+    x = subject.settled(record.build(model.State))
+    u, w = record.build(model.Input), record.build(model.Disturbance)
+    told: dict[str, Any] = {
+        "pose": body.pose(x, p),
+        "velocity": body.velocity(x, u, p),
+        "placed": body.placed(x, Pose(0.0, 0.0, 0.0), Velocity(0.0, 0.0, 0.0), p),
+        "command": body.command(x, Demand(), p),
+    }
+    if body.acceleration is not None and model.continuous:
+        told["acceleration"] = body.acceleration(x, subject.rate(x, u, w, p), p)
+    return [
+        f"{what} is {value} at rest"
+        for what, value in told.items()
+        if not np.isfinite(np.array(record.flatten(value), float)).all()
+    ]

@@ -1,0 +1,140 @@
+"""The figure of a fit: measured and fitted forces over slip, the error below."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...core.arrays import AnyArray, Array, Mask
+from ...core.files import brief_repr
+from ...view.plots.style import COLOURS, GREY, RED, check, finished, headings, new_figure, room
+from .measurements import BINS, Measurements, levels, numbers_of_steps, step_of
+from .stages import Stage
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_SIDE_BY_SIDE = 3
+_FEWEST = 6
+"""Rows of a curve that is drawn."""
+_MOST_LOADS = len(COLOURS)
+_WIDTHS = {"alpha": np.deg2rad(0.5), "kappa": 0.01}
+"""How near rows of one curve are in the slip that it is not drawn over."""
+_MEASURED: Any = {"marker": "o", "markersize": 2.6, "linestyle": "none", "alpha": 0.45,
+                  "markeredgewidth": 0.0}  # fmt: skip
+
+
+_OUTLIER: Any = {"marker": "x", "markersize": 3.0, "linestyle": "none", "color": RED,
+                 "markeredgewidth": 0.8}  # fmt: skip
+
+
+class Residuals(NamedTuple):
+    """Rows of a stage and the errors of the fitted tyre in them."""
+
+    stage: Stage
+    rows: Measurements
+    measured: Array
+    """Force over load; moment over load times free radius."""
+    error: Array
+    """Fitted less measured, likewise."""
+    kept: Mask
+    """Rows that are no outliers."""
+
+    __repr__ = brief_repr
+
+    def mirrored(self) -> Residuals:
+        """The same on the other side of the car."""
+        sign = -1.0 if self.stage.response in ("F_y", "M_x", "M_z") else 1.0
+        return self._replace(
+            rows=self.rows.mirrored(), measured=sign * self.measured, error=sign * self.error
+        )
+
+
+def residual_figure(
+    title: str, residuals: tuple[Residuals, ...], path: str | os.PathLike[str] | None = None
+) -> Figure:
+    """A panel per stage, its error below it. Written if there is a path."""
+    check(path, "matplotlib", None)
+    columns = min(_SIDE_BY_SIDE, len(residuals))
+    stacks = -(-len(residuals) // columns)
+    loads = levels(np.concatenate([r.rows.F_z for r in residuals]), BINS["F_z"])[:_MOST_LOADS]
+    with new_figure((3.9,) * columns, (2.1, 1.0) * stacks) as (figure, grid):
+        for k, part in enumerate(residuals):
+            row, column = divmod(k, columns)
+            above = figure.add_subplot(grid[2 * row, column])
+            below = figure.add_subplot(grid[2 * row + 1, column], sharex=above)
+            _draw(above, below, part, loads)
+            above.tick_params(labelbottom=False)
+        headings(figure, title, _keys(loads, not all(r.kept.all() for r in residuals)))
+    return finished(figure, path)
+
+
+def _draw(above: Axes, below: Axes, part: Residuals, loads: Array) -> None:
+    slip, label = _over(part)
+    x = np.rad2deg(part.rows[slip]) if slip == "alpha" else part.rows[slip]
+    by = "(F_z R_0)" if part.stage.response.startswith("M") else "F_z"
+    letter, index = part.stage.response.split("_")
+    above.set_title(f"{part.stage.name}: ${letter}_{index} / {by}$")
+    at = step_of(part.rows.F_z, loads, BINS["F_z"])
+    for k in range(-1, len(loads)):
+        rows = (at == k) & part.kept
+        colour = GREY if k < 0 else COLOURS[k]
+        above.plot(x[rows], part.measured[rows], color=colour, **_MEASURED)
+        below.plot(x[rows], 100.0 * part.error[rows], color=colour, **_MEASURED)
+    fitted = part.measured + part.error
+    for rows in _curves(part.rows, slip):
+        colour = GREY if at[rows[0]] < 0 else COLOURS[at[rows[0]]]
+        above.plot(x[rows], fitted[rows], color=colour, linewidth=0.9)
+    below.axhline(0.0, color="#999999", linewidth=0.6, zorder=1)
+    below.set_ylabel("error [%]")
+    below.set_xlabel(label)
+    most = max(115.0 * float(np.abs(part.error[part.kept]).max(initial=0.0)), 1e-6)
+    # Outliers would decide the scale: they stand at its end.
+    far = ~part.kept
+    below.plot(x[far], np.clip(100.0 * part.error[far], -0.94 * most, 0.94 * most), **_OUTLIER)
+    above.set_ylim(*room([part.measured[part.kept], fitted]))
+    below.set_ylim(-most, most)
+    below.locator_params(axis="y", nbins=3)
+
+
+def _over(part: Residuals) -> tuple[str, str]:
+    """The slip that the rows of a stage vary most in, and what it is called."""
+    spans = {n: np.ptp(part.rows[n]) / w for n, w in _WIDTHS.items()}
+    # Where both vary, a longitudinal force is looked at over longitudinal slip.
+    along = part.stage.response == "F_x" or "kappa" in part.stage.above
+    if spans["kappa"] > 1.0 and (along or spans["alpha"] <= 1.0):
+        return "kappa", "longitudinal slip"
+    return "alpha", "slip angle [°]"
+
+
+def _curves(rows: Measurements, slip: str) -> Iterator[AnyArray]:
+    """Rows of the same steps, label and other slip, in the order of the slip."""
+    other = "kappa" if slip == "alpha" else "alpha"
+    steps = numbers_of_steps({n: rows[n] for n in BINS})
+    _, labels = np.unique(rows.label, return_inverse=True)
+    keys = np.column_stack([steps, labels, np.round(rows[other] / _WIDTHS[other])])
+    _, group = np.unique(keys, axis=0, return_inverse=True)
+    for k in range(int(group.max()) + 1):
+        members = np.flatnonzero(group.reshape(-1) == k)
+        if len(members) >= _FEWEST and (steps[members[0]] >= 0).all():
+            yield members[np.argsort(rows[slip][members], kind="stable")]
+
+
+def _keys(loads: Array, outliers: bool) -> list[Any]:
+    from matplotlib.lines import Line2D
+
+    keys = [
+        Line2D([], [], color=COLOURS[k], linewidth=2.0, label=f"{load:.0f} N")
+        for k, load in enumerate(loads)
+    ]
+    looks: dict[str, Any] = {
+        "measured": {"color": GREY, **_MEASURED, "markersize": 4.0},
+        "fitted": {"color": GREY, "linewidth": 0.9},
+    }
+    if outliers:
+        looks["outlier"] = _OUTLIER
+    return [*keys, *(Line2D([], [], label=label, **look) for label, look in looks.items())]

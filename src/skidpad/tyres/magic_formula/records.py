@@ -1,0 +1,711 @@
+"""Sections of a Magic Formula tyre that say what it is: size, load, stiffness, ranges and scale.
+
+Leaves have the names of the keys in tyre property files. A leaf that a file may leave out has the
+value that switches its term off: 0, for factors 1; where 0 would divide, that of a usual car tyre.
+
+Sections of a version of the Magic Formula from those of another: each field is written once.
+
+Records whose type chooses equations: limits, angles, how slips combine.
+
+None has a number of a tyre property file. What they decide is written as their methods, so that an
+equation exists once and no value is ever asked in Python which way to go.
+
+Sections of a tyre as MF 5.2, also called PAC2002, has them where they differ from MF 6.
+
+Sections of a tyre of any version in the terms of MF 6.1, so that each equation exists once.
+
+From a contact to what the equations work with: changes of load and pressure, angles, limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Annotated, Any, NamedTuple, TypeVar, get_type_hints
+
+from ...core import record
+from ...ops import abs as absolute
+from ...ops import clip, cos, maximum, minimum, sin, tan, where
+from ...units import (
+    N,
+    N_m,
+    N_rad,
+    N_s_m,
+    Nm,
+    Pa,
+    kg,
+    m,
+    m_s,
+    non_negative,
+    one,
+    per_m,
+    positive,
+    rad,
+)
+from ..contract import Contact
+from . import coefficients as c
+from .coefficients import Aligning, Lateral, Longitudinal, Overturning, Rolling
+from .curves import sign1
+
+__all__ = [
+    "Aligning52",
+    "BookAngles",
+    "Combined",
+    "ContactPatch",
+    "Dimension",
+    "FrictionEllipse",
+    "Inputs",
+    "Lateral52",
+    "Longitudinal52",
+    "Model",
+    "NoContactPatch",
+    "NoLimits",
+    "NoStructural",
+    "Operating",
+    "Operating52",
+    "Overturning52",
+    "PlainAngles",
+    "Ranges",
+    "Rolling52",
+    "Scaling",
+    "Scaling52",
+    "Sections",
+    "Slip",
+    "Structural",
+    "Tyre",
+    "Uncombined",
+    "UsualLimits",
+    "Vertical52",
+    "Vertical61",
+    "Vertical62",
+    "inputs",
+    "low_speed",
+    "pressure_change",
+    "sections",
+    "vertical_of",
+]
+
+Section = TypeVar("Section", bound=tuple[Any, ...])
+
+
+def selected(other: Any, keys: str) -> Callable[[type[Section]], type[Section]]:
+    """Decorator: a section with these keys, in this order; those that it does not have itself are
+    as in the section of another version."""
+
+    def section(kind: Any) -> Any:
+        hints = get_type_hints(other, include_extras=True)
+        hints |= get_type_hints(kind, include_extras=True)
+        defaults = {**other._field_defaults, **kind._field_defaults}
+        order = keys.split()
+        made = record.define(
+            kind.__name__,
+            {key: hints[key] for key in order},
+            {key: defaults[key] for key in order if key in defaults},
+            lambda: record.field_docs(other) | record.field_docs(kind),
+            kind.__doc__ or "",
+        )
+        made.__module__, made.__qualname__ = kind.__module__, kind.__qualname__
+        return made
+
+    return section
+
+
+class Model(NamedTuple):
+    """Speeds and side of the measurement."""
+
+    LONGVL: Annotated[m_s, positive]
+    """Speed at which the tyre was measured, V_0."""
+    VXLOW: Annotated[m_s, non_negative] = 1.0
+    """Speed below which slip is reduced and directions turn over."""
+    side: one = 1.0
+    """Side of the car on which the tyre was measured (`TYRESIDE`): 1 left, -1 right."""
+
+
+class Dimension(NamedTuple):
+    """Size of tyre and rim."""
+
+    UNLOADED_RADIUS: Annotated[m, positive]
+    """Radius of the free tyre, R_0."""
+    WIDTH: m = 0.0
+    """Nominal section width."""
+    ASPECT_RATIO: one = 0.0
+    """Height of the section over its width."""
+    RIM_RADIUS: m = 0.0
+    """Nominal radius of the rim."""
+    RIM_WIDTH: m = 0.0
+    """Width of the rim."""
+
+
+class Operating(NamedTuple):
+    """Inflation pressure."""
+
+    INFLPRES: Pa = 220000.0
+    """Inflation pressure of the tyre where nobody says otherwise."""
+    NOMPRES: Annotated[Pa, positive] = 220000.0
+    """Pressure at which the tyre was measured, p_0."""
+
+
+class Vertical61(NamedTuple):
+    """Load, deflection and rolling radius, MF 6.1."""
+
+    FNOMIN: Annotated[N, positive]
+    """Nominal load, F_z0."""
+    VERTICAL_STIFFNESS: Annotated[N_m, positive]
+    """Stiffness at nominal load and pressure, C_z0."""
+    VERTICAL_DAMPING: N_s_m = 0.0
+    """Damping of the deflection."""
+    BREFF: one = 0.0
+    """Stiffness factor of the rolling radius over load at small load."""
+    DREFF: one = 0.0
+    """Peak of the rolling radius over load."""
+    FREFF: one = 0.0
+    """Slope of the rolling radius over load at high load."""
+    Q_RE0: one = 1.0
+    """Free radius at rest over `UNLOADED_RADIUS`."""
+    Q_V1: one = 0.0
+    """Growth of the free radius with the square of the spin."""
+    Q_V2: one = 0.0
+    """Stiffening with spin."""
+    Q_FZ2: one = 0.0
+    """Quadratic part of load over deflection."""
+    Q_FCX: one = 0.0
+    """Softening by longitudinal force."""
+    Q_FCY: one = 0.0
+    """Softening by lateral force."""
+    Q_CAM: one = 0.0
+    """Softening by camber as some programs have it; not used by these equations."""
+    PFZ1: one = 0.0
+    """Stiffening with pressure."""
+    BOTTOM_OFFST: m = 0.0
+    """Height over the rim at which the tyre bottoms."""
+    BOTTOM_STIFF: N_m = 0.0
+    """Stiffness of the bottomed tyre; not used by these equations."""
+    MC_CONTOUR_A: one = 0.0
+    """Half axis of an elliptic cross-section; not used by these equations."""
+    MC_CONTOUR_B: one = 0.0
+    """Half axis of an elliptic cross-section; not used by these equations."""
+
+
+@selected(
+    Vertical61,
+    """
+    FNOMIN VERTICAL_STIFFNESS VERTICAL_DAMPING BREFF DREFF FREFF Q_RE0 Q_V1 Q_V2 Q_FZ2 Q_FCX
+    Q_FCY Q_CAM PFZ1 Q_FCY2 Q_CAM1 Q_CAM2 Q_CAM3 Q_FYS1 Q_FYS2 Q_FYS3 BOTTOM_OFFST BOTTOM_STIFF
+    MC_CONTOUR_A MC_CONTOUR_B
+""",
+)
+class Vertical62(NamedTuple):
+    """Load, deflection and rolling radius, MF 6.2."""
+
+    Q_FCY2: one = 0.0
+    """Power of the deflection in the softening by lateral force."""
+    Q_CAM1: one = 0.0
+    """Deflection by camber, part in proportion to the radius."""
+    Q_CAM2: per_m = 0.0
+    """Deflection by camber, part with the square of the radius."""
+    Q_CAM3: one = 0.0
+    """Deflection by camber, part in proportion to the deflection."""
+    Q_FYS1: N_rad = 0.0
+    """Lateral force by camber that softens nothing."""
+    Q_FYS2: N_rad = 0.0
+    """Change of `Q_FYS1` with the radius."""
+    Q_FYS3: N_rad = 0.0
+    """Change of `Q_FYS1` with the square of the radius."""
+
+
+class Structural(NamedTuple):
+    """Stiffness of the tyre at rest, by which its relaxation lengths are found."""
+
+    LONGITUDINAL_STIFFNESS: Annotated[N_m, positive] = 300000.0
+    """Of the tyre at rest, along."""
+    LATERAL_STIFFNESS: Annotated[N_m, positive] = 100000.0
+    """Of the tyre at rest, across."""
+    YAW_STIFFNESS: Nm = 5000.0
+    """Of the tyre at rest about z, per radian; not used by these equations."""
+    PCFX1: one = 0.0
+    """Change of the longitudinal stiffness with load."""
+    PCFX2: one = 0.0
+    """Change of the longitudinal stiffness with the square of the load."""
+    PCFX3: one = 0.0
+    """Change of the longitudinal stiffness with pressure."""
+    PCFY1: one = 0.0
+    """Change of the lateral stiffness with load."""
+    PCFY2: one = 0.0
+    """Change of the lateral stiffness with the square of the load."""
+    PCFY3: one = 0.0
+    """Change of the lateral stiffness with pressure."""
+    PCMZ1: one = 0.0
+    """Change of the yaw stiffness with pressure; not used by these equations."""
+
+
+class ContactPatch(NamedTuple):
+    """Size of the contact patch."""
+
+    Q_RA1: one = 0.0
+    """Half length of the contact patch, part with the root of the deflection."""
+    Q_RA2: one = 0.0
+    """Half length of the contact patch, part in proportion to the deflection."""
+    Q_RB1: one = 0.0
+    """Half width of the contact patch, part with the cube root of the deflection."""
+    Q_RB2: one = 0.0
+    """Half width of the contact patch, part in proportion to the deflection."""
+
+
+class Ranges(NamedTuple):
+    """Where the coefficients hold; `UsualLimits` keeps to it."""
+
+    PRESMIN: Pa = 10000.0
+    """Lowest pressure for which the coefficients hold."""
+    PRESMAX: Pa = 1000000.0
+    """Highest pressure for which the coefficients hold."""
+    FZMIN: Annotated[N, non_negative] = 100.0
+    """Lowest load for which they hold; below it moments fade."""
+    FZMAX: N = 10000.0
+    """Highest load for which the coefficients hold."""
+    KPUMIN: one = -1.5
+    """Lowest longitudinal slip for which the coefficients hold."""
+    KPUMAX: one = 1.5
+    """Highest longitudinal slip for which the coefficients hold."""
+    ALPMIN: rad = -1.5
+    """Lowest slip angle for which the coefficients hold."""
+    ALPMAX: rad = 1.5
+    """Highest slip angle for which the coefficients hold."""
+    CAMMIN: rad = -0.175
+    """Lowest camber for which the coefficients hold."""
+    CAMMAX: rad = 0.175
+    """Highest camber for which the coefficients hold."""
+
+
+class Scaling(NamedTuple):
+    """Factors that change a tyre without a new fit."""
+
+    LFZO: Annotated[one, positive] = 1.0
+    """Factor of the nominal load."""
+    LCX: one = 1.0
+    """Factor of the shape of F_x."""
+    LMUX: one = 1.0
+    """Factor of the peak friction of F_x."""
+    LEX: one = 1.0
+    """Factor of the curvature of F_x."""
+    LKX: one = 1.0
+    """Factor of the slip stiffness."""
+    LHX: one = 1.0
+    """Factor of the horizontal shift of F_x."""
+    LVX: one = 1.0
+    """Factor of the vertical shift of F_x."""
+    LCY: one = 1.0
+    """Factor of the shape of F_y."""
+    LMUY: Annotated[one, non_negative] = 1.0
+    """Factor of the peak friction of F_y."""
+    LEY: one = 1.0
+    """Factor of the curvature of F_y."""
+    LKY: one = 1.0
+    """Factor of the cornering stiffness."""
+    LKYC: one = 1.0
+    """Factor of the camber stiffness."""
+    LKZC: one = 1.0
+    """Factor of the camber torque stiffness."""
+    LHY: one = 1.0
+    """Factor of the horizontal shift of F_y."""
+    LVY: one = 1.0
+    """Factor of the vertical shift of F_y."""
+    LTR: one = 1.0
+    """Factor of the pneumatic trail."""
+    LRES: one = 1.0
+    """Factor of the residual torque."""
+    LXAL: one = 1.0
+    """Factor of the influence of slip angle on F_x."""
+    LYKA: one = 1.0
+    """Factor of the influence of longitudinal slip on F_y."""
+    LVYKA: one = 1.0
+    """Factor of the F_y by longitudinal slip."""
+    LS: one = 1.0
+    """Factor of the moment arm of F_x."""
+    LMX: one = 1.0
+    """Factor of the overturning moment."""
+    LVMX: one = 1.0
+    """Factor of the vertical shift of the overturning moment."""
+    LMY: one = 1.0
+    """Factor of the rolling resistance moment."""
+    LMP: one = 1.0
+    """Factor of the parking torque."""
+
+
+PI = 3.141592653589793
+
+
+class Slip(NamedTuple):
+    """A contact as the equations take it, after the limits."""
+
+    F_z: N
+    F_least: N
+    """Load in the aligning moment and for the deflection."""
+    kappa: one
+    alpha: rad
+    gamma: rad
+    phi_t: per_m
+    direction: one
+    """1 for a wheel that moves forward, -1 backwards; how it gets from one to the other is a
+    matter of the limits."""
+    awake: one
+    """Share of the shifts: 0 at a standstill."""
+
+
+class NoLimits(NamedTuple):
+    """The equations as they are, smooth everywhere: the default."""
+
+    small_force: Annotated[N, positive] = 1e-6
+    """What keeps divisions by a force or a stiffness finite, as in Pacejka's book."""
+    small_speed: Annotated[m_s, positive] = 1e-6
+    """What keeps divisions by a speed finite, as in Pacejka's book."""
+
+    def limited(self, s: Slip, v_x: Any, model: Model, _ranges: Ranges) -> Slip:
+        """Nothing is cut. What changes sides with the direction of travel does so through 0,
+        by a quintic between -VXLOW and VXLOW; what pulls a rolling wheel aside fades with its
+        square, so that a wheel at rest is left alone."""
+        t = clip(v_x * (1.0 / low_speed(self, model)), -1.0, 1.0)
+        t2 = t * t
+        direction = t * (1.875 + t2 * (0.375 * t2 - 1.25))
+        return s._replace(direction=direction, awake=direction * direction)
+
+    def pressure(self, p: Pa, _ranges: Ranges) -> Pa:
+        """Inflation pressure: as it is."""
+        return p
+
+    def curvature(self, E: one) -> one:
+        """The curvature factor: as it is."""
+        return E
+
+    def rolling(self, w: Any, _v_x: Any, model: Model) -> one:
+        """Sense of the rolling resistance from the circumferential speed of the wheel."""
+        return clip(w * (1.0 / low_speed(self, model)), -1.0, 1.0)
+
+
+class UsualLimits(NamedTuple):
+    """What usual solvers do: inputs cut at their ranges, slip and shifts reduced at low speed.
+
+    It has jumps: of the residual torque at zero load, and at zero speed where there is slip.
+    """
+
+    small_force: Annotated[N, positive] = 1e-6
+    """What keeps divisions by a force or a stiffness finite, as in Pacejka's book."""
+    small_speed: Annotated[m_s, positive] = 1e-6
+    """What keeps divisions by a speed finite, as in Pacejka's book."""
+
+    def limited(self, s: Slip, v_x: Any, model: Model, ranges: Ranges) -> Slip:
+        """Inputs after the rules for low speed and within their ranges."""
+        speed, low = absolute(v_x), low_speed(self, model)
+        slow = minimum(speed / low, 1.0)
+        awake = where(speed <= low, 0.5 * (1.0 - cos(PI / low * v_x)), 1.0)
+        d = sign1(v_x)
+        cos_alpha = cos(s.alpha)
+        w = speed * (1.0 + absolute(sin(s.alpha) / cos_alpha))
+        alpha = s.alpha * minimum(w / low, 1.0)
+        load = minimum(s.F_z, ranges.FZMAX)
+        floor = where(load > 0.0, where(load < ranges.FZMIN, ranges.FZMIN, load), 0.0)
+        return s._replace(
+            F_z=load,
+            F_least=floor,
+            kappa=d * clip(d * s.kappa * slow, ranges.KPUMIN, ranges.KPUMAX),
+            alpha=clip(alpha, ranges.ALPMIN, ranges.ALPMAX),
+            gamma=clip(s.gamma, ranges.CAMMIN, ranges.CAMMAX),
+            phi_t=s.phi_t * cos_alpha * slow,
+            direction=d,
+            awake=awake,
+        )
+
+    def pressure(self, p: Pa, ranges: Ranges) -> Pa:
+        """Inflation pressure within its range."""
+        return clip(p, ranges.PRESMIN, ranges.PRESMAX)
+
+    def curvature(self, E: one) -> one:
+        """The curvature factor: at most 1."""
+        return minimum(E, 1.0)
+
+    def rolling(self, w: Any, v_x: Any, model: Model) -> one:
+        """Sense of the rolling resistance. Where the wheel turns against its motion, the limit of
+        the ramp mixes units, as in the programs that have this rule."""
+        d, low = sign1(v_x), low_speed(self, model)
+        forward = d * w
+        metre_per_second = 1e6 * self.small_speed
+        backwards = -low - (low - metre_per_second) * absolute(v_x) / metre_per_second
+        ramp = minimum(forward * (1.0 / low), 1.0)
+        return d * where(forward < backwards, -1.0, ramp)
+
+
+def low_speed(limits: NoLimits | UsualLimits, model: Model) -> m_s:
+    """Speed below which a wheel counts as slow; above 0 whatever the file says."""
+    return maximum(model.VXLOW, 1e3 * limits.small_speed)
+
+
+class PlainAngles(NamedTuple):
+    """Slip angle and camber enter as they are: what the usual solvers do, and the default."""
+
+
+class BookAngles(NamedTuple):
+    """Tangent of the slip angle and sine of camber in their place: as in Pacejka's book."""
+
+
+class Combined(NamedTuple):
+    """Longitudinal slip and slip angle weaken each other by the R coefficients."""
+
+
+class Uncombined(NamedTuple):
+    """Each force and moment as if the other slip were 0."""
+
+
+class FrictionEllipse(NamedTuple):
+    """Forces share friction as in an ellipse: for files without R coefficients."""
+
+
+class Operating52(NamedTuple):
+    """Inflation pressure, of which MF 5.2 makes no use."""
+
+    INFLPRES: Pa = 0.0
+    """Inflation pressure; the equations of 5.2 do not depend on it."""
+    NOMPRES: Pa = 0.0
+    """Nominal pressure; the equations of 5.2 do not depend on it."""
+
+
+@selected(
+    Vertical61,
+    """
+    FNOMIN VERTICAL_STIFFNESS VERTICAL_DAMPING BREFF DREFF FREFF Q_A1 Q_A2 BOTTOM_OFFST
+    BOTTOM_STIFF
+""",
+)
+class Vertical52(NamedTuple):
+    """Load, deflection and rolling radius."""
+
+    Q_A1: one = 0.0
+    """Half length of the contact patch, part with the root of the load."""
+    Q_A2: one = 0.0
+    """Half length of the contact patch, part in proportion to the load."""
+
+
+class NoStructural(NamedTuple):
+    """MF 5.2 has relaxation lengths among its coefficients instead."""
+
+
+class NoContactPatch(NamedTuple):
+    """MF 5.2 has its contact patch among the vertical coefficients instead."""
+
+
+@selected(
+    Scaling,
+    """
+    LFZO LCX LMUX LEX LKX LHX LVX LGAX LCY LMUY LEY LKY LKYC LHY LVY LGAY LTR LRES LGAZ LXAL
+    LYKA LVYKA LS LSGKP LSGAL LGYR LMX LVMX LMY LCZ
+""",
+)
+class Scaling52(NamedTuple):
+    """Factors that change a tyre without a new fit."""
+
+    LGAX: one = 1.0
+    """Factor of the camber in F_x."""
+    LGAY: one = 1.0
+    """Factor of the camber in F_y."""
+    LGAZ: one = 1.0
+    """Factor of the camber in M_z."""
+    LSGKP: one = 1.0
+    """Factor of the relaxation length of F_x."""
+    LSGAL: one = 1.0
+    """Factor of the relaxation length of F_y."""
+    LGYR: one = 1.0
+    """Factor of the gyroscopic moment; not used by these equations."""
+    LCZ: one = 1.0
+    """Factor of the vertical stiffness; not used by these equations."""
+
+
+@selected(
+    Longitudinal,
+    """
+    PCX1 PDX1 PDX2 PDX3 PEX1 PEX2 PEX3 PEX4 PKX1 PKX2 PKX3 PHX1 PHX2 PVX1 PVX2 RBX1 RBX2 RCX1
+    REX1 REX2 RHX1 PTX1 PTX2 PTX3
+""",
+)
+class Longitudinal52(NamedTuple):
+    """F_x: pure (P) and with slip angle (R)."""
+
+    PTX1: one = 0.0
+    """Relaxation length of F_x over radius and load at nominal load."""
+    PTX2: one = 0.0
+    """Change of the relaxation length with load."""
+    PTX3: one = 0.0
+    """Exponent of the relaxation length over load."""
+
+
+@selected(Overturning, "QSX1 QSX2 QSX3")
+class Overturning52(NamedTuple):
+    """M_x."""
+
+
+@selected(
+    Lateral,
+    """
+    PCY1 PDY1 PDY2 PDY3 PEY1 PEY2 PEY3 PEY4 PKY1 PKY2 PKY3 PHY1 PHY2 PHY3 PVY1 PVY2 PVY3 PVY4
+    RBY1 RBY2 RBY3 RCY1 REY1 REY2 RHY1 RHY2 RVY1 RVY2 RVY3 RVY4 RVY5 RVY6 PTY1 PTY2
+""",
+)
+class Lateral52(NamedTuple):
+    """F_y: pure (P) and with longitudinal slip (R)."""
+
+    PHY3: one = 0.0
+    """Change of the horizontal shift with camber."""
+    PTY1: one = 0.0
+    """Greatest relaxation length of F_y over radius."""
+    PTY2: one = 1.0
+    """Load of the greatest relaxation length over nominal load."""
+
+
+@selected(Rolling, "QSY1 QSY2 QSY3 QSY4")
+class Rolling52(NamedTuple):
+    """M_y."""
+
+
+@selected(
+    Aligning,
+    """
+    QBZ1 QBZ2 QBZ3 QBZ4 QBZ5 QBZ9 QBZ10 QCZ1 QDZ1 QDZ2 QDZ3 QDZ4 QDZ6 QDZ7 QDZ8 QDZ9 QEZ1 QEZ2
+    QEZ3 QEZ4 QEZ5 QHZ1 QHZ2 QHZ3 QHZ4 SSZ1 SSZ2 SSZ3 SSZ4 QTZ1 MBELT
+""",
+)
+class Aligning52(NamedTuple):
+    """M_z: trail, residual torque and arm of F_x."""
+
+    QTZ1: one = 0.0
+    """Gyroscopic moment; not used by these equations."""
+    MBELT: kg = 0.0
+    """Mass of the belt; not used by these equations."""
+
+
+Tyre = Any
+"""A record of one of the classes of `magic_formula_type`."""
+
+_OF_MF6: dict[type, type] = {
+    Longitudinal52: c.Longitudinal,
+    Lateral52: c.Lateral,
+    Aligning52: c.Aligning,
+    Overturning52: c.Overturning,
+    Rolling52: c.Rolling,
+    Scaling52: Scaling,
+    Vertical52: Vertical61,
+}
+
+
+class Sections(NamedTuple):
+    """Sections of a tyre with the keys of MF 6.1.
+
+    What MF 5.2 has not is at the default, which switches the term off: the equations are the same.
+    """
+
+    scaling: Scaling
+    longitudinal: c.Longitudinal
+    overturning: c.Overturning
+    lateral: c.Lateral
+    rolling: c.Rolling
+    aligning: c.Aligning
+    vertical: Vertical61
+
+
+def sections(tyre: Tyre) -> Sections:
+    """The sections of a tyre of any version."""
+    return Sections(*(_widened(getattr(tyre, name)) for name in Sections._fields))
+
+
+def vertical_of(tyre: Tyre) -> Vertical61:
+    """The section `vertical` of a tyre of any version with at least the keys of MF 6.1."""
+    return _widened(tyre.vertical)
+
+
+def _widened(section: Any) -> Any:
+    kind = _OF_MF6.get(type(section))
+    if kind is None:
+        return section
+    return kind(**{key: getattr(section, key) for key in _shared(type(section), kind)})
+
+
+@cache
+def _shared(narrow: Any, wide: Any) -> tuple[str, ...]:
+    return tuple(key for key in narrow._fields if key in wide._fields)
+
+
+class Inputs(NamedTuple):
+    """A contact in the terms of the equations."""
+
+    slip: Slip
+    mu: one
+    F_unlimited: Any
+    """Load before limits, at least 0."""
+    n: one
+    """Load over nominal load times LFZO."""
+    dfz: one
+    dpi: one
+    a: one
+    """Slip angle as it enters the forces, alpha*."""
+    side: one
+    """What shifts of slip angle are multiplied with: 1, or the direction with `BookAngles`."""
+    g: one
+    """Camber as it enters the forces, gamma*; times LGAY in MF 5.2."""
+    g_plain: one
+    """Camber in F_x; times LGAX in MF 5.2."""
+    g_star: one
+    """gamma* without a factor."""
+    g_z: one
+    """gamma* in M_z; times LGAZ in MF 5.2."""
+    g_z_plain: one
+    cos_alpha: one
+    """cos'(alpha): cosine of the slip angle, negative backwards, 0 at a standstill."""
+    by_speed: Any
+    """1 over the speed of the contact patch, or over VXLOW if that is more."""
+
+
+def inputs(tyre: Tyre, at: Contact) -> Inputs:
+    """A contact after limits, with everything that several equations need."""
+    load = maximum(at.F_z, 0.0)
+    raw = Slip(load, load, at.kappa, at.alpha, at.gamma, at.phi_t, 1.0, 1.0)
+    s = tyre.limits.limited(raw, at.v_x, tyre.model, tyre.ranges)
+    n = s.F_z * (1.0 / (tyre.scaling.LFZO * tyre.vertical.FNOMIN))
+    a, g, side = _angles(tyre.angles, s)
+    x, y, z = _camber_factors(tyre.scaling)
+    speed, c_alpha = absolute(at.v_x), absolute(cos(s.alpha))
+    return Inputs(
+        slip=s,
+        mu=at.mu,
+        F_unlimited=load,
+        n=n,
+        dfz=n - 1.0,
+        dpi=pressure_change(tyre, at.p),
+        a=a,
+        side=side,
+        g=g * y,
+        g_plain=s.gamma * x,
+        g_star=g,
+        g_z=g * z,
+        g_z_plain=s.gamma * z,
+        cos_alpha=s.direction * c_alpha * speed / (speed + tyre.limits.small_speed * c_alpha),
+        by_speed=c_alpha / maximum(speed, low_speed(tyre.limits, tyre.model) * c_alpha),
+    )
+
+
+def _angles(kind: Any, s: Slip) -> tuple[rad, rad, one]:
+    if isinstance(kind, BookAngles):
+        return tan(s.alpha), sin(s.gamma), s.direction
+    return s.alpha, s.gamma, 1.0
+
+
+def _camber_factors(scaling: Any) -> tuple[one, one, one]:
+    if isinstance(scaling, Scaling52):
+        return scaling.LGAX, scaling.LGAY, scaling.LGAZ
+    return 1.0, 1.0, 1.0
+
+
+def pressure_change(tyre: Tyre, p: Pa) -> one:
+    """Pressure within limits less nominal pressure, over it; 0 in MF 5.2, which knows none.
+
+    A pressure of 0 stands for that of the tyre.
+    """
+    if isinstance(tyre.operating, Operating52):
+        return 0.0
+    own = where(p > 0.0, p, tyre.operating.INFLPRES)
+    return tyre.limits.pressure(own, tyre.ranges) * (1.0 / tyre.operating.NOMPRES) - 1.0

@@ -1,0 +1,100 @@
+"""The command-driven models of Autoware's simple_planning_simulator, by upstream's names.
+
+    bus = autoware("DELAY_STEER_ACC_GEARED", "simulator_model.param.yaml", wheel_base=2.79)
+
+A model is put together from the components it names; `rules` holds what the two modes differ in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ...core import record
+from ...core.model import Model, Vehicle, built_once
+from ...errors import InvalidValue
+from ..parts.table import NoTable, Units, table, table_type
+from . import models
+from .parameters import UPSTREAM as COMPAT
+from .parameters import Table, gather
+from .records import (
+    LEARNED,
+    NAMES,
+    REPAIRED,
+    TABLE_UNITS,
+    UPSTREAM,
+    Rules,
+    maps,
+    params_type,
+    steer_map_units,
+)
+
+__all__ = ["NAMES", "autoware"]
+
+_MODELS: dict[str, Callable[[type, Rules], Model]] = {
+    "IDEAL_STEER_VEL": models.steer_vel,
+    "IDEAL_STEER_ACC": models.steer_acc,
+    "IDEAL_STEER_ACC_GEARED": models.steer_acc_geared,
+    "DELAY_STEER_VEL": models.delay_steer_vel,
+    "DELAY_STEER_ACC": models.delay_steer_acc,
+    "DELAY_STEER_ACC_GEARED": models.delay_steer_acc_geared,
+    "DELAY_STEER_ACC_GEARED_WO_FALL_GUARD": models.steer_acc_geared_wo_fall_guard,
+    "DELAY_STEER_MAP_ACC_GEARED": models.steer_map_acc_geared,
+    "ACTUATION_CMD": models.plain_cmd,
+    "ACTUATION_CMD_VGR": models.vgr,
+    "ACTUATION_CMD_STEER_MAP": models.steer_map,
+    "ACTUATION_CMD_MECHANICAL": models.mechanical,
+}
+
+
+def autoware(
+    name: str, params: Any = None, /, *, compat: str | None = None, **values: Any
+) -> Vehicle:
+    """A vehicle of upstream's `vehicle_model_type` with upstream's parameters.
+
+    `params` is a mapping, the path of one of Autoware's YAML files, or a sequence of these in which
+    later ones win; keywords win over all. A map is the path of a CSV file or a table.
+    `compat="upstream"` repeats the upstream program, errors included; by default those listed in
+    docs/errata.md are repaired.
+    """
+    if name in LEARNED:
+        raise InvalidValue(
+            f"{name} runs Python modules and cannot be compiled; use it through "
+            "skidpad.PlanningSimulator"
+        )
+    return assembled(name, gather([*_sources(params), values], name, compat), compat)
+
+
+def assembled(name: str, gathered: Mapping[str, Any], compat: str | None = None) -> Vehicle:
+    """A vehicle of parameters that `parameters.gather` gave."""
+    upstream = compat == COMPAT
+    tables = {key: _table_record(gathered[key], _units(key, upstream)) for key in maps(name)}
+    model = _model(name, upstream, *(getattr(item, "size", None) for item in tables.values()))
+    wanted = {key: gathered[key] for key in record.names(model.Params) if key in gathered}
+    return Vehicle(model, record.build(model.Params, wanted | tables))
+
+
+def _sources(params: Any) -> Sequence[Any]:
+    if params is None:
+        return ()
+    return params if isinstance(params, (list, tuple)) else (params,)
+
+
+def _units(key: str, upstream: bool) -> Units:
+    return steer_map_units(upstream) if key == "steer_map" else TABLE_UNITS[key]
+
+
+def _table_record(numbers: Table | None, units: Units) -> Any:
+    if numbers is None:
+        return NoTable()
+    return table(numbers.rows, numbers.columns, numbers.values, units)
+
+
+@built_once
+def _model(name: str, upstream: bool, *sizes: tuple[int, int] | None) -> Model:
+    """The one model of this name, these rules and these sizes of maps, None where there is none."""
+    tables = (
+        NoTable if size is None else table_type(*size, _units(key, upstream))
+        for key, size in zip(maps(name), sizes, strict=True)
+    )
+    return _MODELS[name](params_type(name, *tables), UPSTREAM if upstream else REPAIRED)

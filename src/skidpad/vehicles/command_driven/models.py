@@ -1,0 +1,718 @@
+"""Models that do at once what they are told: IDEAL_STEER_VEL, _ACC and _ACC_GEARED.
+
+What they report of a command is the present one, also while they are not updated.
+
+What the models have in common: rolling, a lagging drive, a lagging steering, reports.
+
+Models whose drive and steering lag: DELAY_STEER_VEL, _ACC, _ACC_GEARED, _MAP_ACC_GEARED.
+
+Steering goes by forward Euler: its rate is that at the start of the update, while the yaw angle is
+integrated with the tyre angle as it grows.
+
+DELAY_STEER_ACC_GEARED_WO_FALL_GUARD: pedal, slope and gear, and nothing that holds the car.
+
+It goes by forward Euler. The brake works against the motion whatever the gear; PARK cuts off the
+engine and does not brake.
+
+Models driven by pedals: ACTUATION_CMD; with other steering _VGR, _STEER_MAP and _MECHANICAL.
+
+Bodies of the command-driven models: a car seen from the middle of its rear axle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import inf
+from typing import Any, NamedTuple
+
+from ...core.body import Body, Demand, Geometry, GroundUnder, Limits, car_geometry
+from ...core.model import Model, NoDisturbance
+from ...ops import abs, logical_and, logical_or, maximum, where
+from ...units import m, m_s, m_s2, one, rad, rad_s, s
+from ..parts.actuators import lag, limited, limited_lag, outside_dead_band, rk4, servo_rate
+from ..parts.car_bodies import rolling_car
+from ..parts.drive_command import Gear, driven_acceleration, forbids, is_neutral
+from ..parts.kinematics import rolling, yaw_rate
+from ..parts.steering import gear_ratio, limited_target, steered, tyre_target, wheel_angle
+from ..parts.table import NoTable, at_column, at_row
+from .records import (
+    AccelerationInput,
+    ActuationInput,
+    GearedInput,
+    GearedState,
+    MechanicalState,
+    PedalInput,
+    PedalState,
+    Report,
+    Rules,
+    State,
+    VelocityInput,
+    guarded,
+)
+
+FRONT_OVERHANG, REAR_OVERHANG, WIDTH = 0.37, 0.37, 0.66
+"""Shares of the wheelbase, which is all that a model has: 4.86 m by 1.84 m at 2.79 m."""
+TRACK = 0.58
+WHEEL_RADIUS, WHEEL_WIDTH = 0.13, 0.08
+HEIGHT: m = 1.7
+STILL: m_s = 0.02
+"""Speed below which the gear may change."""
+PEDAL_DRIVE: m_s2 = 4.0
+PEDAL_BRAKE: m_s2 = 6.0
+"""Accelerations that pedals pushed down are taken to give: the maps are not inverted here."""
+FULL_RATE: rad = 0.1
+"""Distance from the angle demanded from which a steering map is used to its end."""
+
+
+def geometry(p: Any) -> Geometry:
+    """A car in proportion to its wheelbase; the mass is an estimate from the size."""
+    base = p.wheel_base
+    return car_geometry(
+        front_axle=base,
+        rear_axle=0.0,
+        front=(1.0 + FRONT_OVERHANG) * base,
+        rear=-REAR_OVERHANG * base,
+        width=WIDTH * base,
+        height=HEIGHT,
+        track=TRACK * base,
+        wheel_radius=WHEEL_RADIUS * base,
+        wheel_width=WHEEL_WIDTH * base,
+    )
+
+
+def unlimited(p: Any) -> Limits:
+    """Of the ideal models."""
+    return Limits()
+
+
+def limits(p: Any) -> Limits:
+    """Of the models that lag behind their commands."""
+    return Limits(
+        steer_max=p.steer_lim,
+        # A steering column has a limit of its own, on another angle.
+        steer_rate_max=getattr(p, "steer_rate_lim", inf),
+        v_max=p.vel_lim,
+        v_min=-p.vel_lim,
+        a_max=p.vel_rate_lim,
+        a_min=-p.vel_rate_lim,
+        inputs={
+            "steer": (-p.steer_lim, p.steer_lim),
+            "velocity": (-p.vel_lim, p.vel_lim),
+            "acceleration": (-p.vel_rate_lim, p.vel_rate_lim),
+        },
+    )
+
+
+def driven_by_velocity(x: Any, demand: Demand, p: Any) -> VelocityInput:
+    """Speed and steering as demanded."""
+    return VelocityInput(demand.v, demand.steer)
+
+
+def driven_by_acceleration(x: Any, demand: Demand, p: Any) -> AccelerationInput:
+    """Acceleration and steering as demanded."""
+    return AccelerationInput(demand.a, demand.steer)
+
+
+def _backwards(x: Any, demand: Demand) -> Any:
+    """Whether the gear is to be reverse: rolling back, or at rest and wanting to."""
+    return logical_or(x.v_x < -STILL, logical_and(x.v_x < STILL, demand.a < 0.0))
+
+
+def _gear(back: Any) -> one:
+    return where(back, float(Gear.REVERSE), float(Gear.DRIVE))
+
+
+def driven_in_gear(x: Any, demand: Demand, p: Any) -> GearedInput:
+    """The acceleration is forward in every gear."""
+    return GearedInput(demand.a, demand.steer, _gear(_backwards(x, demand)))
+
+
+def driven_by_pedal(x: Any, demand: Demand, p: Any) -> PedalInput:
+    """The pedal drives in the direction of the gear."""
+    back = _backwards(x, demand)
+    return PedalInput(where(back, -demand.a, demand.a), demand.steer, _gear(back))
+
+
+def driven_by_pedals(x: Any, demand: Demand, p: Any) -> ActuationInput:
+    """Accelerator and brake as shares of what they are taken to give, or what they are to give
+    where there is no map."""
+    back = _backwards(x, demand)
+    along = where(back, -demand.a, demand.a)
+    drive, brake = maximum(along, 0.0), maximum(-along, 0.0)
+    if not isinstance(p.accel_map, NoTable):
+        drive = drive * (1.0 / PEDAL_DRIVE)
+    if isinstance(p.brake_map, NoTable):
+        return ActuationInput(drive - brake, 0.0 * brake, demand.steer, _gear(back))
+    return ActuationInput(drive, brake * (1.0 / PEDAL_BRAKE), demand.steer, _gear(back))
+
+
+def by_steering_wheel(x: Any, steer: rad, p: Any) -> rad:
+    """The angle of a steering wheel with a variable gear ratio for a tyre angle."""
+    coefficients = (p.vgr_coef_a, p.vgr_coef_b, p.vgr_coef_c)
+    held = wheel_angle(x.v_x, x.steer, *coefficients)
+    return steer * gear_ratio(x.v_x, held, *coefficients)
+
+
+def by_steering_map(x: Any, steer: rad, p: Any) -> one:
+    """A coordinate of the map of steering rates that turns the wheels towards a tyre angle."""
+    rows, _ = type(p.steer_map).size
+    most = p.steer_map[rows - 1]
+    return limited((steer - x.steer) * (most * (1.0 / FULL_RATE)), most)
+
+
+_COMMANDS: dict[type, Callable[[Any, Demand, Any], Any]] = {
+    VelocityInput: driven_by_velocity,
+    AccelerationInput: driven_by_acceleration,
+    GearedInput: driven_in_gear,
+    PedalInput: driven_by_pedal,
+    ActuationInput: driven_by_pedals,
+}
+
+
+def on_ground(x: Any, u: Any, w: Any, ground: GroundUnder, p: Any) -> tuple[Any, Any]:
+    """What knows of slopes is told the acceleration along the car."""
+    return (u if ground.down is None else u._replace(slope=ground.g * ground.down.x)), w
+
+
+def car(
+    Input: Any, *, ideal: bool = False, steering: Callable[[Any, rad, Any], Any] | None = None
+) -> Body:
+    """The body of a model with this input; an ideal one has no limits.
+
+    `steering(x, steer, p)` is the input that turns the tyres to an angle, where it is not that.
+    """
+    drive = _COMMANDS[Input]
+
+    def command(x: Any, demand: Demand, p: Any) -> Any:
+        if ideal:
+            return drive(x, demand, p)
+        steer = limited(demand.steer, p.steer_lim)
+        u = drive(x, demand._replace(steer=steer), p)
+        return u if steering is None else u._replace(steer=steering(x, steer, p))
+
+    def own_limits(p: Any) -> Limits:
+        every = limits(p)
+        # Pedals are in units of their maps, and so is what turns the wheels by other means.
+        known = () if steering is not None or Input is ActuationInput else Input._fields
+        ranges = {name: ends for name, ends in every.inputs.items() if name in known}
+        return replace(every, inputs=ranges)
+
+    return rolling_car(
+        wheel_base=lambda p: p.wheel_base,
+        geometry=geometry,
+        limits=unlimited if ideal else own_limits,
+        command=command,
+        on_ground=on_ground if Input in (PedalInput, ActuationInput) else None,
+    )
+
+
+DEAD_TIMES = {
+    "velocity": "vel_time_delay",
+    "acceleration": "acc_time_delay",
+    "accel": "accel_time_delay",
+    "brake": "brake_time_delay",
+    "steer": "steer_time_delay",
+}
+"""Parameters by the input that they delay."""
+
+
+class Moving(NamedTuple):
+    """What changes in continuous time within an update."""
+
+    x: m
+    y: m
+    yaw: rad
+    v_x: m_s
+    steer: rad
+    a_x: m_s2
+
+
+def time_constant(t: s, p: Any) -> s:
+    """A time constant as it is used: never below the least one."""
+    return maximum(t, p.least_time_constant)
+
+
+def towards(target: rad, x: Any, p: Any) -> rad_s:
+    """Rate of steering from the measured angle at the start of the update to a `target`."""
+    error = x.steer + p.steer_bias - target
+    return servo_rate(error, time_constant(p.steer_time_constant, p), p.steer_rate_lim)
+
+
+def driven(
+    x: Any,
+    dt: s,
+    p: Any,
+    target: Callable[[m_s], m_s2],
+    t: s,
+    steer_rate: Callable[[Moving], rad_s],
+) -> Moving:
+    """The car after `dt`, its acceleration lagging behind `target` with the time constant `t`.
+
+    `target` is a function of the velocity, `steer_rate` of everything that moves; both are
+    evaluated at every stage of a Runge-Kutta step. Velocity and acceleration act within their
+    limits and are kept without them.
+    """
+
+    def rates(at: Moving) -> Moving:
+        v_x, a_x = limited(at.v_x, p.vel_lim), limited(at.a_x, p.vel_rate_lim)
+        pose = rolling(at.yaw, v_x, at.steer, p.wheel_base)
+        return Moving(*pose, a_x, steer_rate(at), lag(a_x, target(v_x), t))
+
+    return rk4(rates, Moving(x.x, x.y, x.yaw, x.v_x, x.steer, x.a_x), dt)
+
+
+def report(x: Any, a_x: m_s2, p: Any) -> Report:
+    """The report of a car whose steering has a bias."""
+    omega = yaw_rate(x.v_x, x.steer, p.wheel_base)
+    return Report(x.v_x, 0.0, a_x, omega, x.steer + p.steer_bias)
+
+
+def reported(x: Any, u: Any, w: NoDisturbance, p: Any) -> Report:
+    """The report of a car whose acceleration is a state."""
+    return report(x, x.a_x, p)
+
+
+def reported_with_stop(x: Any, u: Any, w: NoDisturbance, p: Any) -> Report:
+    """The same, with the acceleration that stops a car whose gear does not let it move."""
+    return report(x, x.a_x + x.a_stop, p)
+
+
+def command_model(
+    name: str,
+    summary: str,
+    Params: type,
+    rules: Rules,
+    Input: Any,
+    *,
+    ideal: bool = False,
+    steering: Callable[[Any, rad, Any], Any] | None = None,
+    keeps: tuple[str, ...] = (),
+    **parts: Any,
+) -> Model:
+    """A model with this input; see `body.car` for `ideal` and `steering`.
+
+    Unless it is ideal its commands have dead times. `keeps` are fields of the state that upstream
+    does not reset. `parts` are further fields of the model.
+    """
+    delayed = {} if ideal else {n: DEAD_TIMES[n] for n in Input._fields if n in DEAD_TIMES}
+    kept = keeps if ideal else (*keeps, "pending")
+    usual: dict[str, Any] = {"State": State, "outputs": reported}
+    return Model(
+        name=name,
+        summary=summary,
+        Params=Params,
+        Input=Input,
+        body=car(Input, ideal=ideal, steering=steering),
+        Outputs=Report,
+        dead_times=delayed,
+        dead_time_rule=rules.dead_time if delayed else "at_least",
+        reset_keeps=kept if rules.upstream else (),
+        reproduces=rules.reproduces,
+        **usual | parts,
+    )
+
+
+class _Pose(NamedTuple):
+    x: m
+    y: m
+    yaw: rad
+
+
+class _Rolling(NamedTuple):
+    x: m
+    y: m
+    yaw: rad
+    v_x: m_s
+
+
+def _rolled(x: State, a_x: m_s2, steer: rad, dt: s, p: Any) -> _Rolling:
+    """The car after `dt` under an acceleration, its steering constant."""
+
+    def rates(at: _Rolling) -> _Rolling:
+        return _Rolling(*rolling(at.yaw, at.v_x, steer, p.wheel_base), a_x)
+
+    return rk4(rates, _Rolling(x.x, x.y, x.yaw, x.v_x), dt)
+
+
+def steer_vel(Params: type, rules: Rules) -> Model:
+    """IDEAL_STEER_VEL: velocity and steering angle are those commanded."""
+
+    def update(x: State, u: VelocityInput, w: NoDisturbance, p: Any, dt: s) -> State:
+        def rates(at: _Pose) -> _Pose:
+            return _Pose(*rolling(at.yaw, u.velocity, u.steer, p.wheel_base))
+
+        pose = rk4(rates, _Pose(x.x, x.y, x.yaw), dt)
+        a_x = rules.velocity_change(x.v_x, u.velocity, dt, p, x.a_x)
+        return State(*pose, u.velocity, u.steer, a_x)
+
+    def outputs(x: State, u: VelocityInput, w: NoDisturbance, p: Any) -> Report:
+        omega = yaw_rate(u.velocity, u.steer, p.wheel_base)
+        return Report(u.velocity, 0.0, x.a_x, omega, u.steer)
+
+    return command_model(
+        "IDEAL_STEER_VEL",
+        "Rolls with the commanded velocity and steering angle",
+        Params,
+        rules,
+        VelocityInput,
+        ideal=True,
+        update=update,
+        outputs=outputs,
+        keeps=("v_x", "a_x"),
+    )
+
+
+def steer_acc(Params: type, rules: Rules) -> Model:
+    """IDEAL_STEER_ACC: acceleration and steering angle are those commanded."""
+
+    def update(x: State, u: AccelerationInput, w: NoDisturbance, p: Any, dt: s) -> State:
+        after = _rolled(x, u.acceleration, u.steer, dt, p)
+        return State(*after, u.steer, u.acceleration)
+
+    def outputs(x: State, u: AccelerationInput, w: NoDisturbance, p: Any) -> Report:
+        return Report(x.v_x, 0.0, u.acceleration, yaw_rate(x.v_x, u.steer, p.wheel_base), u.steer)
+
+    return command_model(
+        "IDEAL_STEER_ACC",
+        "Rolls with the commanded acceleration and steering angle",
+        Params,
+        rules,
+        AccelerationInput,
+        ideal=True,
+        update=update,
+        outputs=outputs,
+    )
+
+
+def steer_acc_geared(Params: type, rules: Rules) -> Model:
+    """IDEAL_STEER_ACC_GEARED: the same, moving only as its gear allows."""
+
+    def update(x: State, u: GearedInput, w: NoDisturbance, p: Any, dt: s) -> State:
+        after = _rolled(x, u.acceleration, u.steer, dt, p)
+        stops = forbids(u.gear, after.v_x)
+        v_x = where(stops, 0.0, after.v_x)
+        return State(
+            where(stops, x.x, after.x),
+            where(stops, x.y, after.y),
+            where(stops, x.yaw, after.yaw),
+            v_x,
+            u.steer,
+            (v_x - x.v_x) * (1.0 / maximum(dt, p.least_dt)),
+        )
+
+    def outputs(x: State, u: GearedInput, w: NoDisturbance, p: Any) -> Report:
+        return Report(x.v_x, 0.0, x.a_x, yaw_rate(x.v_x, u.steer, p.wheel_base), u.steer)
+
+    return command_model(
+        "IDEAL_STEER_ACC_GEARED",
+        "Rolls with the commanded acceleration and steering angle as the gear allows",
+        Params,
+        rules,
+        GearedInput,
+        ideal=True,
+        update=update,
+        outputs=outputs,
+        keeps=("a_x",),
+    )
+
+
+def steer_rate(x: Any, target: rad, p: Any) -> rad_s:
+    """Rate of steering towards a `target` for the measured angle, outside the dead band."""
+    error = outside_dead_band(x.steer + p.steer_bias - target, p.steer_dead_band)
+    return servo_rate(error, time_constant(p.steer_time_constant, p), p.steer_rate_lim)
+
+
+def scaled_steer(command: rad, p: Any) -> rad:
+    """Tyre angle that a command stands for: scaled after it is limited."""
+    return limited(command, p.steer_lim) * maximum(p.debug_steer_scaling_factor, 0.0)
+
+
+def scaled_acceleration(command: m_s2, p: Any) -> m_s2:
+    """Acceleration that a command stands for: scaled after it is limited."""
+    return limited(command, p.vel_rate_lim) * maximum(p.debug_acc_scaling_factor, 0.0)
+
+
+class _DelayRolling(NamedTuple):
+    x: m
+    y: m
+    yaw: rad
+    v_x: m_s
+    steer: rad
+
+
+def delay_steer_vel(Params: type, rules: Rules) -> Model:
+    """DELAY_STEER_VEL: velocity and steering angle lag behind the commands."""
+
+    def update(x: State, u: VelocityInput, w: NoDisturbance, p: Any, dt: s) -> State:
+        rate = steer_rate(x, limited(u.steer, p.steer_lim), p)
+        t = time_constant(p.vel_time_constant, p)
+
+        def rates(at: _DelayRolling) -> _DelayRolling:
+            v_x, steer = limited(at.v_x, p.vel_lim), limited(at.steer, p.steer_lim)
+            a_x = limited(limited_lag(v_x, u.velocity, t, p.vel_lim), p.vel_rate_lim)
+            return _DelayRolling(*rolling(at.yaw, v_x, steer, p.wheel_base), a_x, rate)
+
+        after = rk4(rates, _DelayRolling(x.x, x.y, x.yaw, x.v_x, x.steer), dt)
+        return State(*after, rules.velocity_change(x.v_x, after.v_x, dt, p, x.a_x))
+
+    return command_model(
+        "DELAY_STEER_VEL",
+        "Velocity and steering angle lag behind the commands",
+        Params,
+        rules,
+        VelocityInput,
+        update=update,
+        keeps=("a_x",),
+    )
+
+
+def delay_steer_acc(Params: type, rules: Rules) -> Model:
+    """DELAY_STEER_ACC: acceleration and steering angle lag behind the commands."""
+
+    def update(x: State, u: AccelerationInput, w: NoDisturbance, p: Any, dt: s) -> State:
+        return State(*_driven(x, u, p, dt))
+
+    summary = "Acceleration and steering angle lag behind the commands"
+    name = "DELAY_STEER_ACC"
+    return command_model(name, summary, Params, rules, AccelerationInput, update=update)
+
+
+def delay_steer_acc_geared(Params: type, rules: Rules) -> Model:
+    """DELAY_STEER_ACC_GEARED: the same, moving only as its gear allows."""
+
+    def update(x: GearedState, u: GearedInput, w: NoDisturbance, p: Any, dt: s) -> GearedState:
+        return guarded(x, GearedState(*_driven(x, u, p, dt)), u.gear, dt, p, rules)
+
+    summary = "Acceleration and steering angle lag behind the commands; moves as the gear allows"
+    return _geared("DELAY_STEER_ACC_GEARED", summary, Params, rules, update)
+
+
+def steer_map_acc_geared(Params: type, rules: Rules) -> Model:
+    """DELAY_STEER_MAP_ACC_GEARED: acceleration lags behind what a map makes of the command."""
+
+    def update(x: GearedState, u: GearedInput, w: NoDisturbance, p: Any, dt: s) -> GearedState:
+        after = _mapped(x, u, p, dt)
+        return guarded(x, GearedState(*after), u.gear, dt, p, rules)
+
+    summary = "Acceleration lags behind what a map of command and velocity says"
+    return _geared("DELAY_STEER_MAP_ACC_GEARED", summary, Params, rules, update)
+
+
+def _driven(x: Any, u: Any, p: Any, dt: s) -> tuple[Any, ...]:
+    """The moving part of the state after `dt`; velocity is limited, acceleration is not."""
+    target = scaled_acceleration(u.acceleration, p)
+    rate = steer_rate(x, scaled_steer(u.steer, p), p)
+    t = time_constant(p.acc_time_constant, p)
+    after = driven(x, dt, p, lambda v_x: target, t, lambda at: rate)
+    return after._replace(v_x=limited(after.v_x, p.vel_lim))
+
+
+def _mapped(x: Any, u: Any, p: Any, dt: s) -> tuple[Any, ...]:
+    """As `_driven`, with a map in place of the factors and without a dead band."""
+    command = limited(u.acceleration, p.vel_rate_lim)
+    rate = towards(limited(u.steer, p.steer_lim), x, p)
+    t = time_constant(p.acc_time_constant, p)
+    if isinstance(p.acceleration_map, NoTable):
+        after = driven(x, dt, p, lambda v_x: command, t, lambda at: rate)
+    else:
+        curve = at_row(command, p.acceleration_map)
+        after = driven(x, dt, p, lambda v_x: at_column(v_x, curve), t, lambda at: rate)
+    return after._replace(v_x=limited(after.v_x, p.vel_lim))
+
+
+def _geared(name: str, summary: str, Params: type, rules: Rules, update: Any) -> Model:
+    parts: dict[str, Any] = {"State": GearedState, "update": update, "outputs": reported_with_stop}
+    return command_model(name, summary, Params, rules, GearedInput, **parts)
+
+
+def acceleration(pedal: m_s2, v_x: m_s, gear: one, slope: m_s2) -> m_s2:
+    """Acceleration along the car from its pedal, its gear and the slope."""
+    engine = where(is_neutral(gear), slope, driven_acceleration(pedal, gear, slope))
+    brake = where(v_x > 0.0, pedal + slope, slope - pedal)
+    standing = where(-pedal >= abs(slope), 0.0, slope)
+    braked = where(v_x == 0.0, standing, brake)
+    return where(pedal >= 0.0, engine, braked)
+
+
+def steer_acc_geared_wo_fall_guard(Params: type, rules: Rules) -> Model:
+    """DELAY_STEER_ACC_GEARED_WO_FALL_GUARD."""
+
+    def update(x: PedalState, u: PedalInput, w: NoDisturbance, p: Any, dt: s) -> PedalState:
+        v_x, pedal = limited(x.v_x, p.vel_lim), limited(x.pedal, p.vel_rate_lim)
+        pose = rolling(x.yaw, v_x, x.steer, p.wheel_base)
+        target = scaled_acceleration(u.acceleration, p)
+        next_pedal = x.pedal + dt * lag(pedal, target, time_constant(p.acc_time_constant, p))
+        next_v = limited(x.v_x + dt * acceleration(pedal, v_x, u.gear, u.slope), p.vel_lim)
+        holds = logical_and(x.v_x * next_v <= 0.0, -next_pedal >= abs(u.slope))
+        next_v = where(holds, 0.0, next_v)
+        return x._replace(
+            x=x.x + dt * pose.x,
+            y=x.y + dt * pose.y,
+            yaw=x.yaw + dt * pose.yaw,
+            v_x=next_v,
+            steer=x.steer + dt * steer_rate(x, scaled_steer(u.steer, p), p),
+            a_x=rules.velocity_change(x.v_x, next_v, dt, p, x.a_x),
+            pedal=next_pedal,
+        )
+
+    return command_model(
+        "DELAY_STEER_ACC_GEARED_WO_FALL_GUARD",
+        "Pedal and steering angle lag behind the commands; the car may roll back",
+        Params,
+        rules,
+        PedalInput,
+        State=PedalState,
+        update=update,
+    )
+
+
+SteerRate = Callable[[Moving], rad_s]
+"""Rate of steering as a function of what moves."""
+
+
+def pedal_acceleration(u: ActuationInput, p: Any) -> Callable[[m_s], m_s2]:
+    """Acceleration the pedals ask for, as a function of velocity; the accelerator goes first.
+
+    Without a map for what is pressed, it is the accelerator's number itself.
+    """
+    by_brake = _looked_up(u.brake, p.brake_map, lambda v_x: u.accel)
+    return _looked_up(u.accel, p.accel_map, by_brake)
+
+
+def _looked_up(pedal: Any, table: Any, otherwise: Callable[[m_s], m_s2]) -> Callable[[m_s], m_s2]:
+    if isinstance(table, NoTable):
+        return otherwise
+    curve = at_row(pedal, table)
+    return lambda v_x: where(pedal > 0.0, at_column(v_x, curve), otherwise(v_x))
+
+
+def _actuation_driven(x: Any, u: ActuationInput, p: Any, dt: s, steer_rate: SteerRate) -> Moving:
+    asked = pedal_acceleration(u, p)
+
+    def target(v_x: m_s) -> m_s2:
+        return driven_acceleration(limited(asked(v_x), p.vel_rate_lim), u.gear, u.slope)
+
+    accel, brake = (time_constant(t, p) for t in (p.accel_time_constant, p.brake_time_constant))
+    return driven(x, dt, p, target, where(u.accel > 0.0, accel, brake), steer_rate)
+
+
+def _limited(after: Moving, p: Any) -> Moving:
+    return after._replace(
+        v_x=limited(after.v_x, p.vel_lim), steer=limited(after.steer, p.steer_lim)
+    )
+
+
+def plain(x: Any, u: ActuationInput, p: Any, rules: Rules) -> SteerRate:
+    """The command is a tyre angle."""
+    rate = towards(u.steer, x, p)
+    return lambda at: rate
+
+
+def geared_wheel(x: Any, u: ActuationInput, p: Any, rules: Rules) -> SteerRate:
+    """The command is a steering wheel angle, with a gear ratio that varies."""
+
+    def rate(at: Moving) -> rad_s:
+        target = tyre_target(at.v_x, at.steer, u.steer, p.vgr_coef_a, p.vgr_coef_b, p.vgr_coef_c)
+        return towards(target, x, p)
+
+    return rate
+
+
+def mapped(x: Any, u: ActuationInput, p: Any, rules: Rules) -> SteerRate:
+    """The command is a coordinate of a map of steering rates; there is no feedback."""
+    curve = at_row(u.steer, p.steer_map)
+    by_t = 1.0 / time_constant(p.steer_time_constant, p)
+
+    def rate(at: Moving) -> rad_s:
+        column = rules.steer_map_column(at.v_x, at.steer)
+        return limited(at_column(column, curve) * by_t, p.steer_rate_lim)
+
+    return rate
+
+
+def _pedal_model(
+    name: str, summary: str, Params: type, rules: Rules, steering: Any, **parts: Any
+) -> Model:
+    return command_model(
+        name,
+        summary,
+        Params,
+        rules,
+        ActuationInput,
+        steering=steering,
+        outputs=reported_with_stop,
+        **parts,
+    )
+
+
+def _servo_model(
+    name: str,
+    summary: str,
+    Params: type,
+    rules: Rules,
+    steering: Callable[[Any, ActuationInput, Any, Rules], SteerRate],
+    command: Callable[[Any, rad, Any], Any] | None = None,
+) -> Model:
+    """A model whose steering moves by a rate; `command` gives the input for a tyre angle."""
+
+    def update(x: GearedState, u: ActuationInput, w: NoDisturbance, p: Any, dt: s) -> GearedState:
+        after = _limited(_actuation_driven(x, u, p, dt, steering(x, u, p, rules)), p)
+        return guarded(x, GearedState(*after), u.gear, dt, p, rules)
+
+    return _pedal_model(name, summary, Params, rules, command, State=GearedState, update=update)
+
+
+def plain_cmd(Params: type, rules: Rules) -> Model:
+    """ACTUATION_CMD."""
+    summary = "Pedals through maps; the steering command is a tyre angle"
+    return _servo_model("ACTUATION_CMD", summary, Params, rules, plain)
+
+
+def vgr(Params: type, rules: Rules) -> Model:
+    """ACTUATION_CMD_VGR."""
+    summary = "Pedals through maps; the steering command is a wheel angle, its gear ratio varies"
+    model = "ACTUATION_CMD_VGR"
+    return _servo_model(model, summary, Params, rules, geared_wheel, by_steering_wheel)
+
+
+def steer_map(Params: type, rules: Rules) -> Model:
+    """ACTUATION_CMD_STEER_MAP."""
+    summary = "Pedals through maps; steering rate through a map"
+    model = "ACTUATION_CMD_STEER_MAP"
+    return _servo_model(model, summary, Params, rules, mapped, by_steering_map)
+
+
+def mechanical(Params: type, rules: Rules) -> Model:
+    """ACTUATION_CMD_MECHANICAL: the steering column moves after the car has, in the same update."""
+
+    def update(
+        x: MechanicalState, u: ActuationInput, w: NoDisturbance, p: Any, dt: s
+    ) -> MechanicalState:
+        after = _actuation_driven(x, u, p, dt, lambda at: 0.0)
+        asked = tyre_target(after.v_x, x.steer, u.steer, p.vgr_coef_a, p.vgr_coef_b, p.vgr_coef_c)
+        target = limited_target(asked, x.steer_target, dt, p.mechanical_params)
+        steer, column = steered(
+            x.steer,
+            target,
+            abs(after.v_x),
+            x.column,
+            dt,
+            p.mechanical_params,
+            queued=rules.upstream,
+        )
+        after = _limited(after._replace(steer=steer), p)
+        state = MechanicalState(*after)._replace(steer_target=asked, column=column)
+        return guarded(x, state, u.gear, dt, p, rules)
+
+    return _pedal_model(
+        "ACTUATION_CMD_MECHANICAL",
+        "Pedals through maps; the steering command turns a column with inertia and friction",
+        Params,
+        rules,
+        by_steering_wheel,
+        State=MechanicalState,
+        update=update,
+        keeps=("steer_target",),
+        mirror_odd=dict.fromkeys(("column.rate", "column.integral", "column.error"), True),
+    )

@@ -1,0 +1,140 @@
+"""Actuators: first-order lags, limits, dead bands, as rates in continuous time.
+
+A value that follows its goal at a limited rate and lands on it, in steps of dt.
+
+The rate is found once per step. A step that would reach or pass the goal ends on it.
+
+A one-sided ramp with a rounded foot, and its integral: forces of what can push and not pull.
+
+A step of the classical Runge-Kutta method inside an update, over a small record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+from ...integrate.explicit import RK4, ExplicitRungeKutta
+from ...ops import abs, clip, logical_and, maximum, sign, sqrt, where
+from ...units import s
+from .load_transfer import floored_speed
+
+__all__ = [
+    "Approach",
+    "approach",
+    "lag",
+    "landed",
+    "limited",
+    "limited_lag",
+    "outside_dead_band",
+    "ramp",
+    "ramp_integral",
+    "rate_limited_lag",
+    "servo_rate",
+    "smoothly_limited",
+]
+
+
+def limited(value: Any, limit: Any, width: Any = None) -> Any:
+    """The value within ±`limit`; with a `width`, as `smoothly_limited` says."""
+    return clip(value, -limit, limit) if width is None else smoothly_limited(value, limit, width)
+
+
+def smoothly_limited(value: Any, limit: Any, width: Any) -> Any:
+    """The value within ±`limit`, its corners rounded over `width` times the limit.
+
+    Smooth everywhere and never quite at the limit, so that an optimiser finds its way back from
+    beyond; at the corner itself it is half the rounding short of it. Its slope at 0 is 1.
+    """
+    w = width * limit
+    steep = value * sqrt(1.0 + width * width)
+    above, below = steep + limit, steep - limit
+    return 0.5 * (sqrt(above * above + w * w) - sqrt(below * below + w * w))
+
+
+def outside_dead_band(error: Any, width: Any) -> Any:
+    """What an error exceeds the dead band ±`width` by; 0 within it."""
+    return error - limited(error, width)
+
+
+def lag(value: Any, target: Any, t: s) -> Any:
+    """Rate of a first-order lag with time constant `t`, in units of `value` per second."""
+    return (target - value) * (1.0 / t)
+
+
+def limited_lag(value: Any, target: Any, t: s, limit: Any, width: Any = None) -> Any:
+    """Rate of a lag whose target is limited to ±`limit`; the value then never leaves that range.
+
+    With a `width` the limit is smooth.
+    """
+    return lag(value, limited(target, limit, width), t)
+
+
+def rate_limited_lag(
+    value: Any, target: Any, t: s, limit: Any, rate_limit: Any, width: Any = None
+) -> Any:
+    """Rate of a lag with target within ±`limit` that also never moves faster than `rate_limit`."""
+    return limited(limited_lag(value, target, t, limit, width), rate_limit, width)
+
+
+def servo_rate(error: Any, t: s, rate_limit: Any) -> Any:
+    """Rate at which a servo takes back an `error` (value less target) with time constant `t`.
+
+    Never faster than `rate_limit`.
+    """
+    return limited(error * (-1.0 / t), rate_limit)
+
+
+class Approach(NamedTuple):
+    """How a value moves towards its goal during one step."""
+
+    rate: Any
+    """Rate held through the step, in units of the value per second."""
+    lands: Any
+    """Whether the value is on its goal at the end of the step."""
+
+
+def approach(value: Any, goal: Any, limit: Any, dt: s, tolerance: Any) -> Approach:
+    """The step of a value towards its goal with a rate of at most `limit`, which is not negative.
+
+    Within `tolerance` of the goal the value stays where it is; a step that ends that near lands.
+    """
+    gap = goal - value
+    # Without a tolerance a value on its goal lands there again, so that it follows a small change
+    # of the goal: gradients see that.
+    far = abs(gap) >= tolerance
+    within_reach = abs(gap) < limit * dt + tolerance
+    rate = where(within_reach, gap / dt, limit * sign(gap))
+    return Approach(where(far, rate, 0.0), logical_and(far, within_reach))
+
+
+def landed(after: Any, goal: Any, lands: Any) -> Any:
+    """The value after a step, put on its goal where it landed: free of the rounding of the sum."""
+    return where(lands, goal, after)
+
+
+def ramp(x: Any, width: Any) -> Any:
+    """0 below -width, x above width, and between them smooth to the second derivative."""
+    return 0.5 * (floored_speed(x, width) + x)
+
+
+def ramp_integral(x: Any, width: Any) -> Any:
+    """The integral of `ramp` from below: 0 below -width, x²/2 + width²/10 above width."""
+    t = clip(x * (1.0 / width), -1.0, 1.0)
+    t2 = t * t
+    # Of the quartic of `floored_speed`, and of x itself, each halved; 0 at t = -1.
+    foot = 0.1 + 0.5 * t2 + 0.125 * t * (3.0 + t2 * (2.0 - 0.2 * t2))
+    beyond = maximum(x, width)
+    return 0.5 * (foot * (width * width)) + 0.5 * (beyond * beyond - width * width)
+
+
+R = TypeVar("R", bound=tuple[Any, ...])
+
+_RK4 = ExplicitRungeKutta(RK4)
+
+
+def rk4(rates: Callable[[R], R], x: R, dt: Any) -> R:
+    """The record after `dt`, from a function that gives its time derivatives as a like record."""
+    kind = type(x)
+    after, _ = _RK4.step(lambda stage: rates(kind(*stage)), x, dt)
+    return kind(*after)

@@ -1,0 +1,225 @@
+"""What the air does to a car: drag, side force, and how it presses the axles.
+
+Which equations a car has is the class of its record `air`: `PlainAir`, `Aerodynamics` or one of
+`aero_map`, or another that keeps the contract:
+
+1. `Wind` is a record of disturbances that it adds to those of the car, empty if there are none.
+2. `replaces` names parameters of the car that it makes do without.
+3. `forces(x, w, travel, p)` is what the air does to the car as its body sits.
+4. `resistance(v_x, p)` is the force, not negative forwards, that holds a speed in calm air.
+
+Driving resistance: rolling, linear and quadratic terms lumped into one force along body x.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, NamedTuple
+
+from ...geometry.pose import unrotated
+from ...ops import abs, smooth_hypot, tanh
+from ...units import Allowed, N, N_s2_m2, N_s_m, Nm, kg_m3, m, m2, m_s, non_negative, one, positive
+from .assembly import NoStates, assembled
+from .chassis import Travel
+from .table import at_column, at_row, checked_table
+
+__all__ = [
+    "AeroMap",
+    "Aerodynamics",
+    "AirForces",
+    "AirShape",
+    "PlainAir",
+    "Wind",
+    "aero_map",
+    "downforce",
+    "resistance",
+]
+
+
+def resistance(v_x: m_s, C_r0: N, C_r1: N_s_m, C_r2: N_s2_m2, v_0: m_s) -> N:
+    """Force along body x that opposes `v_x`, odd in `v_x`.
+
+    `v_0` is the speed over which the constant term fades to zero at standstill.
+    """
+    speed = abs(v_x)
+    return -(C_r0 + speed * (C_r1 + speed * C_r2)) * tanh(v_x * (1.0 / v_0))
+
+
+def downforce(v_x: m_s, C_down: N_s2_m2) -> N:
+    """Aerodynamic load, positive downwards."""
+    return (0.5 * C_down) * (v_x * v_x)
+
+
+class Wind(NamedTuple):
+    """How the air moves."""
+
+    wind_x: m_s = 0.0
+    """Velocity of the air along the x axis of the world: where it blows to."""
+    wind_y: m_s = 0.0
+    """Velocity of the air along the y axis of the world."""
+
+
+class AirForces(NamedTuple):
+    """What the air does to a car, in body axes."""
+
+    F_x: N
+    """At the centre of mass, forward positive."""
+    F_y: N
+    """At the centre of mass, positive to the left."""
+    M_z: Nm
+    """Yaw moment, positive to the left."""
+    front: N
+    """Presses the front axle, positive downwards."""
+    rear: N
+    """Presses the rear axle."""
+
+
+class PlainAir(NamedTuple):
+    """Drag at the centre of mass and downforce by the parameters C_drag, C_down and down_front of
+    the car, in air that stands still."""
+
+    Wind = NoStates
+    replaces = ()
+
+    def forces(self, x: Any, w: Any, travel: Travel, p: Any) -> AirForces:
+        """By the speed along the car."""
+        drag = (-0.5 * p.C_drag) * (x.v_x * abs(x.v_x))
+        down = downforce(x.v_x, p.C_down)
+        return AirForces(drag, 0.0, 0.0, p.down_front * down, (1.0 - p.down_front) * down)
+
+    def resistance(self, v_x: m_s, p: Any) -> N:
+        """Drag at a speed."""
+        return (0.5 * p.C_drag) * (v_x * abs(v_x))
+
+
+PLAIN_FIELDS = ("C_drag", "C_down", "down_front")
+"""Parameters of a car that `PlainAir` reads and no other."""
+
+
+class Aerodynamics(NamedTuple):
+    """Coefficients over the frontal area; the air may move.
+
+    With the velocity V of the car against the air, in body axes, F_x = -½ rho A c_x |V| V_x at the
+    height h, F_y = -½ rho A c_y |V| V_y by x_y ahead of the centre of mass at its height, and the
+    downforce is ½ rho A c_z V_x².
+    """
+
+    rho: Annotated[kg_m3, non_negative] = 1.2
+    """Density of the air."""
+    A: Annotated[m2, non_negative] = 2.0
+    """Frontal area."""
+    c_x: Annotated[one, non_negative] = 0.33
+    """Drag coefficient."""
+    c_y: Annotated[one, non_negative] = 0.0
+    """Side force over the sine of the angle of the air, which comes to the same at small angles."""
+    c_z: one = 0.0
+    """Coefficient of downforce; negative: lift."""
+    balance: Annotated[one, Allowed(0.0, 1.0)] = 0.5
+    """Share of the downforce on the front axle, without what the drag moves by its height."""
+    h: Annotated[m, non_negative] = 0.5
+    """Height at which drag acts. Above the centre of mass it presses the rear axle."""
+    x_y: m = 0.0
+    """How far ahead of the centre of mass the side force acts."""
+    v_still: Annotated[m_s, positive] = 0.01
+    """Speed of the air below which its force becomes smooth."""
+
+    Wind = Wind
+    replaces = PLAIN_FIELDS
+
+    def forces(self, x: Any, w: Any, travel: Travel, p: Any) -> AirForces:
+        """By the velocity against the air."""
+        down_f, down_r = self.balance * self.c_z, (1.0 - self.balance) * self.c_z
+        return _forces(self, self.c_x, down_f, down_r, x, w, p)
+
+    def resistance(self, v_x: m_s, p: Any) -> N:
+        """Drag at a speed in calm air."""
+        return (0.5 * self.rho * self.A * self.c_x) * (v_x * abs(v_x))
+
+
+def _forces(air: Any, c_x: one, down_f: one, down_r: one, x: Any, w: Any, p: Any) -> AirForces:
+    """The forces of given coefficients."""
+    blow_x, blow_y = unrotated(w.wind_x, w.wind_y, x.yaw)
+    v_x, v_y = x.v_x - blow_x, x.v_y - blow_y
+    half = 0.5 * air.rho * air.A
+    speed = smooth_hypot(v_x, v_y, air.v_still)
+    F_x, F_y = -(half * c_x) * (speed * v_x), -(half * air.c_y) * (speed * v_y)
+    tipped = ((air.h - p.z_cg) * (1.0 / (p.l_f + p.l_r))) * F_x
+    pressing = half * (v_x * v_x)
+    return AirForces(
+        F_x, F_y, air.x_y * F_y, down_f * pressing + tipped, down_r * pressing - tipped
+    )
+
+
+class AirShape(NamedTuple):
+    """What of a car on a map of ride heights is no table."""
+
+    ride_f: Annotated[m, positive] = 0.1
+    """Ride height at the front axle of the car at rest."""
+    ride_r: Annotated[m, positive] = 0.1
+    """Ride height at the rear axle of the car at rest."""
+    rho: Annotated[kg_m3, non_negative] = 1.2
+    """Density of the air."""
+    A: Annotated[m2, non_negative] = 1.0
+    """Frontal area, or 1 m² if the coefficients hold their areas."""
+    c_y: Annotated[one, non_negative] = 0.0
+    """Side force over the sine of the angle of the air."""
+    h: Annotated[m, non_negative] = 0.3
+    """Height at which drag acts."""
+    x_y: m = 0.0
+    """How far ahead of the centre of mass the side force acts."""
+    v_still: Annotated[m_s, positive] = 0.01
+    """Speed of the air below which its force becomes smooth."""
+
+
+class AeroMap(NamedTuple):
+    """`Aerodynamics` whose coefficients depend on the ride heights; made by `aero_map`.
+
+    Its tables are over ride heights in m, front by rows and rear by columns.
+    """
+
+    shape: AirShape
+    """What is no table."""
+    c_x: Any
+    """Drag coefficient."""
+    c_z_f: Any
+    """Coefficient of downforce on the front axle, without what drag moves by its height."""
+    c_z_r: Any
+    """Coefficient of downforce on the rear axle."""
+
+    Wind = Wind
+    replaces = PLAIN_FIELDS
+
+    def forces(self, x: Any, w: Any, travel: Travel, p: Any) -> AirForces:
+        """By the velocity against the air and the ride heights; edge values outside the map."""
+        front, rear = self.shape.ride_f - travel.front, self.shape.ride_r - travel.rear
+        tables = (self.c_x, self.c_z_f, self.c_z_r)
+        c_x, down_f, down_r = (at_column(rear, at_row(front, cells)) for cells in tables)
+        return _forces(self.shape, c_x, down_f, down_r, x, w, p)
+
+    def resistance(self, v_x: m_s, p: Any) -> N:
+        """Drag at a speed in calm air, at the ride heights of rest."""
+        c_x = at_column(self.shape.ride_r, at_row(self.shape.ride_f, self.c_x))
+        return (0.5 * self.shape.rho * self.shape.A * c_x) * (v_x * abs(v_x))
+
+
+Cells = Sequence[Sequence[float]]
+
+
+def aero_map(
+    front: Sequence[m],
+    rear: Sequence[m],
+    c_x: Cells,
+    c_z_f: Cells,
+    c_z_r: Cells,
+    shape: AirShape = AirShape(),  # noqa: B008 (a tuple)
+) -> Any:
+    """`Aerodynamics` by ride height: `c_x[i][j]` at the heights `front[i]` and `rear[j]`.
+
+    How far the body sinks is told by a chassis: of `RollPitch` also under the downforce itself.
+    """
+    cells = {"c_x": c_x, "c_z_f": c_z_f, "c_z_r": c_z_r}
+    tables = {
+        name: checked_table(name, (front, rear, values), (m, m, one))
+        for name, values in cells.items()
+    }
+    return assembled(AeroMap(shape, **tables))

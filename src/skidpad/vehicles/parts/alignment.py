@@ -1,0 +1,264 @@
+"""Toe and camber by tables of kinematics and compliance, as a test rig gives them.
+
+Each is over the travel of a wheel and a force on it; signs are those of `wheel_alignment`.
+
+How suspension and steering set each wheel: toe and camber over travel and under forces.
+
+Which equations a car has is the class of its record `alignment`: `FixedAlignment`,
+`LinearAlignment` or one of `alignment_tables` (in a file of that name), or another that keeps the
+contract:
+
+1. `States` is a record of the states that it adds to those of the car.
+2. `angles(x, travel, p)` are headings and cambers of the wheels fl, fr, rl, rr on a body that sits
+   so. Headings are cosines and sines on the car, cambers positive with the top to the right.
+3. `rates(x, travel, wheels, p)` are the rates of its states under the forces of the wheels.
+
+What gives way to a force follows it with a time constant: the angle is a state, so that forces
+depend on angles and these not on forces at the same instant. Both sides have the same numbers.
+Toe is positive in, camber positive with the top outwards, and a force or moment counts positive
+when it pushes or turns a wheel to the middle of the car: a wheel that toes in under such a force
+steers into the turn, whichever side it is on. On the front axle that is less understeer, on the
+rear axle more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, NamedTuple
+
+from ...core import record
+from ...errors import InvalidValue
+from ...geometry.pose import turned
+from ...ops import cos, sin
+from ...units import N, m, positive, rad, rad_m, rad_N, rad_Nm, s
+from .assembly import NoStates, assembled
+from .chassis import Travel, wheel_travel
+from .spinning_wheel import WheelForces
+from .steering import Heading, four_headings
+from .table import at_column, at_row, checked_table
+
+__all__ = [
+    "AlignmentState",
+    "AlignmentTables",
+    "FixedAlignment",
+    "Give",
+    "LinearAlignment",
+    "alignment_tables",
+]
+
+Angles = tuple[tuple[Heading, ...], tuple[rad, ...]]
+"""Headings and cambers."""
+SIDES = (1.0, -1.0, 1.0, -1.0)
+"""Of the wheels: 1 left, -1 right."""
+
+
+class AlignmentState(NamedTuple):
+    """How far each wheel has given way to its forces."""
+
+    toe_give_fl: rad = 0.0
+    """Toe of the front left wheel by its forces, positive in."""
+    toe_give_fr: rad = 0.0
+    """Toe of the front right wheel by its forces."""
+    toe_give_rl: rad = 0.0
+    """Toe of the rear left wheel by its forces."""
+    toe_give_rr: rad = 0.0
+    """Toe of the rear right wheel by its forces."""
+    camber_give_fl: rad = 0.0
+    """Camber of the front left wheel by its forces, positive with the top outwards."""
+    camber_give_fr: rad = 0.0
+    """Camber of the front right wheel by its forces."""
+    camber_give_rl: rad = 0.0
+    """Camber of the rear left wheel by its forces."""
+    camber_give_rr: rad = 0.0
+    """Camber of the rear right wheel by its forces."""
+
+
+class FixedAlignment(NamedTuple):
+    """Angles to the road that nothing but steering changes, as of rigid axles."""
+
+    States = NoStates
+
+    def angles(self, x: Any, travel: Travel, p: Any) -> Angles:
+        """Linkage, toe and camber of the car's parameters."""
+        cambers = (-p.camber_f, p.camber_f, -p.camber_r, p.camber_r)
+        return four_headings(x.steer, p), cambers
+
+    def rates(self, x: Any, travel: Travel, wheels: Sequence[WheelForces], p: Any) -> NoStates:
+        """None."""
+        return NoStates()
+
+
+class LinearAlignment(NamedTuple):
+    """Wheels on a body that rolls: angles by travel, and by forces. The defaults change none, but
+    that the wheels lean with the body."""
+
+    toe_by_travel_f: rad_m = 0.0
+    """Toe-in of a front wheel per travel towards the body. Times half the track it is the roll
+    steer of the axle into the turn, per rad of roll."""
+    toe_by_travel_r: rad_m = 0.0
+    """Toe-in of a rear wheel per travel towards the body."""
+    camber_by_travel_f: rad_m = 0.0
+    """Camber of a front wheel per travel, positive with the top outwards; at -2 / track_f the wheel
+    stays upright when the body rolls."""
+    camber_by_travel_r: rad_m = 0.0
+    """Camber of a rear wheel per travel."""
+    toe_by_F_y_f: rad_N = 0.0
+    """Toe-in of a front wheel per force towards the middle; negative: it understeers."""
+    toe_by_F_y_r: rad_N = 0.0
+    """Toe-in of a rear wheel per force towards the middle; positive: it understeers."""
+    toe_by_M_z_f: rad_Nm = 0.0
+    """Toe-in of a front wheel per moment that turns it in: compliance of the steering, positive."""
+    toe_by_M_z_r: rad_Nm = 0.0
+    """Toe-in of a rear wheel per moment that turns it in."""
+    toe_by_F_x_f: rad_N = 0.0
+    """Toe-in of a front wheel per force forwards."""
+    toe_by_F_x_r: rad_N = 0.0
+    """Toe-in of a rear wheel per force forwards."""
+    camber_by_F_y_f: rad_N = 0.0
+    """Camber of a front wheel per force towards the middle, positive with the top outwards."""
+    camber_by_F_y_r: rad_N = 0.0
+    """Camber of a rear wheel per force towards the middle."""
+    t_give: Annotated[s, positive] = 0.02
+    """Time constant with which wheels give way to forces (estimate)."""
+
+    States = AlignmentState
+
+    def angles(self, x: Any, travel: Travel, p: Any) -> Angles:
+        """Linkage, toe and camber of the parameters, travel, give, and the roll of the body."""
+        moved = wheel_travel(travel, p)
+        toes = _times((self.toe_by_travel_f, self.toe_by_travel_r), moved)
+        cambers = _times((self.camber_by_travel_f, self.camber_by_travel_r), moved)
+        return set_angles(x, toes, cambers, travel, p)
+
+    def rates(
+        self, x: Any, travel: Travel, wheels: Sequence[WheelForces], p: Any
+    ) -> AlignmentState:
+        """Rates of the angles that have given way."""
+        front = (self.toe_by_F_y_f, self.toe_by_M_z_f, self.toe_by_F_x_f, self.camber_by_F_y_f)
+        rear = (self.toe_by_F_y_r, self.toe_by_M_z_r, self.toe_by_F_x_r, self.camber_by_F_y_r)
+        toes: list[Any] = []
+        cambers: list[Any] = []
+        for side, f, by in zip(SIDES, wheels, (front, front, rear, rear), strict=True):
+            inwards = -side * f.F_y
+            toes.append(by[0] * inwards - (side * by[1]) * f.M_z + by[2] * f.F_x)
+            cambers.append(by[3] * inwards)
+        return following(x, toes, cambers, self.t_give)
+
+
+def _times(by_axle: tuple[Any, Any], moved: Sequence[m]) -> list[Any]:
+    """A coefficient of each axle times the travel of each wheel."""
+    front, rear = by_axle
+    return [by * z for by, z in zip((front, front, rear, rear), moved, strict=True)]
+
+
+def _wheel_alignment_gives(x: Any) -> tuple[Any, ...]:
+    """The states of the alignment in their order."""
+    return tuple(getattr(x, name) for name in AlignmentState._fields)
+
+
+def following(x: Any, toes: list[Any], cambers: list[Any], t_give: s) -> AlignmentState:
+    """Rates of the states of the alignment towards toes and cambers."""
+    by_t = 1.0 / t_give
+    pairs = zip((*toes, *cambers), _wheel_alignment_gives(x), strict=True)
+    return AlignmentState(*((target - now) * by_t for target, now in pairs))
+
+
+def set_angles(x: Any, toes: list[Any], cambers: list[Any], travel: Travel, p: Any) -> Angles:
+    """Angles with toe and camber in addition to those of the parameters and the give."""
+    gives = _wheel_alignment_gives(x)
+    angles = zip(toes, cambers, gives[:4], gives[4:], strict=True)
+    static = (p.camber_f, p.camber_f, p.camber_r, p.camber_r)
+    wheels = zip(SIDES, four_headings(x.steer, p), static, angles, strict=True)
+    headings: list[Heading] = []
+    leans: list[Any] = []
+    for side, heading, fixed, (toe, camber, toe_give, camber_give) in wheels:
+        angle = -side * (toe + toe_give)
+        headings.append(Heading(*turned(cos(angle), sin(angle), *heading)))
+        leans.append(travel.roll - side * (fixed + camber + camber_give))
+    return tuple(headings), tuple(leans)
+
+
+class Give(NamedTuple):
+    """How fast wheels give way to forces."""
+
+    t: Annotated[s, positive] = 0.02
+    """Time constant (estimate)."""
+
+
+class AlignmentTables(NamedTuple):
+    """Wheels on a body that rolls, set by tables; made by `alignment_tables`.
+
+    Rows are travels of a wheel in m. Columns of toe and camber are forces towards the middle of the
+    car, those of toe_x forces forwards, in N; cells are in rad.
+    """
+
+    give: Give
+    """How fast wheels give way."""
+    toe_f: Any
+    """Toe-in of a front wheel."""
+    toe_r: Any
+    """Toe-in of a rear wheel."""
+    camber_f: Any
+    """Camber of a front wheel, positive with the top outwards."""
+    camber_r: Any
+    """Camber of a rear wheel."""
+    toe_x_f: Any
+    """Toe-in that a force along a front wheel adds."""
+    toe_x_r: Any
+    """Toe-in that a force along a rear wheel adds."""
+
+    States = AlignmentState
+
+    def angles(self, x: Any, travel: Travel, p: Any) -> Angles:
+        """Linkage, parameters, tables without force, give, and the roll of the body."""
+        moved = wheel_travel(travel, p)
+        toes = [_at(*place, 0.0) for place in _by_wheel(self.toe_f, self.toe_r, moved)]
+        cambers = [_at(*place, 0.0) for place in _by_wheel(self.camber_f, self.camber_r, moved)]
+        return set_angles(x, toes, cambers, travel, p)
+
+    def rates(
+        self, x: Any, travel: Travel, wheels: Sequence[WheelForces], p: Any
+    ) -> AlignmentState:
+        """Rates of the angles that have given way."""
+        moved = wheel_travel(travel, p)
+        inwards = [-side * f.F_y for side, f in zip(SIDES, wheels, strict=True)]
+        forwards = [f.F_x for f in wheels]
+        by_y = _gives(self.toe_f, self.toe_r, moved, inwards)
+        by_x = _gives(self.toe_x_f, self.toe_x_r, moved, forwards)
+        cambers = _gives(self.camber_f, self.camber_r, moved, inwards)
+        toes = [a + b for a, b in zip(by_y, by_x, strict=True)]
+        return following(x, toes, cambers, self.give.t)
+
+
+def _by_wheel(front: Any, rear: Any, moved: Sequence[m]) -> list[tuple[Any, Any]]:
+    """The table of each wheel, and its travel."""
+    return list(zip((front, front, rear, rear), moved, strict=True))
+
+
+def _at(cells: Any, travel: m, force: N) -> rad:
+    return at_column(force, at_row(travel, cells))
+
+
+def _gives(front: Any, rear: Any, moved: Sequence[m], forces: Sequence[N]) -> list[Any]:
+    """What its force changes at each wheel."""
+    return [
+        _at(cells, travel, force) - _at(cells, travel, 0.0)
+        for (cells, travel), force in zip(_by_wheel(front, rear, moved), forces, strict=True)
+    ]
+
+
+NAMES = AlignmentTables._fields[1:]
+UPRIGHT = ((-1.0, 1.0), (-1.0, 1.0), ((0.0, 0.0), (0.0, 0.0)))
+"""Travels, forces and cells of a table that changes nothing."""
+
+
+def alignment_tables(give: Give = Give(), **tables: Any) -> Any:  # noqa: B008 (a tuple)
+    """Toe and camber of wheels by tables, each `(travels, forces, cells)` in m, N and rad.
+
+    Keywords are the fields of `AlignmentTables`; what is not given changes nothing.
+    """
+    for name in tables:
+        if name not in NAMES:
+            raise InvalidValue(record.unknown_name("alignment_tables", name, NAMES, "table"))
+    cells = (checked_table(name, tables.get(name, UPRIGHT), (m, N, rad)) for name in NAMES)
+    return assembled(AlignmentTables(give, *cells))

@@ -1,0 +1,76 @@
+"""Records put together from exchangeable records: their class follows from those of the parts.
+
+A record such as `MotorDrive(motor, battery, final, layout)` is written once, with parts of any
+class. `assembled` gives it the class that has these parts as its fields, one class for each
+combination, with the methods of the one that was written. Fields of such a record are all records.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, get_type_hints
+
+from ...core import record
+from ...core.files import brief_repr
+from ...core.record import Recipe, class_from, made_once, recipe_of
+
+__all__ = [
+    "NoStates",
+    "Recipe",
+    "assembled",
+    "base_of",
+    "class_from",
+    "recipe_of",
+    "widened",
+]
+
+
+class NoStates(NamedTuple):
+    """The states, inputs or outputs of a component that has none."""
+
+
+def base_of(kind: type) -> Any:
+    """The class as it was written, of one that was assembled."""
+    own = recipe_of(kind)
+    return own.arguments[0] if isinstance(own, Recipe) and own.make is _class_of else kind
+
+
+def assembled(whole: Any) -> Any:
+    """The record with the class of its parts, all the way down; any other record as it is."""
+    if not len(whole) or not all(record.is_record_type(type(part)) for part in whole):
+        return whole
+    parts = [assembled(part) for part in whole]
+    hints = get_type_hints(type(whole), include_extras=True)
+    if all(hints[name] is type(part) for name, part in zip(whole._fields, parts, strict=True)):
+        return whole
+    return _class_of(base_of(type(whole)), *map(type, parts))(*parts)
+
+
+@made_once
+def _class_of(base: Any, *kinds: type) -> Any:
+    """The record class like `base`, with its methods, whose fields have these classes."""
+    hints = dict(zip(base._fields, kinds, strict=True))
+    kind = record.define(base.__name__, hints, doc=base.__doc__ or "")
+    for name, value in vars(base).items():
+        if not name.startswith("_") and name not in base._fields:
+            setattr(kind, name, value)
+    kind.__repr__ = brief_repr
+    return kind
+
+
+def widened(base: Any, *more: Any) -> Any:
+    """The record class with the fields of `base`, then those of others; `base` if they have none.
+
+    Its records are made by name, since fields without a default come first.
+    """
+    others = [kind for kind in more if kind._fields]
+    return _widened(base, *others) if others else base
+
+
+@made_once
+def _widened(base: Any, *others: Any) -> Any:
+    hints, defaults, docs = dict[str, Any](), dict[str, Any](), dict[str, str]()
+    for kind in (base, *others):
+        hints |= get_type_hints(kind, include_extras=True)
+        defaults |= kind._field_defaults
+        docs |= {leaf.name: leaf.doc for leaf in record.fields(kind) if "." not in leaf.name}
+    return record.define(base.__name__, hints, defaults, docs, base.__doc__ or "")

@@ -1,0 +1,731 @@
+"""How the body of a car sits on its wheels, and which load each wheel has of it.
+
+Which chassis a car has is the class of its record: `RollShare`, `QuasiStatic`, `RollPitch`
+(`roll_pitch.py`), `IndependentSuspension` (`independent_suspension.py`), or another that keeps the
+contract:
+
+1. `States` is a record of the states that it adds to those of the car, `NoStates` if none, and
+   `Outputs` one of outputs, of which `outputs(x, acting, p)` gives the values.
+2. `follows` names which of `load_a_x` and `load_a_y` it has the car keep: the force of the tyres
+   over the mass as the loads have answered to it, so that loads are functions of the state and
+   forces of the loads.
+3. `replaces` names parameters of the car that it makes do without.
+4. `loads(x, road, air, p)` are the wheel loads on the road under the car, under the air.
+5. `travel(x, p)` is how the body sits.
+6. `carried(x, p)` is the velocity of the car over each contact patch, less what its yaw rate adds:
+   that of the centre of mass, and what the motion of the body on its springs adds to it.
+7. `rates(x, acting, p)` are the rates of its own states under what acts on the car.
+8. `check(p)` raises for parameters that make no car.
+9. `energy(x, press, p)` is what motion on the springs stores on an even road, where gravity presses
+   by so much per mass; `loss(x, p)` the power that dampers take there.
+10. `bumped(x, loads, road, p)` is what bumps do to it along the road, None where it has no wheels
+    to feel them.
+11. `tilt_rate(x, p)` is the rate at which the axles of the wheels tilt with the body in roll, by
+    which their spin turns the car; None where they stay upright.
+12. `turns_by_pitch` says whether a state of it is the `pitch_rate` of the body that the wheels spin
+    in. Their reaction then turns that body; else loads follow it.
+13. `fills` names those of its states that `settled(x, road, air, p)` gives for a car that stands or
+    rolls along in balance.
+
+The sprung mass of a car on its suspension: roll axis, stiffness, and what the links carry.
+
+Signs are those of ISO 8855: roll is positive with the right side down, as in a turn to the left;
+pitch with the nose down, as in braking. Compression of an axle is positive when body and wheels
+approach each other. Sources: W. F. and D. L. Milliken, Race Car Vehicle Dynamics, chapters 17 and
+18; T. D. Gillespie, Fundamentals of Vehicle Dynamics, chapters 6 and 7.
+
+A body that rolls, pitches and heaves on springs, dampers and anti-roll bars.
+
+The velocity of the car is that of its whole centre of mass. When the body rolls, its mass goes one
+way and the wheels the other, so the contact patches move across by m_s h / m per rad; by the same
+lever the force of the tyres turns the body, and power at the patches is power into the roll, to the
+last digit. Pitch and heave go with the force along the car in the same way. Small angles; the roll
+axis stays where it is.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple, Protocol
+
+from ...errors import InvalidValue
+from ...ops import logical_or, maximum, smooth_step, where
+from ...units import (
+    Allowed,
+    J,
+    N,
+    N_m,
+    N_s_m,
+    Nm,
+    kg,
+    kg_m2,
+    m,
+    m_s,
+    m_s2,
+    non_negative,
+    one,
+    positive,
+    rad,
+    rad_s,
+    rad_s2,
+)
+from .actuators import ramp
+from .assembly import NoStates
+from .kinematics import Acceleration
+from .load_transfer import (
+    Axles,
+    CornerLoads,
+    Force,
+    Velocity,
+    corner_loads,
+    loads_under,
+    spread_loads,
+    while_upright,
+)
+from .on_road import RoadUnderCar
+from .spinning_wheel import WheelForces
+
+__all__ = [
+    "Acting",
+    "Bumped",
+    "Car",
+    "LinkShares",
+    "Posture",
+    "Pressed",
+    "QuasiStatic",
+    "RollPitch",
+    "RollPitchState",
+    "RollShare",
+    "SprungMass",
+    "Suspension",
+    "Travel",
+    "Unsprung",
+    "WheelMoments",
+    "check_sprung",
+    "check_unsprung",
+    "leaning_arm",
+    "link_shares",
+    "push_of",
+    "roll_gradient",
+    "roll_levers",
+    "roll_stiffness",
+    "spin_momentum",
+    "sprung_mass",
+    "wheel_moments",
+    "wheel_travel",
+]
+
+link_share = Annotated[one, Allowed(-2.0, 2.0)]
+"""Share of a load transfer that links carry; above 1 the body rises instead of diving."""
+
+
+class Suspension(NamedTuple):
+    """Masses, springs and links of both axles; the defaults are those of a Ford Escort.
+
+    Numbers are those of CommonRoad's vehicle 1 (`commonroad-vehicle-models` 3.0.2), whose roll
+    centres are on the ground and whose links carry nothing.
+    """
+
+    m_u_f: Annotated[kg, non_negative] = 65.67256321742863
+    """Unsprung mass of the front axle, both wheels."""
+    m_u_r: Annotated[kg, non_negative] = 65.67256321742863
+    """Unsprung mass of the rear axle."""
+    h_u_f: Annotated[m, non_negative] = 0.344
+    """Height of the centre of the front unsprung mass."""
+    h_u_r: Annotated[m, non_negative] = 0.344
+    """Height of the centre of the rear unsprung mass."""
+    h_rc_f: m = 0.0
+    """Height of the front roll centre."""
+    h_rc_r: m = 0.0
+    """Height of the rear roll centre."""
+    k_f: Annotated[N_m, positive] = 21898.332429625985
+    """Wheel rate of a front spring: load per travel of the wheel."""
+    k_r: Annotated[N_m, positive] = 21898.332429625985
+    """Wheel rate of a rear spring."""
+    bar_f: Annotated[Nm, non_negative] = 12880.270509148304
+    """Roll stiffness of the front anti-roll bar, moment per rad."""
+    bar_r: Annotated[Nm, non_negative] = 0.0
+    """Roll stiffness of the rear anti-roll bar."""
+    anti_dive: link_share = 0.0
+    """Share of the links in the load that braking puts on the front axle."""
+    anti_lift_r: link_share = 0.0
+    """Share of the links in the load that braking takes from the rear axle."""
+    anti_squat: link_share = 0.0
+    """Share of the links in the load that driving puts on the rear axle."""
+    anti_lift_f: link_share = 0.0
+    """Share of the links in the load that driving takes from the front axle."""
+    a_blend: Annotated[m_s2, positive] = 0.5
+    """Acceleration, either sign, within which one passes from the shares of braking to those of
+    driving."""
+
+
+class Car(Axles, Protocol):
+    """Parameters of a car that a sprung mass belongs to."""
+
+    @property
+    def m(self) -> kg:
+        """Mass."""
+        ...
+
+    @property
+    def z_cg(self) -> m:
+        """Height of the centre of mass."""
+        ...
+
+    @property
+    def g(self) -> m_s2:
+        """Gravity."""
+        ...
+
+
+class Unsprung(Protocol):
+    """Masses of the axles, and heights that belong to them."""
+
+    @property
+    def m_u_f(self) -> kg:
+        """Unsprung mass of the front axle."""
+        ...
+
+    @property
+    def m_u_r(self) -> kg:
+        """Unsprung mass of the rear axle."""
+        ...
+
+    @property
+    def h_u_f(self) -> m:
+        """Height of the centre of the front one."""
+        ...
+
+    @property
+    def h_u_r(self) -> m:
+        """Height of the centre of the rear one."""
+        ...
+
+    @property
+    def h_rc_f(self) -> m:
+        """Height of the front roll centre."""
+        ...
+
+    @property
+    def h_rc_r(self) -> m:
+        """Height of the rear roll centre."""
+        ...
+
+
+class SprungMass(NamedTuple):
+    """The body without its axles; of parameters alone."""
+
+    m: kg
+    l_f: m
+    """From its centre of mass to the front axle."""
+    l_r: m
+    front: kg
+    """What of it the front axle carries."""
+    rear: kg
+    arm: m
+    """Height of its centre of mass above the roll axis."""
+    z: m
+    """Height of its centre of mass."""
+
+
+class LinkShares(NamedTuple):
+    """Share of the links in the load transfer of each axle."""
+
+    front: one
+    rear: one
+
+
+class Travel(NamedTuple):
+    """How the body sits on its axles."""
+
+    roll: rad
+    """Positive with the right side down."""
+    front: m
+    """Compression of the front axle, from where it stands at rest."""
+    rear: m
+    """Compression of the rear axle."""
+    wheels: tuple[m, m, m, m] | None = None
+    """Travel of each wheel towards the body, where it has one of its own: the axles then tell how
+    far the body has come down to the road, tyres included."""
+
+
+def sprung_mass(s: Unsprung, p: Car) -> SprungMass:
+    """Place and height of the sprung mass: what is left of the car without its axles."""
+    mass = p.m - s.m_u_f - s.m_u_r
+    by_mass, by_wheelbase = 1.0 / mass, 1.0 / (p.l_f + p.l_r)
+    ahead = (s.m_u_r * p.l_r - s.m_u_f * p.l_f) * by_mass
+    l_f, l_r = p.l_f - ahead, p.l_r + ahead
+    height = (p.m * p.z_cg - s.m_u_f * s.h_u_f - s.m_u_r * s.h_u_r) * by_mass
+    on_front, on_rear = l_r * by_wheelbase, l_f * by_wheelbase
+    axis = on_front * s.h_rc_f + on_rear * s.h_rc_r
+    return SprungMass(mass, l_f, l_r, on_front * mass, on_rear * mass, height - axis, height)
+
+
+def roll_stiffness(s: Suspension, p: Car) -> tuple[Nm, Nm]:
+    """Moment per rad of roll of the springs and the bar of each axle."""
+    return (
+        (0.5 * s.k_f) * (p.track_f * p.track_f) + s.bar_f,
+        (0.5 * s.k_r) * (p.track_r * p.track_r) + s.bar_r,
+    )
+
+
+def roll_gradient(s: Suspension, p: Car) -> Any:
+    """Roll per lateral acceleration in rad/(m/s²): m_s h / (K_f + K_r - m_s g h).
+
+    The body leans outwards, so its weight adds to the moment (Gillespie, eq. 6-36).
+    """
+    body, (K_f, K_r) = sprung_mass(s, p), roll_stiffness(s, p)
+    leaning = body.m * body.arm
+    return leaning / (K_f + K_r - leaning * p.g)
+
+
+def roll_levers(s: Unsprung, p: Car) -> tuple[Any, Any]:
+    """Moment per lateral acceleration that reaches the ground past the springs, by axle, in kg·m.
+
+    Sprung mass at the roll centre, and unsprung mass at its own height.
+    """
+    body = sprung_mass(s, p)
+    return body.front * s.h_rc_f + s.m_u_f * s.h_u_f, body.rear * s.h_rc_r + s.m_u_r * s.h_u_r
+
+
+def link_shares(a_x: m_s2, s: Suspension) -> LinkShares:
+    """What the links carry of the load transfer, from braking to driving."""
+    driving = smooth_step(a_x, -s.a_blend, s.a_blend)
+    return LinkShares(
+        s.anti_dive + (s.anti_lift_f - s.anti_dive) * driving,
+        s.anti_lift_r + (s.anti_squat - s.anti_lift_r) * driving,
+    )
+
+
+def wheel_travel(travel: Travel, p: Axles) -> tuple[m, m, m, m]:
+    """Travel of each wheel towards the body: its own, or the axle's, more on the side that is
+    down."""
+    if travel.wheels is not None:
+        return travel.wheels
+    side_f, side_r = (0.5 * p.track_f) * travel.roll, (0.5 * p.track_r) * travel.roll
+    return (
+        travel.front - side_f,
+        travel.front + side_f,
+        travel.rear - side_r,
+        travel.rear + side_r,
+    )
+
+
+def check_unsprung(s: Unsprung, p: Car) -> None:
+    """Raise if an axle weighs more than what it carries on the road."""
+    by_wheelbase = p.m / (p.l_f + p.l_r)
+    axles = (("m_u_f", s.m_u_f, p.l_r), ("m_u_r", s.m_u_r, p.l_f))
+    for name, unsprung, arm in axles:
+        if not unsprung < arm * by_wheelbase:
+            raise InvalidValue(
+                f"unsprung mass {name} = {unsprung:g} kg must be less than the "
+                f"{arm * by_wheelbase:g} kg of the mass m = {p.m:g} kg that stand on its axle"
+            )
+
+
+def check_sprung(s: Suspension, p: Car) -> None:
+    """Raise if no body is left without the axles, or if its weight overcomes its springs."""
+    check_unsprung(s, p)
+    body, (K_f, K_r) = sprung_mass(s, p), roll_stiffness(s, p)
+    tipping = body.m * p.g * body.arm
+    if not K_f + K_r > tipping:
+        raise InvalidValue(
+            f"the roll stiffness {K_f + K_r:.6g} N·m/rad of k_f, k_r, bar_f and bar_r must be "
+            f"greater than the moment {tipping:.6g} N·m/rad by which the leaning body tips over"
+        )
+
+
+def pitch_transfer(a_x: m_s2, p: Car) -> N:
+    """Load that goes from the front to the rear axle while the tyres push with m a_x."""
+    return (p.m * p.z_cg * (1.0 / (p.l_f + p.l_r))) * a_x
+
+
+_LOWEST: one = 1e-3
+"""Height of the centre of mass over the wheelbase that stands in for a smaller one."""
+
+
+class Pressed(NamedTuple):
+    """Force of the air that presses each axle down."""
+
+    front: N
+    rear: N
+
+
+class WheelMoments(NamedTuple):
+    """Moments that wheels transmit to the body besides their forces at the road, in body axes."""
+
+    roll: Nm = 0.0
+    """Moment of their tyres and of the spin that yaws with the car; positive right side down."""
+    pitch: Nm = 0.0
+    """Moment of their tyres, less that which accelerates their spin; positive nose down."""
+    inertia: kg_m2 = 0.0
+    """Inertia of the wheels that pitches with the body, because a powertrain couples them."""
+
+
+class Acting(NamedTuple):
+    """What acts on a car at one instant."""
+
+    loads: CornerLoads
+    """Of the wheels."""
+    forces: tuple[Force, ...]
+    """Of the tyres in the plane of the road, in body axes."""
+    pushed: Acceleration
+    """Their sum over the mass of the car."""
+    air: Pressed
+    """What the air presses each axle with."""
+    road: RoadUnderCar
+    """The road under the car."""
+    turned: WheelMoments = WheelMoments()
+    """Moments of the wheels on the body."""
+
+
+class Bumped(NamedTuple):
+    """What the bumps of a road do to a car in the plane of the road."""
+
+    F_x: N
+    """Along the car, at its centre of mass."""
+    F_y: N
+    """Across it."""
+    M_z: Nm
+    """Yaw moment."""
+
+
+FOLLOWED = ("load_a_x", "load_a_y")
+"""Forces of the tyres over the mass that loads may follow."""
+
+
+def spin_momentum(spins: tuple[rad_s, ...], I_w: kg_m2) -> Any:
+    """Angular momentum of the four wheels about their axles, in kg·m²/s."""
+    fl, fr, rl, rr = spins
+    return I_w * ((fl + fr) + (rl + rr))
+
+
+def wheel_moments(
+    wheels: list[WheelForces],
+    spins: tuple[rad_s, ...],
+    spin_rates: tuple[rad_s2, ...],
+    omega: rad_s,
+    I_w: kg_m2,
+) -> WheelMoments:
+    """Moments of four wheels by Euler's equation, as if none of them were steered.
+
+    The momentum H = Σ I_w spin lies across the car. Its rate is H' about the axles and -omega H
+    about the axis ahead. The tyres give the moments M_y and M_x of that, the body the rest.
+    """
+    fl, fr, rl, rr = wheels
+    over, along = (fl.M_x + fr.M_x) + (rl.M_x + rr.M_x), (fl.M_y + fr.M_y) + (rl.M_y + rr.M_y)
+    return WheelMoments(
+        over + omega * spin_momentum(spins, I_w), along - spin_momentum(spin_rates, I_w)
+    )
+
+
+def leaning_arm(p: Any) -> m:
+    """Height of the centre of mass, kept above zero so that moments may be divided by it."""
+    return maximum(p.z_cg, _LOWEST * (p.l_f + p.l_r))
+
+
+def push_of(moments: WheelMoments, p: Any) -> Acceleration:
+    """The force at the road over the mass that moves as much load as these moments do."""
+    by = 1.0 / (p.m * leaning_arm(p))
+    return Acceleration(-by * moments.pitch, by * moments.roll)
+
+
+def alike(x: m_s, y: m_s) -> tuple[Velocity, Velocity, Velocity, Velocity]:
+    """The same velocity at all patches."""
+    v = Velocity(x, y)
+    return v, v, v, v
+
+
+def unless_moving(own: Any, balance: Any) -> Any:
+    """States in balance where all of one's own are 0, which says nothing, and else those."""
+    moving = own[0] != 0.0
+    for value in own[1:]:
+        moving = logical_or(moving, value != 0.0)
+    pairs = zip(own, balance, strict=True)
+    return type(own)(*(where(moving, a, b + 0.0 * a) for a, b in pairs))
+
+
+class Posture(NamedTuple):
+    """How a body sits that has no states to tell it."""
+
+    roll: rad
+    """Positive with the right side down, as in a turn to the left."""
+    pitch: rad
+    """Positive with the nose down, as in braking."""
+
+
+def _as_the_mass(_: Any, x: Any, p: Any) -> tuple[Velocity, ...]:
+    """Every wheel is carried as the centre of mass moves."""
+    return alike(x.v_x, x.v_y)
+
+
+def _no_states(_: Any, *told: Any) -> NoStates:
+    """Of a body that is in balance at once."""
+    return NoStates()
+
+
+def _unfelt(_: Any, *told: Any) -> Any:
+    """None: bumps do not act on this chassis, and its wheels stay upright."""
+    return None
+
+
+def _nothing(_: Any, *told: Any) -> Any:
+    """It stores and takes no energy."""
+    return 0.0
+
+
+class RollShare(NamedTuple):
+    """Loads by the parameter `roll_front` of the car: the share of the front axle in the roll
+    moment. The body keeps level."""
+
+    States = NoStates
+    Outputs = NoStates
+    follows = FOLLOWED
+    fills = ()
+    replaces = ()
+    carried, rates, bumped, settled = _as_the_mass, _no_states, _unfelt, _no_states
+    tilt_rate = _unfelt
+    energy = loss = _nothing
+    turns_by_pitch = False
+
+    def check(self, p: Any) -> None:
+        """Nothing to object to."""
+
+    def loads(self, x: Any, road: RoadUnderCar, air: Pressed, p: Any) -> CornerLoads:
+        """Wheel loads that the springs have come to."""
+        standing = loads_under(p.m * road.press, air.front, air.rear, p)
+        return corner_loads(standing, x.load_a_x, x.load_a_y, p)
+
+    def travel(self, x: Any, p: Any) -> Travel:
+        """None."""
+        return Travel(0.0, 0.0, 0.0)
+
+    def outputs(self, x: Any, acting: Acting, p: Any) -> NoStates:
+        """None."""
+        return NoStates()
+
+
+class QuasiStatic(NamedTuple):
+    """Loads and posture of a body in balance on springs, anti-roll bars and links.
+
+    Across, each axle takes its part at the roll centre, that of its unsprung mass, and its share of
+    roll stiffness in the rest. Along the car all of m a_x z_cg / L moves; what the links carry of
+    it compresses no spring. The downforce presses the tyres, but does not lower this body.
+    """
+
+    suspension: Suspension = Suspension()
+    """Masses, springs and links."""
+
+    States = NoStates
+    Outputs = Posture
+    follows = FOLLOWED
+    fills = ()
+    replaces = ("roll_front",)
+    carried, rates, bumped, settled = _as_the_mass, _no_states, _unfelt, _no_states
+    tilt_rate = _unfelt
+    energy = loss = _nothing
+    turns_by_pitch = False
+
+    def check(self, p: Any) -> None:
+        """Raise for a car that this body cannot stand on."""
+        check_sprung(self.suspension, p)
+
+    def loads(self, x: Any, road: RoadUnderCar, air: Pressed, p: Any) -> CornerLoads:
+        """Wheel loads that the springs have come to."""
+        s = self.suspension
+        (K_f, K_r), (G_f, G_r) = roll_stiffness(s, p), roll_levers(s, p)
+        gradient = roll_gradient(s, p)
+        shift_f = ((K_f * gradient + G_f) * (1.0 / p.track_f)) * x.load_a_y
+        shift_r = ((K_r * gradient + G_r) * (1.0 / p.track_r)) * x.load_a_y
+        standing = loads_under(p.m * road.press, *air, p)
+        moved = pitch_transfer(x.load_a_x, p)
+        return spread_loads(standing.front - moved, standing.rear + moved, shift_f, shift_r, p)
+
+    def travel(self, x: Any, p: Any) -> Travel:
+        """How the body sits while the tyres push as the loads have followed them."""
+        s = self.suspension
+        moved, links = pitch_transfer(x.load_a_x, p), link_shares(x.load_a_x, s)
+        return Travel(
+            roll_gradient(s, p) * x.load_a_y,
+            (-0.5 * (1.0 / s.k_f)) * (1.0 - links.front) * moved,
+            (0.5 * (1.0 / s.k_r)) * (1.0 - links.rear) * moved,
+        )
+
+    def outputs(self, x: Any, acting: Acting, p: Any) -> Posture:
+        """Roll and pitch."""
+        travel = self.travel(x, p)
+        return Posture(travel.roll, (travel.front - travel.rear) * (1.0 / (p.l_f + p.l_r)))
+
+
+class RollPitchState(NamedTuple):
+    """Motion of the body on its springs."""
+
+    roll: rad = 0.0
+    """Positive with the right side down, as in a turn to the left."""
+    roll_rate: rad_s = 0.0
+    """Rate of roll."""
+    pitch: rad = 0.0
+    """Positive with the nose down, as in braking."""
+    pitch_rate: rad_s = 0.0
+    """Rate of pitch."""
+    heave: m = 0.0
+    """Of the sprung centre of mass above where it stands at rest."""
+    heave_rate: m_s = 0.0
+    """Rate of heave."""
+
+
+class Compression(NamedTuple):
+    """Compression of each axle, and its rate."""
+
+    front: m
+    rear: m
+    front_rate: m_s
+    rear_rate: m_s
+
+
+class RollPitch(NamedTuple):
+    """A body that moves on its suspension; the defaults are those of a Ford Escort (CommonRoad)."""
+
+    suspension: Suspension = Suspension()
+    """Masses, springs and links."""
+    I_x: Annotated[kg_m2, positive] = 244.04723069965206
+    """Roll inertia of the sprung mass about its centre of mass."""
+    I_y: Annotated[kg_m2, positive] = 1342.2597688480864
+    """Pitch inertia of the sprung mass about its centre of mass."""
+    c_f: Annotated[N_s_m, non_negative] = 1459.3902937206362
+    """Damping of a front wheel, force per rate of its travel."""
+    c_r: Annotated[N_s_m, non_negative] = 1459.3902937206362
+    """Damping of a rear wheel."""
+
+    States = RollPitchState
+    Outputs = NoStates
+    follows = FOLLOWED
+    fills = RollPitchState._fields
+    replaces = ("roll_front",)
+    turns_by_pitch = True
+
+    def check(self, p: Any) -> None:
+        """Raise for a car that this body cannot stand on."""
+        check_sprung(self.suspension, p)
+
+    def loads(self, x: Any, road: RoadUnderCar, air: Pressed, p: Any) -> CornerLoads:
+        """Weight, springs and dampers as they are now; links as the loads have followed the
+        tyres. The air presses the body and so reaches the wheels through the springs."""
+        s, at = self.suspension, self.compression(x, p)
+        (K_f, K_r), (G_f, G_r) = roll_stiffness(s, p), roll_levers(s, p)
+        C_f, C_r = self._roll_damping(p)
+        roll, rate, a_y = x.roll, x.roll_rate, x.load_a_y
+        by_track_f, by_track_r = 1.0 / p.track_f, 1.0 / p.track_r
+        shift_f = (K_f * by_track_f) * roll + (C_f * by_track_f) * rate + (G_f * by_track_f) * a_y
+        shift_r = (K_r * by_track_r) * roll + (C_r * by_track_r) * rate + (G_r * by_track_r) * a_y
+        front, rear = self._axle_forces(x, at, pitch_transfer(x.load_a_x, p))
+        front, rear = (ramp(F, p.F_lift) for F in loads_under(p.m * road.press, front, rear, p))
+        return spread_loads(front, rear, shift_f, shift_r, p)
+
+    def compression(self, x: Any, p: Any) -> Compression:
+        """Compression of the axles by pitch and heave."""
+        body = sprung_mass(self.suspension, p)
+        return Compression(
+            body.l_f * x.pitch - x.heave,
+            -(body.l_r * x.pitch) - x.heave,
+            body.l_f * x.pitch_rate - x.heave_rate,
+            -(body.l_r * x.pitch_rate) - x.heave_rate,
+        )
+
+    def travel(self, x: Any, p: Any) -> Travel:
+        """How the body sits."""
+        at = self.compression(x, p)
+        return Travel(x.roll, at.front, at.rear)
+
+    def outputs(self, x: Any, acting: Acting, p: Any) -> NoStates:
+        """None: how it sits are states."""
+        return NoStates()
+
+    def carried(self, x: Any, p: Any) -> tuple[Velocity, ...]:
+        """Velocity of the centre of mass and what rolling and pitching adds at the patches."""
+        body, at = sprung_mass(self.suspension, p), self.compression(x, p)
+        links = link_shares(x.load_a_x, self.suspension)
+        pitching = (1.0 - links.front) * at.front_rate - (1.0 - links.rear) * at.rear_rate
+        return alike(
+            x.v_x - (p.z_cg * (1.0 / (p.l_f + p.l_r))) * pitching,
+            x.v_y + (body.m * body.arm * (1.0 / p.m)) * x.roll_rate,
+        )
+
+    def rates(self, x: Any, acting: Acting, p: Any) -> RollPitchState:
+        """Rates of angles, heave and their rates."""
+        pushed, air = acting.pushed, acting.air
+        s, at, body = self.suspension, self.compression(x, p), sprung_mass(self.suspension, p)
+        K_f, K_r = roll_stiffness(s, p)
+        C_f, C_r = self._roll_damping(p)
+        leaning = body.m * body.arm
+        across = pushed.y + push_of(acting.turned, p).y
+        rolling = leaning * across - (K_f + K_r - leaning * p.g) * x.roll
+        rolling = rolling - (C_f + C_r) * x.roll_rate
+        front, rear = self._axle_forces(x, at, pitch_transfer(pushed.x, p))
+        up_f, up_r = front - air.front, rear - air.rear
+        pitching = body.l_r * up_r - body.l_f * up_f - (p.m * p.z_cg) * pushed.x
+        pitching = pitching + acting.turned.pitch
+        return RollPitchState(
+            x.roll_rate,
+            while_upright(x.roll, rolling * (1.0 / self.roll_inertia(p))),
+            x.pitch_rate,
+            while_upright(x.pitch, pitching * (1.0 / (self.I_y + acting.turned.inertia))),
+            x.heave_rate,
+            (up_f + up_r) * (1.0 / body.m),
+        )
+
+    def tilt_rate(self, x: Any, p: Any) -> rad_s:
+        """Roll rate, times the share of a moment of the wheels that rolls the body, for balance of
+        power."""
+        body = sprung_mass(self.suspension, p)
+        lever = body.m * body.arm / (p.m * leaning_arm(p))
+        return lever * x.roll_rate
+
+    def roll_inertia(self, p: Any) -> kg_m2:
+        """Inertia of rolling: of the body, and of body and wheels going opposite ways."""
+        body = sprung_mass(self.suspension, p)
+        return self.I_x + body.m * (body.arm * body.arm) * (1.0 - body.m * (1.0 / p.m))
+
+    def energy(self, x: Any, press: m_s2, p: Any) -> J:
+        """Of roll, pitch and heave, springs and bars, and of the weight that sinks with roll."""
+        s, at, body = self.suspension, self.compression(x, p), sprung_mass(self.suspension, p)
+        K_f, K_r = roll_stiffness(s, p)
+        rolling = self.roll_inertia(p) * (x.roll_rate * x.roll_rate)
+        pitching = self.I_y * (x.pitch_rate * x.pitch_rate)
+        heaving = body.m * (x.heave_rate * x.heave_rate)
+        leaning = (K_f + K_r - body.m * body.arm * p.g) * (x.roll * x.roll)
+        springs = s.k_f * (at.front * at.front) + s.k_r * (at.rear * at.rear)
+        return 0.5 * (rolling + pitching + heaving + leaning) + springs
+
+    def loss(self, x: Any, p: Any) -> Any:
+        """Power that the dampers take, in W."""
+        at, (C_f, C_r) = self.compression(x, p), self._roll_damping(p)
+        axles = 2.0 * (self.c_f * at.front_rate**2 + self.c_r * at.rear_rate**2)
+        return axles + (C_f + C_r) * (x.roll_rate * x.roll_rate)
+
+    def bumped(self, x: Any, loads: CornerLoads, road: RoadUnderCar, p: Any) -> None:
+        """Nothing."""
+
+    def settled(self, x: Any, road: RoadUnderCar, air: Pressed, p: Any) -> RollPitchState:
+        """The body sunk by what presses its axles, unless any of these states is not 0."""
+        body, s = sprung_mass(self.suspension, p), self.suspension
+        front, rear = air.front * (0.5 / s.k_f), air.rear * (0.5 / s.k_r)
+        pitch = (front - rear) * (1.0 / (p.l_f + p.l_r))
+        balance = RollPitchState(pitch=pitch, heave=body.l_f * pitch - front)
+        own = RollPitchState(*(getattr(x, name) for name in RollPitchState._fields))
+        return unless_moving(own, balance)
+
+    def _roll_damping(self, p: Any) -> tuple[Any, Any]:
+        """Moment per roll rate of each axle."""
+        return (
+            (0.5 * self.c_f) * (p.track_f * p.track_f),
+            (0.5 * self.c_r) * (p.track_r * p.track_r),
+        )
+
+    def _axle_forces(self, x: Any, at: Compression, moved: Any) -> tuple[Any, Any]:
+        """Force of springs, dampers and links of each axle beyond that at rest; `moved` is the
+        load transfer that the links carry their shares of."""
+        s, links = self.suspension, link_shares(x.load_a_x, self.suspension)
+        return (
+            2.0 * (s.k_f * at.front + self.c_f * at.front_rate) - links.front * moved,
+            2.0 * (s.k_r * at.rear + self.c_r * at.rear_rate) + links.rear * moved,
+        )

@@ -1,0 +1,286 @@
+"""Planar rigid body: pose kinematics, the rotating body frame, kinetic energy.
+
+Ackermann steering without slip: the rear axle, the four wheels and any point of the body.
+
+The middle of the rear axle moves straight ahead, and all wheels roll about one point on the line of
+that axle. Curvature is that of the path of the point it is said of, positive to the left. Points of
+the body are given from the middle of the rear axle: x forward, y left.
+
+A car as a single track without slip, seen from its centre of mass.
+
+Where `single_track` looks at the middle of the rear axle, which moves straight ahead, the centre of
+mass moves at the slip angle beta to the left of the heading.
+
+A car as a single track without slip: it turns about a point on the line of its rear axle.
+
+The body point is the middle of the rear axle, which moves straight ahead.
+"""
+
+from __future__ import annotations
+
+from math import pi
+from typing import NamedTuple
+
+from ...geometry.pose import rotated
+from ...ops import atan, atan2, cos, maximum, minimum, sin, sqrt, tan
+from ...units import J, kg, kg_m2, m, m_s, m_s2, one, per_m, per_s, rad, rad_s, rad_s2
+
+__all__ = [
+    "Acceleration",
+    "PoseRate",
+    "body_acceleration",
+    "kinetic_energy",
+    "pose_rate",
+    "rolling",
+    "velocity_rate",
+    "yaw_rate",
+]
+
+
+class PoseRate(NamedTuple):
+    """Time derivative of a planar pose, in the world frame."""
+
+    x: m_s
+    y: m_s
+    yaw: rad_s
+
+
+def pose_rate(yaw: rad, v_x: m_s, v_y: m_s, omega: rad_s) -> PoseRate:
+    """World-frame velocity of the centre of mass from its body-frame velocity."""
+    return PoseRate(*rotated(v_x, v_y, yaw), omega)
+
+
+class Acceleration(NamedTuple):
+    """Acceleration of the centre of mass over ground, resolved in the body frame.
+
+    This is what an accelerometer at the centre of mass shows; it is not (v_x', v_y').
+    """
+
+    x: m_s2
+    y: m_s2
+
+
+def velocity_rate(a: Acceleration, v_x: m_s, v_y: m_s, omega: rad_s) -> Acceleration:
+    """(v_x', v_y'): the body-frame components of velocity change also because the frame turns."""
+    return Acceleration(a.x + v_y * omega, a.y - v_x * omega)
+
+
+def body_acceleration(rate: Acceleration, v_x: m_s, v_y: m_s, omega: rad_s) -> Acceleration:
+    """The inverse of `velocity_rate`."""
+    return Acceleration(rate.x - v_y * omega, rate.y + v_x * omega)
+
+
+def kinetic_energy(v_x: m_s, v_y: m_s, omega: rad_s, m: kg, I_z: kg_m2) -> J:
+    """Kinetic energy of the body, `I_z` about its centre of mass."""
+    return 0.5 * (m * (v_x * v_x + v_y * v_y) + I_z * omega * omega)
+
+
+class Twist(NamedTuple):
+    """Motion of one point of the body."""
+
+    curvature: per_m
+    """Curvature of its path, positive to the left."""
+    velocity: m_s
+    """Its speed, with the sign of the speed of the rear axle: negative in reverse."""
+
+    @property
+    def omega(self) -> rad_s:
+        """Yaw rate, the same at every point of the body."""
+        return self.curvature * self.velocity
+
+
+class FrontWheels(NamedTuple):
+    """Angles of the front wheels from straight ahead, positive to the left."""
+
+    left: rad
+    right: rad
+
+
+class WheelSpin(NamedTuple):
+    """Spin of each wheel about its axle, positive when it rolls forward."""
+
+    fl: rad_s
+    fr: rad_s
+    rl: rad_s
+    rr: rad_s
+
+
+def steer_of(curvature: per_m, wheel_base: m) -> rad:
+    """Angle of a wheel in the middle of the front axle that gives the rear axle this curvature."""
+    return atan(wheel_base * curvature)
+
+
+def curvature_of(steer: rad, wheel_base: m) -> per_m:
+    """Curvature of the path of the rear axle at an angle of the wheel in the middle."""
+    return tan(steer) * (1.0 / wheel_base)
+
+
+def front_wheels(curvature: per_m, wheel_base: m, track: m) -> FrontWheels:
+    """Angles at which both front wheels roll about the centre of the rear axle's curvature."""
+    sideways = 0.5 * track * curvature
+    ahead = wheel_base * curvature
+    return FrontWheels(atan2(ahead, 1.0 - sideways), atan2(ahead, 1.0 + sideways))
+
+
+def speed_ratio(curvature: per_m, x: m, y: m) -> one:
+    """Speed of a point of the body over that of the rear axle, whose path has this curvature."""
+    along = 1.0 - curvature * y
+    across = curvature * x
+    return sqrt(along * along + across * across)
+
+
+def twist_at(rear: Twist, x: m, y: m) -> Twist:
+    """Twist of a point of the body from that of the rear axle.
+
+    The point moves at the angle atan2(curvature x, 1 - curvature y) to the heading.
+    """
+    ratio = speed_ratio(rear.curvature, x, y)
+    return Twist(rear.curvature / ratio, rear.velocity * ratio)
+
+
+def rear_ratio(base_curvature: per_m, base_to_rear: m) -> one:
+    """Speed of the rear axle over that of the base point ahead of it, at a curvature of the base.
+
+    No point so far ahead can have a curvature of 1 / base_to_rear or more.
+    """
+    sine = base_curvature * base_to_rear
+    return sqrt(1.0 - sine * sine)
+
+
+def rear_twist(base: Twist, base_to_rear: m) -> Twist:
+    """Twist of the rear axle from that of the base point; the inverse of `twist_at`."""
+    ratio = rear_ratio(base.curvature, base_to_rear)
+    return Twist(base.curvature / ratio, base.velocity * ratio)
+
+
+def wheel_spin(rear: Twist, wheel_base: m, track: m, radius: m) -> WheelSpin:
+    """Spin of the wheels from the twist of the rear axle."""
+    half = 0.5 * track
+    ratios = (
+        speed_ratio(rear.curvature, wheel_base, half),
+        speed_ratio(rear.curvature, wheel_base, -half),
+        1.0 - rear.curvature * half,
+        1.0 + rear.curvature * half,
+    )
+    turning = rear.velocity / radius
+    return WheelSpin(*(turning * ratio for ratio in ratios))
+
+
+def motor_rate(velocity: m_s, radius: m, gear_ratio: one) -> per_s:
+    """Revolutions of the motor per second; `gear_ratio` is turns of a wheel per turn of it."""
+    return velocity / (2.0 * pi * radius * gear_ratio)
+
+
+def rear_curvature_limit(inner: rad, outer: rad, wheel_base: m, track: m) -> per_m:
+    """Largest curvature of the rear axle's path, either side, that the wheels can be turned to.
+
+    `inner` is how far a wheel turns towards the middle of the car, `outer` how far away from it. In
+    a turn the wheel on the far side turns inwards, the near one outwards.
+    """
+    half = 0.5 * track
+    t_inner, t_outer = tan(inner), tan(outer)
+    # Beyond an inner angle of atan(2 wheel_base / track) that wheel limits nothing.
+    far_side = maximum(wheel_base - half * t_inner, 1e-9 * wheel_base)
+    return minimum(t_inner / far_side, t_outer / (wheel_base + half * t_outer))
+
+
+def base_curvature_limit(rear_limit: per_m, base_to_rear: m, most: per_m) -> per_m:
+    """Largest curvature of the base point's path: what the wheels can do, and at most `most`."""
+    return minimum(rear_limit / speed_ratio(rear_limit, base_to_rear, 0.0 * base_to_rear), most)
+
+
+def yaw_acceleration(v_x: m_s, steer: rad, a_x: float, steer_rate: rad_s, wheel_base: m) -> rad_s2:
+    """Rate of the yaw rate while speed changes with `a_x` (m/s²) and steering with `steer_rate`."""
+    t = tan(steer)
+    return (a_x * t + v_x * steer_rate * (1.0 + t * t)) * (1.0 / wheel_base)
+
+
+class NoSlip(NamedTuple):
+    """Where wheels that do not slip lead the car."""
+
+    beta: rad
+    """Direction in which the centre of mass moves, from the heading, positive to the left."""
+    omega: rad_s
+    """Yaw rate."""
+
+
+class NoSlipRate(NamedTuple):
+    """Rates of `NoSlip` while the steering moves and the car changes speed."""
+
+    beta: rad_s
+    omega: rad_s2
+
+
+class Following(NamedTuple):
+    """Yaw rate of a car that follows its wheels, and the rate of it."""
+
+    omega: rad_s
+    omega_rate: rad_s2
+
+
+def drift(steer: rad, l_f: m, l_r: m) -> rad:
+    """Slip angle at the centre of mass that the steering angle prescribes."""
+    return atan(tan(steer) * (l_r * (1.0 / (l_f + l_r))))
+
+
+def drift_rate(steer: rad, steer_rate: rad_s, l_f: m, l_r: m) -> rad_s:
+    """Rate of `drift` while the steering moves: k steer' / (cos² + k² sin²) with k = l_r / L."""
+    k = l_r * (1.0 / (l_f + l_r))
+    c, s = cos(steer), k * sin(steer)
+    return k * steer_rate / (c * c + s * s)
+
+
+def centre_track_yaw_rate(v: m_s, beta: rad, steer: rad, wheel_base: m) -> rad_s:
+    """Yaw rate of a car whose centre of mass moves at `v` in the direction `beta`."""
+    return v * cos(beta) * tan(steer) * (1.0 / wheel_base)
+
+
+def centre_track_yaw_acceleration(
+    v: m_s, a: m_s2, beta: rad, beta_rate: rad_s, steer: rad, steer_rate: rad_s, wheel_base: m
+) -> rad_s2:
+    """Rate of `yaw_rate`, each factor in turn; `a` is the rate of v."""
+    c, s, t = cos(beta), sin(beta), tan(steer)
+    turning = (a * c - v * s * beta_rate) * t + v * c * steer_rate * (1.0 + t * t)
+    return turning * (1.0 / wheel_base)
+
+
+def centre_track_rolling(v: m_s, steer: rad, l_f: m, l_r: m) -> NoSlip:
+    """Direction of travel and yaw rate of a car that rolls at `v`."""
+    beta = drift(steer, l_f, l_r)
+    return NoSlip(beta, centre_track_yaw_rate(v, beta, steer, l_f + l_r))
+
+
+def rolling_rate(v: m_s, a: m_s2, steer: rad, steer_rate: rad_s, l_f: m, l_r: m) -> NoSlipRate:
+    """How `rolling` changes."""
+    beta = drift(steer, l_f, l_r)
+    beta_rate = drift_rate(steer, steer_rate, l_f, l_r)
+    omega_rate = centre_track_yaw_acceleration(v, a, beta, beta_rate, steer, steer_rate, l_f + l_r)
+    return NoSlipRate(beta_rate, omega_rate)
+
+
+def following(v_x: m_s, a: m_s2, steer: rad, steer_rate: rad_s, wheel_base: m) -> Following:
+    """Yaw rate of a car that rolls with `v_x` along its axis, and how it changes."""
+    by_wheelbase, t = 1.0 / wheel_base, tan(steer)
+    return Following(
+        v_x * t * by_wheelbase,
+        (a * t + v_x * steer_rate * (1.0 + t * t)) * by_wheelbase,
+    )
+
+
+def path_acceleration(v: m_s, beta: rad, a: m_s2, turning: rad_s) -> Acceleration:
+    """Acceleration over ground in the body frame of a point that moves at `v` in direction `beta`.
+
+    `a` is the rate of v, `turning` that of the direction of travel over ground: yaw' + beta'.
+    """
+    return Acceleration(*rotated(a, v * turning, beta))
+
+
+def yaw_rate(v_x: m_s, steer: rad, wheel_base: m) -> rad_s:
+    """Yaw rate of a car that rolls at `v_x` with its front wheels at `steer`."""
+    # Not tan: what that does for its last place costs as much as the sine and the cosine.
+    return v_x * sin(steer) / (cos(steer) * wheel_base)
+
+
+def rolling(yaw: rad, v_x: m_s, steer: rad, wheel_base: m) -> PoseRate:
+    """World-frame velocity of the middle of the rear axle, and the yaw rate."""
+    return pose_rate(yaw, v_x, 0.0 * v_x, yaw_rate(v_x, steer, wheel_base))

@@ -1,0 +1,661 @@
+"""Wheel loads under acceleration, and the algebraic loop that they close.
+
+Tyre forces depend on the loads, the loads on the accelerations, and those on the forces. As long as
+friction does not depend on load, all of it is affine in (a_x, a_y): one 2-by-2 system, solved
+exactly with one division.
+
+Wheel loads of a car that may lift wheels: never negative, balanced as far as the road allows.
+
+An axle that pitch would pull off the road carries nothing and the other one everything. When the
+inner wheel of an axle lifts, that axle has shifted all it can and the other axle takes the rest of
+the roll moment; once both inner wheels are up the roll balance cannot be kept (the car would tip).
+Between these events the loads are affine in acceleration, so a law in force at one acceleration can
+be solved exactly with `load_transfer.accelerations`.
+
+Loads on the four wheels of a sprung car, from how its tyres push the body.
+
+The tyres push at the ground, so their force along the car moves load between the axles and that
+across it between the sides, where `roll_front` says how much of the roll the front axle takes.
+Loads add up to the weight on the car, and moments about the ground balance, also with wheels in
+the air: what an axle with a lifted wheel cannot take goes to the other one. Only when both inner
+wheels are up the roll balance is lost, as the car would tip over.
+
+Loads on any number of wheels, from the weight and the forces with which they push.
+
+The wheels stand on equal springs under a rigid body, so that their loads are an affine function of
+where they are: with three wheels or more the only such loads that balance the weight and both
+overturning moments, with two wheels side by side those that balance the weight and the moment about
+the length axis, as if something held the body level.
+
+Loads of two axles while the car is accelerated at a given rate.
+
+Where equations of small angles end: a body that leans further has rolled over.
+
+Two wheels of an axle taken together: sums for the forces, differences for the yaw moment.
+
+A wheel's tyre force is its friction vector times its load. With the loads of an axle written as
+`mean - shift` (left) and `mean + shift` (right), every force needed is a sum or a difference of
+friction times mean or shift. No wheel is handled alone, which halves the arithmetic.
+
+Motion of the four contact patches and their slip angles. Wheels are fl, fr, rl, rr.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from ...geometry.pose import turned, turned_back
+from ...ops import abs, atan2, clip, logical_and, maximum, minimum, sign, sqrt, where
+from ...units import N, Nm, kg, m, m_s, m_s2, one, per_m, rad, rad_s
+from .kinematics import Acceleration
+
+__all__ = [
+    "ROLLED_OVER",
+    "UPRIGHT",
+    "AxleLoadLaw",
+    "AxleWeights",
+    "Axles",
+    "CarLoad",
+    "ContactVelocities",
+    "CornerLoads",
+    "ForceLaw",
+    "LoadLaw",
+    "LoadShare",
+    "Place",
+    "Springs",
+    "Velocity",
+    "accelerations",
+    "axle_load",
+    "axle_weights",
+    "contact_velocities",
+    "corner_loads",
+    "dynamic_loads",
+    "floored_speed",
+    "grounded",
+    "in_wheel_frame",
+    "load_shares",
+    "loads_under",
+    "rigid_load_law",
+    "slip_angle",
+    "smooth_slip_angle",
+    "spread_loads",
+    "static_loads",
+    "tyre_force_x",
+    "tyre_force_y",
+    "under_force",
+    "wheel_loads",
+    "while_upright",
+]
+
+
+class Force(NamedTuple):
+    """A force; x along and y to the left of the frame it is given in."""
+
+    x: N
+    y: N
+
+
+class Friction(NamedTuple):
+    """Tyre force per load; x along and y to the left of the frame it is given in."""
+
+    x: one
+    y: one
+
+
+class AxleFriction(NamedTuple):
+    """Friction vectors of an axle in the body frame: left plus right, and right minus left."""
+
+    sum: Friction
+    difference: Friction
+
+
+class AxleLoad(NamedTuple):
+    """Load on an axle: `mean` of its two wheels, and `shift` from the mean to the right wheel."""
+
+    mean: N
+    shift: N
+
+
+class AxleForce(NamedTuple):
+    """What an axle does to the body, in the body frame."""
+
+    x: N
+    y: N
+    difference: N
+    """Longitudinal force of the right wheel minus that of the left one."""
+
+
+def steered(f: Friction, c: one, s: one) -> Friction:
+    """A wheel-frame friction vector seen from the body; `c`, `s` of the steering angle."""
+    return Friction(*turned(c, s, f.x, f.y))
+
+
+def steered_lateral(f_y: one, c: one, s: one) -> Friction:
+    """`steered` for a friction across the wheel only."""
+    return Friction(-s * f_y, c * f_y)
+
+
+def axle_friction(left: Friction, right: Friction) -> AxleFriction:
+    """The friction of an axle from that of its two wheels, in the body frame."""
+    return AxleFriction(
+        Friction(left.x + right.x, left.y + right.y),
+        Friction(right.x - left.x, right.y - left.y),
+    )
+
+
+def tyre_force(f: AxleFriction, load: AxleLoad) -> AxleForce:
+    """Tyre force of an axle under its load."""
+    return AxleForce(
+        f.sum.x * load.mean + f.difference.x * load.shift,
+        f.sum.y * load.mean + f.difference.y * load.shift,
+        f.difference.x * load.mean + f.sum.x * load.shift,
+    )
+
+
+def drive_force(left: N, right: N, c: one, s: one) -> AxleForce:
+    """Force of an axle driven with `left` and `right` along its wheels, which `c`, `s` steer."""
+    along = left + right
+    return AxleForce(c * along, s * along, c * (right - left))
+
+
+def together(a: AxleForce, b: AxleForce) -> AxleForce:
+    """Two forces on the same axle."""
+    return AxleForce(a.x + b.x, a.y + b.y, a.difference + b.difference)
+
+
+def yaw_moment(front: AxleForce, rear: AxleForce, l_f: m, l_r: m, track: m) -> Nm:
+    """Moment of the axle forces about the centre of mass, positive to the left."""
+    return l_f * front.y - l_r * rear.y + (0.5 * track) * (front.difference + rear.difference)
+
+
+class Velocity(NamedTuple):
+    """A velocity over ground; x along and y to the left of the frame it is given in."""
+
+    x: m_s
+    y: m_s
+
+
+class ContactVelocities(NamedTuple):
+    """Velocity over ground of each contact patch."""
+
+    fl: Velocity
+    fr: Velocity
+    rl: Velocity
+    rr: Velocity
+
+
+def contact_velocities(
+    v_x: m_s, v_y: m_s, omega: rad_s, l_f: m, l_r: m, track: m
+) -> ContactVelocities:
+    """Body-frame velocities of the contact patches of a body moving with (v_x, v_y, omega)."""
+    turning = (0.5 * track) * omega
+    left, right = v_x - turning, v_x + turning
+    front, rear = v_y + l_f * omega, v_y - l_r * omega
+    return ContactVelocities(
+        Velocity(left, front), Velocity(right, front), Velocity(left, rear), Velocity(right, rear)
+    )
+
+
+def in_wheel_frame(v: Velocity, c: one, s: one) -> Velocity:
+    """A body-frame velocity seen from a wheel whose steering angle has cosine `c` and sine `s`."""
+    return Velocity(*turned_back(c, s, v.x, v.y))
+
+
+def slip_angle(w: Velocity, v_eps: m_s) -> rad:
+    """Angle from the direction of travel of a contact patch to the wheel's heading, in rad.
+
+    Positive when the patch drifts to the right of the heading, so that the tyre pushes to the left.
+    `w` is in the wheel frame. Backwards the patch still drifts left or right of the wheel plane in
+    the same sense, hence |w.x|. `v_eps` keeps the angle defined at standstill.
+    """
+    return atan2(-w.y, maximum(abs(w.x), v_eps))
+
+
+def floored_speed(v: m_s, v_blend: m_s) -> m_s:
+    """|v| with a smooth floor, so that slip at standstill can be divided by it.
+
+    Above `v_blend` it is |v| exactly. Below, it is the even quartic v_blend (3 + 6 t² - t⁴) / 8
+    with t = |v| / v_blend, which joins with equal slope and curvature and ends at 3/8 v_blend.
+    """
+    speed = abs(v)
+    t = minimum(speed, v_blend) * (1.0 / v_blend)
+    t2 = t * t
+    # The quartic minus t, times v_blend, is what has to be added; it vanishes from v_blend on.
+    floor = v_blend * (0.125 * (3.0 + t2 * (6.0 - t2)) - t)
+    return speed + floor
+
+
+def smooth_slip_angle(w: Velocity, v_blend: m_s) -> rad:
+    """`slip_angle` with a smooth floor on the rolling speed, for a car that also stands still.
+
+    Above `v_blend` it is `slip_angle` exactly. Below, the tyre becomes a viscous lateral damper, as
+    stiff at rest as it is at 3/8 v_blend and no stiffer, and its force still opposes the drift.
+    """
+    return atan2(-w.y, floored_speed(w.x, v_blend))
+
+
+class AxleLoadLaw(NamedTuple):
+    """The load of an axle as an affine function of acceleration.
+
+    mean = mean_0 + mean_x a_x, shift = shift_0 + shift_x a_x + shift_y a_y.
+    """
+
+    mean_0: N
+    mean_x: kg
+    shift_0: N
+    shift_x: kg
+    shift_y: kg
+
+
+class LoadLaw(NamedTuple):
+    """How the load is spread over the two axles and their wheels."""
+
+    front: AxleLoadLaw
+    rear: AxleLoadLaw
+
+
+def rigid_load_law(total: N, m: kg, l_f: m, l_r: m, track: m, z_cg: m) -> LoadLaw:
+    """Loads of a car on rigid axles, all wheels on the ground.
+
+    The pitch balance puts l_r / L of the total load on the front axle and moves m a_x z_cg / L to
+    the rear. The roll balance moves 2 m a_y z_cg / track from left to right, half on each axle.
+    """
+    by_wheelbase = 1.0 / (l_f + l_r)
+    pitch = (0.5 * m) * z_cg * by_wheelbase
+    roll = (0.5 * m) * z_cg * (1.0 / track)
+    zero_N, zero_kg = 0.0 * total, 0.0 * m
+    return LoadLaw(
+        AxleLoadLaw((0.5 * l_r * by_wheelbase) * total, -pitch, zero_N, zero_kg, roll),
+        AxleLoadLaw((0.5 * l_f * by_wheelbase) * total, pitch, zero_N, zero_kg, roll),
+    )
+
+
+def under_force(law: LoadLaw, force: Force, m: kg) -> LoadLaw:
+    """The load law while `force` acts at the centre of mass, hence above the ground.
+
+    The tyres carry m a - force, and only what they carry shifts load between them.
+    """
+    a_x, a_y = force.x * (1.0 / m), force.y * (1.0 / m)
+    return LoadLaw(_under(law.front, a_x, a_y), _under(law.rear, a_x, a_y))
+
+
+def _under(law: AxleLoadLaw, a_x: m_s2, a_y: m_s2) -> AxleLoadLaw:
+    return law._replace(
+        mean_0=law.mean_0 - law.mean_x * a_x,
+        shift_0=law.shift_0 - law.shift_x * a_x - law.shift_y * a_y,
+    )
+
+
+def axle_load(a: Acceleration, law: AxleLoadLaw) -> AxleLoad:
+    """Load of an axle at an acceleration; a wheel load may come out negative."""
+    return AxleLoad(
+        law.mean_0 + law.mean_x * a.x,
+        law.shift_0 + law.shift_x * a.x + law.shift_y * a.y,
+    )
+
+
+class CarLoad(NamedTuple):
+    """Load of the two axles."""
+
+    front: AxleLoad
+    rear: AxleLoad
+
+
+def wheel_loads(load: CarLoad) -> tuple[N, N, N, N]:
+    """Load on each wheel in the order fl, fr, rl, rr."""
+    front, rear = load
+    return (
+        front.mean - front.shift,
+        front.mean + front.shift,
+        rear.mean - rear.shift,
+        rear.mean + rear.shift,
+    )
+
+
+class ForceLaw(NamedTuple):
+    """A force component as an affine function of acceleration: F_0 + m_x a_x + m_y a_y."""
+
+    F_0: N
+    m_x: kg
+    m_y: kg
+
+
+def tyre_force_x(f: AxleFriction, law: AxleLoadLaw) -> ForceLaw:
+    """Longitudinal tyre force of an axle over acceleration, in the body frame."""
+    return _force_law(f.sum.x, f.difference.x, law)
+
+
+def tyre_force_y(f: AxleFriction, law: AxleLoadLaw) -> ForceLaw:
+    """Lateral tyre force of an axle over acceleration, in the body frame."""
+    return _force_law(f.sum.y, f.difference.y, law)
+
+
+def _force_law(total: float, difference: float, law: AxleLoadLaw) -> ForceLaw:
+    return ForceLaw(
+        total * law.mean_0 + difference * law.shift_0,
+        total * law.mean_x + difference * law.shift_x,
+        difference * law.shift_y,
+    )
+
+
+def accelerations(
+    applied: Force, front: AxleFriction, rear: AxleFriction, law: LoadLaw, m: kg
+) -> Acceleration:
+    """Body acceleration that satisfies m a = applied + tyre forces under the loads at a.
+
+    `applied` is every force in the body frame that does not depend on the loads.
+    """
+    x_f, x_r = tyre_force_x(front, law.front), tyre_force_x(rear, law.rear)
+    y_f, y_r = tyre_force_y(front, law.front), tyre_force_y(rear, law.rear)
+    b_x = applied.x + x_f.F_0 + x_r.F_0
+    b_y = applied.y + y_f.F_0 + y_r.F_0
+    m_xx = m - (x_f.m_x + x_r.m_x)
+    m_xy = x_f.m_y + x_r.m_y
+    m_yx = y_f.m_x + y_r.m_x
+    m_yy = m - (y_f.m_y + y_r.m_y)
+    by_determinant = 1.0 / (m_xx * m_yy - m_xy * m_yx)
+    return Acceleration(
+        (b_x * m_yy + m_xy * b_y) * by_determinant,
+        (b_y * m_xx + m_yx * b_x) * by_determinant,
+    )
+
+
+def road_load(a: Acceleration, rigid: LoadLaw) -> CarLoad:
+    """Loads at an acceleration; `rigid` is the law with all wheels on the road."""
+    whole = rigid.front.mean_0 + rigid.rear.mean_0
+    load = axle_load(a, rigid.front)
+    front = clip(load.mean, 0.0 * whole, whole)
+    rear = whole - front
+    spilt = load.shift - clip(load.shift, -rear, rear)
+    shift_f = clip(load.shift + spilt, -front, front)
+    shift_r = clip(2.0 * load.shift - shift_f, -rear, rear)
+    return CarLoad(AxleLoad(front, shift_f), AxleLoad(rear, shift_r))
+
+
+def road_law(a: Acceleration, load: CarLoad, rigid: LoadLaw) -> LoadLaw:
+    """The affine law in force at `a`, where `road_load` gave `load`.
+
+    A wheel is up when its axle has shifted all its load, which is what `road_load` limits it to.
+    """
+    whole = rigid.front.mean_0 + rigid.rear.mean_0
+    pitched = rigid.front.mean_0 + rigid.front.mean_x * a.x
+    down = logical_and(pitched > 0.0 * whole, pitched < whole)
+    front_0 = where(down, rigid.front.mean_0, load.front.mean)
+    front_x = where(down, rigid.front.mean_x, 0.0 * rigid.front.mean_x)
+    rear_0, rear_x = whole - front_0, -front_x
+    side = sign(load.front.shift + load.rear.shift)
+    lift_f = abs(load.front.shift) >= load.front.mean
+    lift_r = abs(load.rear.shift) >= load.rear.mean
+    roll = rigid.front
+    return LoadLaw(
+        _shifted(front_0, front_x, rear_0, rear_x, side, lift_f, lift_r, roll),
+        _shifted(rear_0, rear_x, front_0, front_x, side, lift_r, lift_f, roll),
+    )
+
+
+def _shifted(
+    mean_0: N,
+    mean_x: float,
+    other_0: N,
+    other_x: float,
+    side: one,
+    lifted: bool,
+    other_lifted: bool,
+    roll: AxleLoadLaw,
+) -> AxleLoadLaw:
+    """Law of an axle: at its own limit, taking what the other axle cannot, or sharing evenly."""
+
+    def choose(at_limit: float, shared: float, rest: float) -> float:
+        return where(lifted, at_limit, where(other_lifted, rest, shared))
+
+    return AxleLoadLaw(
+        mean_0,
+        mean_x,
+        choose(side * mean_0, roll.shift_0, 2.0 * roll.shift_0 - side * other_0),
+        choose(side * mean_x, roll.shift_x, 2.0 * roll.shift_x - side * other_x),
+        choose(0.0 * roll.shift_y, roll.shift_y, 2.0 * roll.shift_y),
+    )
+
+
+class Axles(Protocol):
+    """Where the wheels are, and when they lift."""
+
+    @property
+    def l_f(self) -> m:
+        """Centre of mass to front axle."""
+        ...
+
+    @property
+    def l_r(self) -> m:
+        """Centre of mass to rear axle."""
+        ...
+
+    @property
+    def track_f(self) -> m:
+        """Between the front wheels."""
+        ...
+
+    @property
+    def track_r(self) -> m:
+        """Between the rear wheels."""
+        ...
+
+    @property
+    def F_lift(self) -> N:
+        """Load below which a wheel begins to lift."""
+        ...
+
+
+class Springs(Axles, Protocol):
+    """Parameters of the balance."""
+
+    @property
+    def m(self) -> kg:
+        """Mass."""
+        ...
+
+    @property
+    def z_cg(self) -> m:
+        """Height of the centre of mass."""
+        ...
+
+    @property
+    def roll_front(self) -> one:
+        """Share of the front axle in the roll moment."""
+        ...
+
+
+class AxleWeights(NamedTuple):
+    """Load of each axle of a car that its tyres do not push."""
+
+    front: N
+    rear: N
+
+
+class CornerLoads(NamedTuple):
+    """Load on each wheel, never negative."""
+
+    fl: N
+    fr: N
+    rl: N
+    rr: N
+
+
+def axle_weights(weight: N, down: N, down_front: one, p: Axles) -> AxleWeights:
+    """Loads under the weight at the centre of mass and a downforce, shared by `down_front`."""
+    return loads_under(weight, down_front * down, (1.0 - down_front) * down, p)
+
+
+def loads_under(weight: N, front: N, rear: N, p: Axles) -> AxleWeights:
+    """Loads under the weight at the centre of mass and a force pressing each axle."""
+    by_wheelbase = 1.0 / (p.l_f + p.l_r)
+    return AxleWeights(
+        (p.l_r * by_wheelbase) * weight + front, (p.l_f * by_wheelbase) * weight + rear
+    )
+
+
+def corner_loads(at_rest: AxleWeights, a_x: m_s2, a_y: m_s2, p: Springs) -> CornerLoads:
+    """Loads while the tyres push with the mass times (a_x, a_y), in body axes."""
+    leaning = p.m * p.z_cg
+    pitch = (leaning * (1.0 / (p.l_f + p.l_r))) * a_x
+    shift_f = (p.roll_front * leaning * (1.0 / p.track_f)) * a_y
+    shift_r = ((1.0 - p.roll_front) * leaning * (1.0 / p.track_r)) * a_y
+    return spread_loads(at_rest.front - pitch, at_rest.rear + pitch, shift_f, shift_r, p)
+
+
+def spread_loads(front: N, rear: N, shift_f: N, shift_r: N, p: Axles) -> CornerLoads:
+    """Loads of the wheels of two axles, of which a shift goes from each left one to the right one.
+
+    The moment of an axle about the ground is its shift times its track. Loads of the
+    axles may be negative, but not their sum.
+    """
+    spilt = _lift(front, p.F_lift) - _lift(rear, p.F_lift)
+    mean_f, mean_r = 0.5 * (front + spilt), 0.5 * (rear - spilt)
+    spilt_f = _spilt(shift_f, mean_f, p.F_lift)
+    spilt_r = _spilt(shift_r, mean_r, p.F_lift)
+    # A moment goes from one axle to the other, hence the ratio of the tracks.
+    kept_f = shift_f - spilt_f + (p.track_r * (1.0 / p.track_f)) * spilt_r
+    kept_r = shift_r - spilt_r + (p.track_f * (1.0 / p.track_r)) * spilt_f
+    kept_f, kept_r = clip(kept_f, -mean_f, mean_f), clip(kept_r, -mean_r, mean_r)
+    return CornerLoads(mean_f - kept_f, mean_f + kept_f, mean_r - kept_r, mean_r + kept_r)
+
+
+def _lift(F_z: N, width: N) -> N:
+    """What a load lacks to one that is not negative: 0 above `width`, then smoothly -F_z."""
+    return 0.5 * (floored_speed(F_z, width) - F_z)
+
+
+def _spilt(shift: N, mean: N, width: N) -> N:
+    """What of a shift to the right an axle cannot take without pulling at the road."""
+    return _lift(mean - shift, width) - _lift(mean + shift, width)
+
+
+LEAST_LOAD: one = 1e-9
+"""Part of its weight that a vehicle is taken to press on the ground with at least."""
+
+
+class Place(NamedTuple):
+    """Where a wheel stands, seen from the centre of mass: x forward, y left."""
+
+    x: m
+    y: m
+
+
+class LoadShare(NamedTuple):
+    """Load of a wheel over that of the vehicle."""
+
+    rest: one
+    """With the weight acting at the centre of mass."""
+    per_x: per_m
+    """Added per metre that the weight acts further ahead."""
+    per_y: per_m
+    """Added per metre that the weight acts further to the left."""
+
+
+def load_shares(places: Sequence[Place]) -> list[LoadShare]:
+    """Shares of the wheels at these places, three that are not in line or two side by side.
+
+    They sum to one wherever the weight acts.
+    """
+    mean_x, mean_y = _mean(place.x for place in places), _mean(place.y for place in places)
+    around = [Place(place.x - mean_x, place.y - mean_y) for place in places]
+    slopes = _side_by_side(around) if len(places) == 2 else _in_the_plane(around)
+    equal = 1.0 / len(places)
+    return [
+        LoadShare(equal - per_x * mean_x - per_y * mean_y, per_x, per_y) for per_x, per_y in slopes
+    ]
+
+
+def _side_by_side(around: Sequence[Place]) -> list[tuple[per_m, per_m]]:
+    by_s_yy = 1.0 / _total(at.y * at.y for at in around)
+    return [(0.0 * at.x * by_s_yy, at.y * by_s_yy) for at in around]
+
+
+def _in_the_plane(around: Sequence[Place]) -> list[tuple[per_m, per_m]]:
+    s_xx = _total(at.x * at.x for at in around)
+    s_xy = _total(at.x * at.y for at in around)
+    s_yy = _total(at.y * at.y for at in around)
+    by_determinant = 1.0 / (s_xx * s_yy - s_xy * s_xy)
+    return [
+        (
+            (s_yy * at.x - s_xy * at.y) * by_determinant,
+            (s_xx * at.y - s_xy * at.x) * by_determinant,
+        )
+        for at in around
+    ]
+
+
+def static_loads(shares: Sequence[LoadShare], weight: N) -> list[N]:
+    """Loads of a vehicle that stands on level ground."""
+    return grounded([weight * share.rest for share in shares], weight)
+
+
+def dynamic_loads(
+    shares: Sequence[LoadShare], weight: N, mass: kg, height: m, a_x: m_s2, a_y: m_s2
+) -> list[N]:
+    """Loads while the wheels push with `mass` times (a_x, a_y), in body axes.
+
+    They push on the ground, `height` below the centre of mass: forward acceleration moves load to
+    the rear, acceleration to the left moves it to the right.
+    """
+    leaning = mass * height
+    return grounded(
+        [
+            weight * share.rest - leaning * (share.per_x * a_x + share.per_y * a_y)
+            for share in shares
+        ],
+        weight,
+    )
+
+
+def grounded(loads: Sequence[N], weight: N) -> list[N]:
+    """The loads without those of lifted wheels, which would be negative; they sum to `weight`."""
+    pressing: list[Any] = [maximum(load, 0.0) for load in loads]
+    scale = weight / maximum(_total(pressing), LEAST_LOAD * weight)
+    return [load * scale for load in pressing]
+
+
+def _mean(values: Iterable[Any]) -> Any:
+    terms = list(values)
+    return _total(terms) * (1.0 / len(terms))
+
+
+def _total(values: Iterable[Any]) -> Any:
+    first, *rest = values
+    total: Any = first
+    for value in rest:
+        total = total + value
+    return total
+
+
+class AxleLoads(NamedTuple):
+    """Load on each axle."""
+
+    front: N
+    rear: N
+
+
+def pitch_loads(a: m_s2, mass: kg, g: m_s2, l_f: m, l_r: m, h: m) -> AxleLoads:
+    """Loads by the pitch balance of a mass at height `h`; negative where an axle would lift."""
+    # Rounded in upstream's order: a stiff car at walking pace magnifies the last bit.
+    wheelbase = l_f + l_r
+    moved = mass * a * h
+    return AxleLoads((mass * g * l_r - moved) / wheelbase, (mass * g * l_f + moved) / wheelbase)
+
+
+def on_road(F_z: N) -> N:
+    """A load, 0 for a wheel or an axle in the air: a tyre cannot pull at the road."""
+    return maximum(F_z, 0.0)
+
+
+UPRIGHT: rad = 0.7
+"""Roll and pitch up to which a body counts as upright. Cars on their wheels keep far below."""
+ROLLED_OVER = {name: (UPRIGHT, "rolled over") for name in ("roll", "pitch")}
+"""What models with these states say of it (`Model.ends`)."""
+
+
+def while_upright(angle: rad, rate: Any) -> Any:
+    """A rate while the angle is one of a body that is upright, and NaN beyond."""
+    # Of compiled code no constant may be NaN; the root of a negative number is.
+    return where(abs(angle) <= UPRIGHT, rate, rate * sqrt(UPRIGHT * UPRIGHT - angle * angle))

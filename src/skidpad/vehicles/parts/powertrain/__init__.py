@@ -1,0 +1,85 @@
+"""Powertrains: what one is to a vehicle (`contract`), and the parts that they are made of."""
+
+from __future__ import annotations
+
+from ....core import record
+from .combustion import Clutch, Crankshaft, Engine, EngineDrive
+from .contract import Drive, PowerOutputs, Powertrain, Reflected, spin_rates
+from .electric import (
+    Battery,
+    CurveEnvelope,
+    CurveLimits,
+    ElectricMotor,
+    Inverter,
+    LossMap,
+    LossTerms,
+    MotorDrive,
+    Pack,
+    PowerEnvelope,
+    Rotor,
+    SpeedLimit,
+    Supply,
+    WheelMotors,
+    WheelTorques,
+    loss_map,
+    torque_curve,
+    voltage_curve,
+)
+from .gearing import (
+    AllWheelDrive,
+    AutomaticShift,
+    FinalDrive,
+    FrontWheelDrive,
+    LimitedSlip,
+    LockedDifferential,
+    ManualShift,
+    OpenDifferential,
+    RearWheelDrive,
+    TorsenDifferential,
+    ViscousDifferential,
+    gear_ratios,
+)
+
+__all__ = [
+    "AllWheelDrive",
+    "AutomaticShift",
+    "Battery",
+    "Clutch",
+    "Crankshaft",
+    "CurveEnvelope",
+    "CurveLimits",
+    "Drive",
+    "ElectricMotor",
+    "Engine",
+    "EngineDrive",
+    "FinalDrive",
+    "FrontWheelDrive",
+    "Inverter",
+    "LimitedSlip",
+    "LockedDifferential",
+    "LossMap",
+    "LossTerms",
+    "ManualShift",
+    "MotorDrive",
+    "OpenDifferential",
+    "Pack",
+    "PowerEnvelope",
+    "PowerOutputs",
+    "Powertrain",
+    "RearWheelDrive",
+    "Reflected",
+    "Rotor",
+    "SpeedLimit",
+    "Supply",
+    "TorsenDifferential",
+    "ViscousDifferential",
+    "WheelMotors",
+    "WheelTorques",
+    "gear_ratios",
+    "loss_map",
+    "spin_rates",
+    "torque_curve",
+    "voltage_curve",
+]
+
+record.document_all()

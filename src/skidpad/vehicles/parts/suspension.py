@@ -1,0 +1,841 @@
+"""A chassis of a body and four wheels that move up and down by themselves: 7 degrees of freedom.
+
+The load of a wheel is what its tyre is pressed in with, over the height of the road under it, so it
+drives over bumps, and a wheel in the air has none. The stiffness is that of the tyre (`C_z` of its
+radii at the load of rest). Equations: docs/vehicles.md; what links do: `suspended_body.py`.
+
+A body on four wheels that move up and down by themselves: states, travel, and what links do.
+
+How links guide a wheel says both how its contact patch moves as the wheel travels, and which part
+of the force at the patch goes past the spring: the one by power is the other, so energy is exact.
+Per travel a patch goes outwards by 2 h_rc / track and, in front, forwards by `anti_f`; so a force F
+there presses its wheel by F times that up, and the body down. That is load past the springs,
+anti-dive, and jacking.
+
+Unsprung masses go across as those of a rigid axle would, at their own height, with the force of
+their own axle; what moves them does not go through links.
+
+Springs, dampers, anti-roll bars and stops between a wheel and the body.
+
+Travel is positive when wheel and body approach each other (bump), and so is its rate; a force is
+positive when it pushes them apart. A spring and a stop have `force(travel)` and `energy(travel)`, a
+damper has `force(rate)`. `Corner` puts them together by class: `corner(spring=..., damper=...)`.
+
+A tyre as the spring and damper on which a wheel stands: it pushes at the road, cannot pull.
+
+A quarter of a car: body over wheel over road, with any elements between the first two.
+
+Heights are positive upwards, from where everything stands when the forces at travel 0 carry the
+weight. The tyre is a spring and damper that pushes at the road and cannot pull.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple
+
+from ...core.files import brief_repr
+from ...errors import InvalidValue
+from ...ops import smooth_abs
+from ...tyres.contract import Contact, each_tyre
+from ...units import (
+    J,
+    N,
+    N_m,
+    N_m2,
+    N_m3,
+    N_s_m,
+    kg,
+    kg_m2,
+    m,
+    m_s,
+    m_s2,
+    non_negative,
+    one,
+    positive,
+    rad,
+    rad_s,
+)
+from .actuators import ramp, ramp_integral
+from .assembly import assembled
+from .chassis import Acting, Bumped, Pressed, Travel, check_unsprung, sprung_mass, unless_moving
+from .load_transfer import CornerLoads, Force, Velocity, loads_under, while_upright
+from .on_road import RoadUnderCar
+
+__all__ = [
+    "AntiRollBar",
+    "BumpStop",
+    "Corner",
+    "IndependentSuspension",
+    "KneedDamper",
+    "LinearDamper",
+    "LinearSpring",
+    "Linkage",
+    "NoStop",
+    "ProgressiveSpring",
+    "Quarter",
+    "QuarterState",
+    "SuspendedBody",
+    "SuspensionState",
+    "SuspensionTravel",
+    "axle_forces",
+    "corner",
+    "corner_energy",
+    "corner_force",
+    "corner_loss",
+    "independent_suspension",
+    "link_forces",
+    "patch_velocities",
+    "quarter_energy",
+    "quarter_rates",
+    "spring_energy",
+    "spring_load",
+    "travel_rates",
+    "travels",
+    "tyre_load",
+]
+
+Four = tuple[Any, Any, Any, Any]
+
+
+class SuspendedBody(NamedTuple):
+    """Masses and links; the defaults are those of a Ford Escort (CommonRoad's vehicle 1), whose
+    roll centres are on the ground and whose links carry nothing."""
+
+    I_x: Annotated[kg_m2, positive] = 244.04723069965206
+    """Roll inertia of the sprung mass about its centre of mass."""
+    I_y: Annotated[kg_m2, positive] = 1342.2597688480864
+    """Pitch inertia of the sprung mass about its centre of mass."""
+    m_u_f: Annotated[kg, positive] = 65.67256321742863
+    """Unsprung mass of the front axle, both wheels."""
+    m_u_r: Annotated[kg, positive] = 65.67256321742863
+    """Unsprung mass of the rear axle."""
+    h_u_f: Annotated[m, non_negative] = 0.344
+    """Height of the centre of the front unsprung mass."""
+    h_u_r: Annotated[m, non_negative] = 0.344
+    """Height of the centre of the rear unsprung mass."""
+    h_rc_f: m = 0.0
+    """Height of the front roll centre."""
+    h_rc_r: m = 0.0
+    """Height of the rear roll centre."""
+    anti_f: one = 0.0
+    """How far a front patch goes forwards per travel of its wheel: the tangent of the angle of its
+    links from the side. Times the share of the front axle in braking and L / z_cg that is its
+    anti-dive; in driving, anti-lift."""
+    anti_r: one = 0.0
+    """How far a rear patch goes backwards per travel of its wheel. Times the share of the rear axle
+    in braking and L / z_cg that is its anti-lift; in driving, anti-squat."""
+    c_t_f: Annotated[N_s_m, non_negative] = 50.0
+    """Damping of a front tyre that is pressed in (estimate)."""
+    c_t_r: Annotated[N_s_m, non_negative] = 50.0
+    """Damping of a rear tyre."""
+
+
+class SuspensionState(NamedTuple):
+    """Motion of body and wheels off the plane of the road. Heights and angles are from where they
+    are at rest; rates are those over ground, which on an uneven road differ."""
+
+    roll: rad = 0.0
+    """Positive with the right side down, as in a turn to the left."""
+    roll_rate: rad_s = 0.0
+    """Rate of roll."""
+    pitch: rad = 0.0
+    """Positive with the nose down, as in braking."""
+    pitch_rate: rad_s = 0.0
+    """Rate of pitch."""
+    heave: m = 0.0
+    """Height of the sprung centre of mass."""
+    heave_rate: m_s = 0.0
+    """Its velocity upwards."""
+    z_fl: m = 0.0
+    """Height of the front left wheel."""
+    z_fr: m = 0.0
+    """Height of the front right wheel."""
+    z_rl: m = 0.0
+    """Height of the rear left wheel."""
+    z_rr: m = 0.0
+    """Height of the rear right wheel."""
+    v_z_fl: m_s = 0.0
+    """Velocity of the front left wheel upwards."""
+    v_z_fr: m_s = 0.0
+    """Velocity of the front right wheel upwards."""
+    v_z_rl: m_s = 0.0
+    """Velocity of the rear left wheel upwards."""
+    v_z_rr: m_s = 0.0
+    """Velocity of the rear right wheel upwards."""
+
+
+class SuspensionTravel(NamedTuple):
+    """What a suspension shows."""
+
+    a_z: m_s2
+    """Acceleration of the sprung centre of mass off the road, upwards."""
+    travel_fl: m
+    """Travel of the front left wheel towards the body, from where it is at rest."""
+    travel_fr: m
+    """Travel of the front right wheel."""
+    travel_rl: m
+    """Travel of the rear left wheel."""
+    travel_rr: m
+    """Travel of the rear right wheel."""
+
+
+def heights(x: Any) -> Four:
+    """Heights of the wheels."""
+    return x.z_fl, x.z_fr, x.z_rl, x.z_rr
+
+
+def height_rates(x: Any) -> Four:
+    """Velocities of the wheels upwards."""
+    return x.v_z_fl, x.v_z_fr, x.v_z_rl, x.v_z_rr
+
+
+def corner_places(s: SuspendedBody, p: Any) -> tuple[tuple[m, m], ...]:
+    """Where the wheels are, forward and to the left of the sprung centre of mass."""
+    body, half_f, half_r = sprung_mass(s, p), 0.5 * p.track_f, 0.5 * p.track_r
+    return (body.l_f, half_f), (body.l_f, -half_f), (-body.l_r, half_r), (-body.l_r, -half_r)
+
+
+def _towards(wheels: Four, heave: Any, roll: Any, pitch: Any, s: SuspendedBody, p: Any) -> Four:
+    fl, fr, rl, rr = (
+        z - (heave + left * roll - forward * pitch)
+        for z, (forward, left) in zip(wheels, corner_places(s, p), strict=True)
+    )
+    return fl, fr, rl, rr
+
+
+def travels(x: Any, s: SuspendedBody, p: Any) -> Four:
+    """Travel of each wheel towards the body."""
+    return _towards(heights(x), x.heave, x.roll, x.pitch, s, p)
+
+
+def travel_rates(x: Any, s: SuspendedBody, p: Any) -> Four:
+    """Rate of the travel of each wheel."""
+    return _towards(height_rates(x), x.heave_rate, x.roll_rate, x.pitch_rate, s, p)
+
+
+def _along(s: SuspendedBody) -> Four:
+    """How far each patch goes forwards per travel of its wheel."""
+    return s.anti_f, s.anti_f, -s.anti_r, -s.anti_r
+
+
+def _unsprung(s: SuspendedBody, p: Any) -> tuple[one, one]:
+    """Share of the unsprung mass in what each axle carries."""
+    base = (p.l_f + p.l_r) * (1.0 / p.m)
+    return s.m_u_f * base * (1.0 / p.l_r), s.m_u_r * base * (1.0 / p.l_f)
+
+
+def _aside(s: SuspendedBody, p: Any) -> Four:
+    """How far each patch goes to the left per travel of its wheel, without what moves the wheel
+    itself."""
+    own_f, own_r = _unsprung(s, p)
+    front = 2.0 * s.h_rc_f * (1.0 - own_f) * (1.0 / p.track_f)
+    rear = 2.0 * s.h_rc_r * (1.0 - own_r) * (1.0 / p.track_r)
+    return front, -front, rear, -rear
+
+
+def _leaning(s: SuspendedBody, p: Any) -> tuple[one, one]:
+    """How far the patches of each axle go to the left per difference in height of its wheels."""
+    own_f, own_r = _unsprung(s, p)
+    return own_f * s.h_u_f * (1.0 / p.track_f), own_r * s.h_u_r * (1.0 / p.track_r)
+
+
+def patch_velocities(x: Any, s: SuspendedBody, p: Any) -> tuple[Velocity, ...]:
+    """Velocity of the centre of mass and what body and wheels in motion add at each patch."""
+    body, wheels, (lean_f, lean_r) = sprung_mass(s, p), height_rates(x), _leaning(s, p)
+    v_x = x.v_x - p.z_cg * x.pitch_rate
+    v_y = x.v_y + (body.m * body.z * (1.0 / p.m)) * x.roll_rate
+    front, rear = v_y + lean_f * (wheels[0] - wheels[1]), v_y + lean_r * (wheels[2] - wheels[3])
+    columns = zip(
+        travel_rates(x, s, p), _along(s), _aside(s, p), (front, front, rear, rear), strict=True
+    )
+    return tuple(
+        Velocity(v_x + along * rate, v + aside * rate) for rate, along, aside, v in columns
+    )
+
+
+def link_forces(forces: tuple[Force, ...], s: SuspendedBody, p: Any) -> Four:
+    """What links press each wheel up and the body down with."""
+    columns = zip(forces, _along(s), _aside(s, p), strict=True)
+    fl, fr, rl, rr = (along * f.x + aside * f.y for f, along, aside in columns)
+    return fl, fr, rl, rr
+
+
+def axle_forces(x: Any, forces: tuple[Force, ...], press: m_s2, s: SuspendedBody, p: Any) -> Four:
+    """What presses each wheel up as its axle leans: unsprung mass that the tyres push across, and
+    the weight on an axle that leans by itself."""
+    body, by_f, by_r = sprung_mass(s, p), 1.0 / p.track_f, 1.0 / p.track_r
+    lean_f, lean_r = _leaning(s, p)
+    over_f = (body.front * s.h_rc_f + s.m_u_f * s.h_u_f) * by_f * by_f
+    over_r = (body.rear * s.h_rc_r + s.m_u_r * s.h_u_r) * by_r * by_r
+    front = lean_f * (forces[0].y + forces[1].y) + (over_f * (x.z_fl - x.z_fr)) * press
+    rear = lean_r * (forces[2].y + forces[3].y) + (over_r * (x.z_rl - x.z_rr)) * press
+    return front, -front, rear, -rear
+
+
+def standing_loads(p: Any) -> tuple[N, N, N, N]:
+    """Load of each wheel of the car that stands on level ground."""
+    front, rear = (0.5 * F for F in loads_under(p.m * p.g, 0.0, 0.0, p))
+    return front, front, rear, rear
+
+
+class LinearSpring(NamedTuple):
+    """A spring whose force grows with its travel alike everywhere."""
+
+    k: Annotated[N_m, positive] = 25000.0
+    """Stiffness."""
+    F_0: N = 0.0
+    """Force at travel 0."""
+
+    def force(self, travel: m) -> N:
+        """F_0 + k z."""
+        return self.F_0 + self.k * travel
+
+    def energy(self, travel: m) -> J:
+        """Beyond that at travel 0."""
+        return travel * (self.F_0 + (0.5 * self.k) * travel)
+
+
+class ProgressiveSpring(NamedTuple):
+    """A spring that becomes stiffer: k + 2 k_2 z + 3 k_3 z². That must be positive wherever it
+    is used."""
+
+    k: Annotated[N_m, positive] = 25000.0
+    """Stiffness at travel 0."""
+    k_2: N_m2 = 0.0
+    """Force per squared travel: stiffer in bump and softer in rebound."""
+    k_3: Annotated[N_m3, non_negative] = 0.0
+    """Force per cubed travel: stiffer both ways."""
+    F_0: N = 0.0
+    """Force at travel 0."""
+
+    def force(self, travel: m) -> N:
+        """F_0 + k z + k_2 z² + k_3 z³."""
+        return self.F_0 + travel * (self.k + travel * (self.k_2 + self.k_3 * travel))
+
+    def energy(self, travel: m) -> J:
+        """Beyond that at travel 0."""
+        cubic = (1.0 / 3.0) * self.k_2 + (0.25 * self.k_3) * travel
+        return travel * (self.F_0 + travel * (0.5 * self.k + cubic * travel))
+
+
+class LinearDamper(NamedTuple):
+    """A damper with one slope."""
+
+    c: Annotated[N_s_m, non_negative] = 1500.0
+    """Force per rate."""
+
+    def force(self, rate: m_s) -> N:
+        """Against the rate: positive in bump."""
+        return self.c * rate
+
+
+class KneedDamper(NamedTuple):
+    """A damper with slopes for bump and rebound, each lower beyond its knee."""
+
+    c_bump: Annotated[N_s_m, non_negative] = 1200.0
+    """Slope of slow bump."""
+    c_rebound: Annotated[N_s_m, non_negative] = 2400.0
+    """Slope of slow rebound."""
+    c_bump_fast: Annotated[N_s_m, non_negative] = 500.0
+    """Slope beyond the knee of bump."""
+    c_rebound_fast: Annotated[N_s_m, non_negative] = 900.0
+    """Slope beyond the knee of rebound."""
+    v_bump: Annotated[m_s, positive] = 0.1
+    """Rate of the knee of bump."""
+    v_rebound: Annotated[m_s, positive] = 0.1
+    """Rate of the knee of rebound, as a positive number."""
+    width: Annotated[m_s, positive] = 0.02
+    """Rate over which slopes pass into each other."""
+
+    def force(self, rate: m_s) -> N:
+        """Against the rate, 0 at rest, and never falling with it."""
+        slow = self.c_bump * self._bend(rate, 0.0) - self.c_rebound * self._bend(-rate, 0.0)
+        bump = (self.c_bump_fast - self.c_bump) * self._bend(rate, self.v_bump)
+        rebound = (self.c_rebound_fast - self.c_rebound) * self._bend(-rate, self.v_rebound)
+        return slow + bump - rebound
+
+    def _bend(self, rate: m_s, knee: m_s) -> m_s:
+        """The rate beyond a knee, smoothly; 0 at rest."""
+        beyond, at_rest = rate - knee, smooth_abs(-knee + 0.0 * rate, self.width) - knee
+        return 0.5 * (beyond + smooth_abs(beyond, self.width) - at_rest)
+
+
+class AntiRollBar(NamedTuple):
+    """A bar that takes up a difference in travel between the wheels of an axle."""
+
+    k: Annotated[N_m, non_negative] = 0.0
+    """Force on each wheel per difference in travel; k track² is its moment per rad of roll."""
+
+    def force(self, travel: m, other: m) -> N:
+        """On the wheel with `travel`; the other one has the opposite."""
+        return self.k * (travel - other)
+
+    def energy(self, travel: m, other: m) -> J:
+        """Of the whole bar."""
+        return (0.5 * self.k) * ((travel - other) * (travel - other))
+
+
+class NoStop(NamedTuple):
+    """In place of a stop: there is none."""
+
+    def force(self, travel: m) -> N:
+        """None."""
+        return 0.0
+
+    def energy(self, travel: m) -> J:
+        """None."""
+        return 0.0
+
+
+class BumpStop(NamedTuple):
+    """A spring that begins where a gap is used up: none below gap - width, k (z - gap) above gap +
+    width, smooth between."""
+
+    gap: m = 0.06
+    """Travel to the stop."""
+    k: Annotated[N_m, positive] = 150000.0
+    """Stiffness of the stop."""
+    width: Annotated[m, positive] = 0.01
+    """Travel over which it comes in."""
+
+    def force(self, travel: m) -> N:
+        """Only pushes."""
+        return self.k * ramp(travel - self.gap, self.width)
+
+    def energy(self, travel: m) -> J:
+        """Beyond that of a free stop."""
+        return self.k * ramp_integral(travel - self.gap, self.width)
+
+
+class Linkage(NamedTuple):
+    """What is between the wheel and its spring, damper and stops."""
+
+    ratio: Annotated[one, positive] = 1.0
+    """Travel of the spring over that of the wheel: the wheel rate is the stiffness times its
+    square."""
+
+
+class Corner(NamedTuple):
+    """What holds a wheel; made by `corner`."""
+
+    linkage: Linkage
+    """Between the wheel and the elements."""
+    spring: Any
+    """Carries the body."""
+    damper: Any
+    """Takes energy out."""
+    bump_stop: Any
+    """Ends the travel in bump."""
+    rebound_stop: Any
+    """Ends the travel in rebound; its travel counts the other way."""
+    bar: AntiRollBar
+    """To the other wheel, at the wheels themselves."""
+
+
+def corner(
+    *,
+    ratio: one = 1.0,
+    spring: Any = LinearSpring(),  # noqa: B008 (a tuple)
+    damper: Any = LinearDamper(),  # noqa: B008
+    bump_stop: Any = NoStop(),  # noqa: B008
+    rebound_stop: Any = NoStop(),  # noqa: B008
+    bar: AntiRollBar = AntiRollBar(),  # noqa: B008
+) -> Any:
+    """What holds a wheel, put together; its class follows from those of its elements."""
+    return assembled(Corner(Linkage(ratio), spring, damper, bump_stop, rebound_stop, bar))
+
+
+def corner_force(held: Any, travel: m, rate: m_s, other: m) -> N:
+    """Force between wheel and body at the wheel; `other` is the travel of the axle's other wheel.
+
+    A corner without a partner has its own travel there.
+    """
+    i = held.linkage.ratio
+    z = i * travel
+    stops = held.bump_stop.force(z) - held.rebound_stop.force(-z)
+    inner = held.spring.force(z) + held.damper.force(i * rate) + stops
+    return i * inner + held.bar.force(travel, other)
+
+
+def corner_energy(held: Any, travel: m, other: m) -> J:
+    """What spring and stops store, and half of what the bar does."""
+    z = held.linkage.ratio * travel
+    stops = held.bump_stop.energy(z) + held.rebound_stop.energy(-z)
+    return held.spring.energy(z) + stops + 0.5 * held.bar.energy(travel, other)
+
+
+def corner_loss(held: Any, rate: m_s) -> Any:
+    """Power that the damper takes, in W; never negative."""
+    v = held.linkage.ratio * rate
+    return held.damper.force(v) * v
+
+
+def spring_load(standing: N, pressed: m, rate: m_s, k: N_m, c: N_s_m, F_lift: N) -> N:
+    """Load of a tyre that is pressed in by so much more than under `standing`, at a rate.
+
+    Below `F_lift` it leaves the road, smoothly.
+    """
+    return ramp(standing + (k * pressed + c * rate), F_lift)
+
+
+def spring_energy(standing: N, pressed: m, k: N_m, F_lift: N) -> J:
+    """What its spring stores beyond a tyre in the air."""
+    return ramp_integral(standing + k * pressed, F_lift) * (1.0 / k)
+
+
+LEVEL = (0.0, 0.0, 0.0, 0.0)
+"""Heights of level ground."""
+OTHER = (1, 0, 3, 2)
+"""The place of the other wheel of the axle."""
+_NUDGE: m = 1e-4
+"""Travel over which the stiffness at a travel is told."""
+_ROUNDS = 8
+"""Of Newton's method for the travel at which springs carry a load: stops take the most."""
+
+FRONT = corner(
+    spring=LinearSpring(k=21898.332429625985),
+    damper=LinearDamper(c=1459.3902937206362),
+    bump_stop=BumpStop(gap=0.07),
+    rebound_stop=BumpStop(gap=0.08),
+    bar=AntiRollBar(k=12880.270509148304 / 1.389888**2),
+)
+REAR = corner(
+    spring=LinearSpring(k=21898.332429625985),
+    damper=LinearDamper(c=1459.3902937206362),
+    bump_stop=BumpStop(gap=0.07),
+    rebound_stop=BumpStop(gap=0.08),
+)
+"""Springs, dampers and bar of CommonRoad's Ford Escort; stops are estimates."""
+
+
+class IndependentSuspension(NamedTuple):
+    """A body and four wheels; made by `independent_suspension`.
+
+    Forces of a corner at travel 0 are beyond those that carry the car at rest on level ground.
+    """
+
+    body: SuspendedBody = SuspendedBody()
+    """Masses and links."""
+    front: Any = FRONT
+    """What holds a front wheel: a `corner`."""
+    rear: Any = REAR
+    """What holds a rear wheel."""
+
+    States = SuspensionState
+    Outputs = SuspensionTravel
+    follows = ()
+    fills = SuspensionState._fields
+    replaces = ("roll_front", "t_load")
+    turns_by_pitch = True
+
+    def check(self, p: Any) -> None:
+        """Raise for a car that this body cannot stand on."""
+        check_unsprung(self.body, p)
+        body = sprung_mass(self.body, p)
+        tipping, stiffness = body.m * p.g * body.arm, sum(roll_stiffness(self, p))
+        if not stiffness > tipping:
+            raise InvalidValue(
+                f"the roll stiffness {stiffness:.6g} N·m/rad of springs and bars must be greater "
+                f"than the moment {tipping:.6g} N·m/rad by which the leaning body tips over"
+            )
+
+    def loads(self, x: Any, road: RoadUnderCar, air: Pressed, p: Any) -> CornerLoads:
+        """By how far the tyres are pressed in, and how fast."""
+        wheels, moving = heights(x), height_rates(x)
+        ground, rising = LEVEL, LEVEL
+        if road.uneven is not None:
+            ground, rising = road.uneven.heights, road.uneven.rates
+        s = self.body
+        columns = zip(
+            standing_loads(p),
+            (h - z for h, z in zip(ground, wheels, strict=True)),
+            (r - v for r, v in zip(rising, moving, strict=True)),
+            tyre_stiffness(p),
+            (s.c_t_f, s.c_t_f, s.c_t_r, s.c_t_r),
+            strict=True,
+        )
+        return CornerLoads(*(spring_load(*wheel, p.F_lift) for wheel in columns))
+
+    def travel(self, x: Any, p: Any) -> Travel:
+        """How the body sits, and the travel of each wheel."""
+        body = sprung_mass(self.body, p)
+        front, rear = body.l_f * x.pitch - x.heave, -(body.l_r * x.pitch) - x.heave
+        return Travel(x.roll, front, rear, travels(x, self.body, p))
+
+    def carried(self, x: Any, p: Any) -> tuple[Velocity, ...]:
+        """What rolling, pitching and travel add at each patch."""
+        return patch_velocities(x, self.body, p)
+
+    def rates(self, x: Any, acting: Acting, p: Any) -> SuspensionState:
+        """Rates of body and wheels."""
+        s, body = self.body, sprung_mass(self.body, p)
+        a, air, fall = acting.pushed, acting.air, falling(x, acting.road)
+        held, links = corner_forces(self, x, p), link_forces(acting.forces, s, p)
+        up = [spring - link for spring, link in zip(held, links, strict=True)]
+        front, rear = up[0] + up[1], up[2] + up[3]
+        left = (0.5 * p.track_f) * (up[0] - up[1]) + (0.5 * p.track_r) * (up[2] - up[3])
+        leaning = (body.m * body.z) * a.y + (body.m * body.arm) * (fall * x.roll)
+        leaning = leaning + acting.turned.roll
+        diving = body.l_r * (rear - air.rear) - body.l_f * (front - air.front)
+        diving = diving - (p.m * p.z_cg) * a.x + acting.turned.pitch
+        by_I_y = 1.0 / (s.I_y + acting.turned.inertia)
+        heavier = fall - p.g
+        across = axle_forces(x, acting.forces, fall, s, p)
+        by_f, by_r = 2.0 * (1.0 / s.m_u_f), 2.0 * (1.0 / s.m_u_r)
+        columns = zip(
+            acting.loads, standing_loads(p), up, across, (by_f, by_f, by_r, by_r), strict=True
+        )
+        hopping = [(N - at_rest - u + lean) * by - heavier for N, at_rest, u, lean, by in columns]
+        sinking = self.rising(x, acting.road, p)
+        return SuspensionState(
+            sinking[0],
+            while_upright(x.roll, (left + leaning) * (1.0 / roll_inertia(s, p))),
+            sinking[1],
+            while_upright(x.pitch, diving * by_I_y),
+            sinking[2],
+            (front + rear - air.front - air.rear) * (1.0 / body.m) - heavier,
+            *sinking[3:],
+            *hopping,
+        )
+
+    def tilt_rate(self, x: Any, p: Any) -> rad_s:
+        """Wheels tilt as the body rolls."""
+        return x.roll_rate
+
+    def rising(self, x: Any, road: RoadUnderCar, p: Any) -> tuple[Any, ...]:
+        """Rates of roll, pitch, heave and wheel heights over the plane under the car."""
+        rates = (x.roll_rate, x.pitch_rate, x.heave_rate, *height_rates(x))
+        if road.uneven is None:
+            return rates
+        under, places = road.uneven, corner_places(self.body, p)
+        ahead = p.l_f - sprung_mass(self.body, p).l_f
+        wheels = (under.rise_at(ahead + forward, left) for forward, left in places)
+        ground = (under.lean, -under.tilt, under.rise_at(ahead, 0.0), *wheels)
+        return tuple(rate - own for rate, own in zip(rates, ground, strict=True))
+
+    def bumped(self, x: Any, loads: CornerLoads, road: RoadUnderCar, p: Any) -> Bumped | None:
+        """Wheels that climb are pushed back by their loads: what lifts the car slows it down."""
+        if road.uneven is None:
+            return None
+        s, under, body = self.body, road.uneven, sprung_mass(self.body, p)
+        pushes = [(-F * a, -F * b) for F, (a, b) in zip(loads, under.slopes, strict=True)]
+        ahead = p.l_f - body.l_f
+        places = ((ahead + forward, left) for forward, left in corner_places(s, p))
+        turning = sum(
+            forward * F_y - left * F_x
+            for (F_x, F_y), (forward, left) in zip(pushes, places, strict=True)
+        )
+        fl, fr, rl, rr = height_rates(x)
+        upwards = body.m * x.heave_rate + 0.5 * (s.m_u_f * (fl + fr) + s.m_u_r * (rl + rr))
+        F_x, F_y = (sum(column) for column in zip(*pushes, strict=True))
+        return Bumped(F_x + upwards * under.tilt, F_y + upwards * under.lean, turning)
+
+    def outputs(self, x: Any, acting: Acting, p: Any) -> SuspensionTravel:
+        """Acceleration off the road, and travel."""
+        body, air = sprung_mass(self.body, p), acting.air
+        links = link_forces(acting.forces, self.body, p)
+        pairs = zip(corner_forces(self, x, p), links, strict=True)
+        up = sum((held - link for held, link in pairs), -(air.front + air.rear))
+        return SuspensionTravel(
+            up * (1.0 / body.m) + (p.g - acting.road.gravity), *travels(x, self.body, p)
+        )
+
+    def energy(self, x: Any, press: m_s2, p: Any) -> J:
+        """Of motion, springs, bars, tyres, and of weight; 0 at rest on level ground."""
+        s, body = self.body, sprung_mass(self.body, p)
+        u_f, u_r = 0.5 * s.m_u_f, 0.5 * s.m_u_r
+        masses = (u_f, u_f, u_r, u_r)
+        wheels, moving = heights(x), height_rates(x)
+        hopping = sum(mass * (v * v) for mass, v in zip(masses, moving, strict=True))
+        rolling = roll_inertia(s, p) * (x.roll_rate * x.roll_rate)
+        body_moving = s.I_y * (x.pitch_rate * x.pitch_rate) + body.m * (x.heave_rate * x.heave_rate)
+        weight = press * (
+            body.m * x.heave + sum(m * z for m, z in zip(masses, wheels, strict=True))
+        )
+        over_f = body.front * s.h_rc_f + s.m_u_f * s.h_u_f
+        over_r = body.rear * s.h_rc_r + s.m_u_r * s.h_u_r
+        lean_f, lean_r = (x.z_fl - x.z_fr) / p.track_f, (x.z_rl - x.z_rr) / p.track_r
+        leaning = body.m * body.arm * x.roll**2 + over_f * lean_f**2 + over_r * lean_r**2
+        return (
+            0.5 * (hopping + rolling + body_moving - press * leaning) + weight + stored(self, x, p)
+        )
+
+    def loss(self, x: Any, p: Any) -> Any:
+        """Power that the dampers of suspension and tyres take on an even road, in W."""
+        s = self.body
+        corners = zip(
+            (self.front, self.front, self.rear, self.rear), travel_rates(x, s, p), strict=True
+        )
+        lost = sum(corner_loss(held, rate) for held, rate in corners)
+        c_t = (s.c_t_f, s.c_t_f, s.c_t_r, s.c_t_r)
+        columns = zip(
+            standing_loads(p), heights(x), height_rates(x), tyre_stiffness(p), c_t, strict=True
+        )
+        for F, z, v, k, c in columns:
+            lost = lost + (ramp(F - k * z, p.F_lift) - spring_load(F, -z, -v, k, c, p.F_lift)) * v
+        return lost
+
+    def settled(self, x: Any, road: RoadUnderCar, air: Pressed, p: Any) -> SuspensionState:
+        """Body and wheels in balance under weight and air, unless any of these states is not 0."""
+        own = SuspensionState(*(getattr(x, name) for name in SuspensionState._fields))
+        return unless_moving(own, balanced(self, road, air, p))
+
+    __repr__ = brief_repr
+
+
+def independent_suspension(
+    body: SuspendedBody = SuspendedBody(),  # noqa: B008 (a tuple)
+    front: Any = FRONT,
+    rear: Any = REAR,
+) -> Any:
+    """A body on four wheels, put together; its class follows from those of its corners."""
+    return assembled(IndependentSuspension(body, front, rear))
+
+
+def tyre_stiffness(p: Any) -> tuple[N_m, ...]:
+    """Stiffness of each tyre at the load of rest."""
+    pairs = zip(each_tyre(p.tyres), standing_loads(p), strict=True)
+    return tuple(tyre.radii(Contact(F_z=F_z, p=tyre.pressure)).C_z for tyre, F_z in pairs)
+
+
+def falling(x: Any, road: RoadUnderCar) -> m_s2:
+    """What gravity and the motion of the plane press masses down with."""
+    return road.fall if road.uneven is None else road.fall + x.v_y * road.uneven.lean
+
+
+def roll_inertia(s: SuspendedBody, p: Any) -> kg_m2:
+    """Inertia of rolling: of the body, and of body and wheels going opposite ways."""
+    body = sprung_mass(s, p)
+    return s.I_x + body.m * (body.arm * body.arm) * (1.0 - body.m * (1.0 / p.m))
+
+
+def corner_forces(chassis: IndependentSuspension, x: Any, p: Any) -> Four:
+    """Force of each corner beyond that at rest, pushing wheel and body apart."""
+    at, rates = travels(x, chassis.body, p), travel_rates(x, chassis.body, p)
+    corners = (chassis.front, chassis.front, chassis.rear, chassis.rear)
+    columns = zip(corners, at, rates, OTHER, strict=True)
+    fl, fr, rl, rr = (corner_force(held, z, v, at[other]) for held, z, v, other in columns)
+    return fl, fr, rl, rr
+
+
+def roll_stiffness(chassis: IndependentSuspension, p: Any) -> tuple[Any, Any]:
+    """Moment per rad of roll of springs and bars of each axle, about rest, in N·m/rad."""
+    by = 0.5 * (1.0 / _NUDGE)
+    front, rear = (
+        by * (corner_force(held, _NUDGE, 0.0, -_NUDGE) - corner_force(held, -_NUDGE, 0.0, _NUDGE))
+        for held in (chassis.front, chassis.rear)
+    )
+    return 0.5 * front * (p.track_f * p.track_f), 0.5 * rear * (p.track_r * p.track_r)
+
+
+def stored(chassis: IndependentSuspension, x: Any, p: Any, ground: Four = LEVEL) -> J:
+    """Energy of springs, stops, bars and tyres beyond that at rest on level ground, over a ground
+    of these heights."""
+    body, at = sprung_mass(chassis.body, p), travels(x, chassis.body, p)
+    corners = (chassis.front, chassis.front, chassis.rear, chassis.rear)
+    half_f, half_r = 0.5 * p.g * body.front, 0.5 * p.g * body.rear
+    columns = zip(corners, at, OTHER, (half_f, half_f, half_r, half_r), strict=True)
+    total = sum(
+        carried * z + corner_energy(held, z, at[other]) - corner_energy(held, 0.0, 0.0)
+        for held, z, other, carried in columns
+    )
+    for F, z, h, k in zip(standing_loads(p), heights(x), ground, tyre_stiffness(p), strict=True):
+        total = total + spring_energy(F, h - z, k, p.F_lift) - spring_energy(F, 0.0, k, p.F_lift)
+    return total
+
+
+def balanced(
+    chassis: IndependentSuspension, road: RoadUnderCar, air: Pressed, p: Any
+) -> SuspensionState:
+    """Body and wheels in balance on the plane under the car, as if it were to stay that plane and
+    no tyre pushed along it."""
+    s, body = chassis.body, sprung_mass(chassis.body, p)
+    front, rear = loads_under(p.m * road.gravity, air.front, air.rear, p)
+    load_f, _, load_r, _ = standing_loads(p)
+    k_fl, k_fr, k_rl, k_rr = tyre_stiffness(p)
+    more_f, more_r = 0.5 * front - load_f, 0.5 * rear - load_r
+    heavier = 0.5 * (road.gravity - p.g)
+    at_f = carrying(chassis.front, more_f - s.m_u_f * heavier)
+    at_r = carrying(chassis.rear, more_r - s.m_u_r * heavier)
+    wheels = (-more_f / k_fl, -more_f / k_fr, -more_r / k_rl, -more_r / k_rr)
+    body_f = 0.5 * (wheels[0] + wheels[1]) - at_f
+    body_r = 0.5 * (wheels[2] + wheels[3]) - at_r
+    pitch = (body_r - body_f) * (1.0 / (p.l_f + p.l_r))
+    if road.uneven is not None:
+        fl, fr, rl, rr = (z + h for z, h in zip(wheels, road.uneven.heights, strict=True))
+        wheels = fl, fr, rl, rr
+    return SuspensionState(
+        0.0, 0.0, pitch, 0.0, body_f + body.l_f * pitch, 0.0, *wheels, 0.0, 0.0, 0.0, 0.0
+    )
+
+
+def carrying(held: Any, force: N) -> m:
+    """Travel at which a corner pushes with a force beyond that at rest, both wheels alike."""
+
+    def push(travel: m) -> N:
+        return corner_force(held, travel, 0.0, travel)
+
+    travel = 0.0 * force
+    for _ in range(_ROUNDS):
+        slope = (push(travel + _NUDGE) - push(travel - _NUDGE)) * (0.5 / _NUDGE)
+        travel = travel + (force - push(travel)) / slope
+    return travel
+
+
+class Quarter(NamedTuple):
+    """Masses and tyre; plausible values of a compact car."""
+
+    m_s: Annotated[kg, positive] = 270.0
+    """Sprung mass on the wheel."""
+    m_u: Annotated[kg, positive] = 33.0
+    """Unsprung mass of the wheel."""
+    k_t: Annotated[N_m, positive] = 190000.0
+    """Stiffness of the tyre."""
+    c_t: Annotated[N_s_m, non_negative] = 0.0
+    """Damping of the tyre."""
+    g: Annotated[m_s2, non_negative] = 9.81
+    """Gravity."""
+    F_lift: Annotated[N, positive] = 50.0
+    """Load below which the wheel lifts, smoothly."""
+
+
+class QuarterState(NamedTuple):
+    """Heights and velocities."""
+
+    z_s: m = 0.0
+    """Height of the body."""
+    z_u: m = 0.0
+    """Height of the wheel."""
+    v_s: m_s = 0.0
+    """Velocity of the body upwards."""
+    v_u: m_s = 0.0
+    """Velocity of the wheel upwards."""
+
+
+def tyre_load(x: QuarterState, road: m, road_rate: m_s, p: Quarter) -> N:
+    """Load of the tyre on a road of a height that changes at a rate."""
+    standing = (p.m_s + p.m_u) * p.g
+    return spring_load(standing, road - x.z_u, road_rate - x.v_u, p.k_t, p.c_t, p.F_lift)
+
+
+def quarter_rates(x: QuarterState, road: m, road_rate: m_s, held: Any, p: Quarter) -> QuarterState:
+    """Rates of the heights and velocities of a quarter that is held by a corner."""
+    travel, rate = x.z_u - x.z_s, x.v_u - x.v_s
+    between = corner_force(held, travel, rate, travel)
+    load = tyre_load(x, road, road_rate, p)
+    return QuarterState(
+        x.v_s,
+        x.v_u,
+        between * (1.0 / p.m_s) - p.g,
+        (load - between) * (1.0 / p.m_u) - p.g,
+    )
+
+
+def quarter_energy(x: QuarterState, road: m, held: Any, p: Quarter) -> J:
+    """Kinetic energy, weight, suspension and tyre; it grows by what a rising road does, the load
+    times its rate, and shrinks by the losses of the dampers."""
+    travel = x.z_u - x.z_s
+    moving = 0.5 * (p.m_s * (x.v_s * x.v_s) + p.m_u * (x.v_u * x.v_u))
+    weight = p.g * (p.m_s * x.z_s + p.m_u * x.z_u)
+    tyre = spring_energy((p.m_s + p.m_u) * p.g, road - x.z_u, p.k_t, p.F_lift)
+    return moving + weight + corner_energy(held, travel, travel) + tyre

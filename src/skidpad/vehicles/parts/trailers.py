@@ -1,0 +1,676 @@
+"""Rigid bodies in the plane hung behind each other at joints: exact accelerations in closed form.
+
+A unit is a body whose joint to the unit ahead lies `c` ahead of its centre of mass; the joint of
+the next unit lies `d` behind its own. From the last unit forward, the force that a unit needs at
+its joint is affine in the acceleration of that joint, F = M A + b, with a symmetric 2x2 mass M that
+is felt there. The unit ahead carries it like a mass of its own. The first unit is the vehicle: its
+"joint" is its centre of mass, on which no force acts, so M A = -b gives its acceleration. Then the
+accelerations follow from the first unit back. Nothing is iterated, and angles may be of any size.
+
+What hangs behind a car: the records of its trailers.
+
+Which equations a car has is the class of its record `trailers`: `NoTrailers`, or a chain of one to
+four `Trailer`, each on tyres of any class. The equations are in `towing.py`.
+
+States, disturbances and outputs of trailers behind a car, by their number.
+
+Names end with the number of the trailer, from 1: `hitch_1`, `spin_left_1`.
+
+Where trailers behind a car are, how they move and how their weight is carried.
+
+Angles of the chain are in the plane of the road under the car. A trailer is held at its hitch by a
+ball: it carries a force and, by `damping` and the end stop, a yaw moment, but neither roll nor
+pitch. So each trailer balances alone, on its axle and its hitch: loads follow the forces with the
+time constant `t_load` of the car, as states, like those of the car itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import pi
+from types import MappingProxyType
+from typing import Annotated, Any, NamedTuple, get_type_hints
+
+from ...core import record
+from ...core.files import brief_repr, shortened
+from ...core.record import Recipe, made_once, recipe_of
+from ...errors import InvalidValue
+from ...geometry.pose import turned, turned_back
+from ...ops import abs, atan2, clip, cos, sin, sqrt
+from ...road.contact import wheel_contact
+from ...road.records import FlatRoad, FullGrip
+from ...tyres.contract import record_of
+from ...tyres.simple import LoadSensitiveTyre
+from ...units import (
+    Allowed,
+    J,
+    N,
+    N_s2_m2,
+    Nm,
+    Nm_rad,
+    Nm_s_rad,
+    kg,
+    kg_m2,
+    m,
+    m_s,
+    m_s2,
+    non_negative,
+    one,
+    positive,
+    rad,
+    rad_s,
+    rad_s2,
+    s,
+)
+from .actuators import ramp, ramp_integral
+from .kinematics import Acceleration, kinetic_energy
+from .load_transfer import Force, Velocity
+
+__all__ = [
+    "ORDINALS",
+    "ChainMotion",
+    "Joint",
+    "NoTrailers",
+    "Place",
+    "Trailer",
+    "TrailerGround",
+    "TrailerMotion",
+    "Unit",
+    "axle_loads",
+    "chain_motion",
+    "drag",
+    "hitch_loads",
+    "joint_moment",
+    "load_targets",
+    "mirror_odd",
+    "stop_energy",
+    "trailer_chain",
+    "trailer_disturbances",
+    "trailer_ground",
+    "trailer_motions",
+    "trailer_outputs",
+    "trailer_spins",
+    "trailer_states",
+    "trailers_energy",
+    "trailers_type",
+    "world_place",
+]
+
+
+class Joint(NamedTuple):
+    """How a unit stands to the one ahead."""
+
+    c: one
+    """Cosine of its heading from that of the unit ahead, which is positive to the left."""
+    s: one
+    """Sine of that angle."""
+    torque: Nm
+    """Moment of the joint on the unit behind it, positive to the left; the other way on that
+    ahead."""
+
+
+class Unit(NamedTuple):
+    """One body of a chain, and what acts on it besides its joints, in its own axes."""
+
+    m: kg
+    I_z: kg_m2
+    """Yaw inertia about the centre of mass."""
+    c: m
+    """From its own joint back to the centre of mass."""
+    d: m
+    """From its own joint back to that of the next unit."""
+    omega: rad_s
+    """Yaw rate over ground."""
+    force: Force
+    """At the centre of mass."""
+    moment: Nm
+    """About the centre of mass."""
+
+
+class ChainMotion(NamedTuple):
+    """Accelerations of all units, and what the joints do."""
+
+    a: Acceleration
+    """Of the first unit's centre of mass over ground, in its axes."""
+    omega_rates: tuple[rad_s2, ...]
+    """Of each unit's yaw rate."""
+    forces: tuple[Force, ...]
+    """Of each joint on the unit behind it, in the axes of that unit."""
+
+
+class _Felt(NamedTuple):
+    """What a joint feels of all that hangs on it: F = M A + b in some axes."""
+
+    xx: kg
+    xy: kg
+    yy: kg
+    b_x: N
+    b_y: N
+
+
+class _Swing(NamedTuple):
+    """How a unit turns when its joint is accelerated: (k_x A_x + k_y A_y + k_0) / J."""
+
+    k_x: float
+    """In kg·m, as `k_y`."""
+    k_y: float
+    k_0: Nm
+    by_J: float
+    """In 1/(kg·m²)."""
+
+
+def chain_motion(units: Sequence[Unit], joints: Sequence[Joint]) -> ChainMotion:
+    """The motion of a chain of units, the vehicle first; `joints` are those between them."""
+    felt: _Felt | None = None
+    own: list[tuple[_Felt, _Swing]] = []
+    torque: Nm | None = None
+    for k in reversed(range(len(units))):
+        ahead = joints[k - 1].torque if k else None
+        at_joint = _felt_at_joint(units[k], felt, _less(ahead, torque))
+        own.append(at_joint)
+        torque = ahead
+        felt = _seen_from_ahead(at_joint[0], joints[k - 1]) if k else None
+    own.reverse()
+    a = _free(own[0][0])
+    return _outward(units, joints, own, a)
+
+
+def _less(ahead: Nm | None, behind: Nm | None) -> Nm:
+    """Moment of both joints on a unit."""
+    return (0.0 if ahead is None else ahead) - (0.0 if behind is None else behind)
+
+
+def _felt_at_joint(unit: Unit, behind: _Felt | None, torque: Nm) -> tuple[_Felt, _Swing]:
+    """What the unit and all behind it need at its joint, in its axes."""
+    lever = unit.m * unit.c
+    J = unit.I_z + lever * unit.c
+    k_0 = unit.moment + torque - unit.c * unit.force.y
+    w2 = unit.omega * unit.omega
+    b_x, b_y = lever * w2 - unit.force.x, -unit.force.y
+    if behind is None:
+        by_J = 1.0 / J
+        swing = _Swing(0.0 * lever, lever, k_0, by_J)
+        yy = unit.m - (lever * lever) * by_J
+        return _Felt(unit.m, 0.0 * unit.m, yy, b_x, b_y - lever * (k_0 * by_J)), swing
+    d, spun = unit.d, unit.d * w2
+    pull_x, pull_y = behind.b_x + behind.xx * spun, behind.b_y + behind.xy * spun
+    k_x, k_y = d * behind.xy, lever + d * behind.yy
+    by_J = 1.0 / (J + (d * d) * behind.yy)
+    k_0 = k_0 + d * pull_y
+    turned_by = k_0 * by_J
+    felt = _Felt(
+        unit.m + behind.xx - (k_x * k_x) * by_J,
+        behind.xy - (k_x * k_y) * by_J,
+        unit.m + behind.yy - (k_y * k_y) * by_J,
+        b_x + pull_x - k_x * turned_by,
+        b_y + pull_y - k_y * turned_by,
+    )
+    return felt, _Swing(k_x, k_y, k_0, by_J)
+
+
+def _seen_from_ahead(felt: _Felt, joint: Joint) -> _Felt:
+    """The same in the axes of the unit ahead."""
+    c, s = joint.c, joint.s
+    cc, cs, ss = c * c, c * s, s * s
+    twice = (2.0 * cs) * felt.xy
+    return _Felt(
+        cc * felt.xx - twice + ss * felt.yy,
+        cs * (felt.xx - felt.yy) + (cc - ss) * felt.xy,
+        ss * felt.xx + twice + cc * felt.yy,
+        *turned(c, s, felt.b_x, felt.b_y),
+    )
+
+
+def _free(felt: _Felt) -> Acceleration:
+    """Acceleration of a point on which no force acts but what is felt there."""
+    by_det = 1.0 / (felt.xx * felt.yy - felt.xy * felt.xy)
+    return Acceleration(
+        (felt.xy * felt.b_y - felt.yy * felt.b_x) * by_det,
+        (felt.xy * felt.b_x - felt.xx * felt.b_y) * by_det,
+    )
+
+
+def _outward(
+    units: Sequence[Unit],
+    joints: Sequence[Joint],
+    own: Sequence[tuple[_Felt, _Swing]],
+    a: Acceleration,
+) -> ChainMotion:
+    """Accelerations from the first unit back, and the forces of the joints."""
+    rates: list[rad_s2] = []
+    forces: list[Force] = []
+    a_x: m_s2 = a.x
+    a_y: m_s2 = a.y
+    for k, (unit, (felt, swing)) in enumerate(zip(units, own, strict=True)):
+        if k:
+            a_x, a_y = turned_back(joints[k - 1].c, joints[k - 1].s, a_x, a_y)
+            F_x = felt.xx * a_x + felt.xy * a_y + felt.b_x
+            forces.append(Force(F_x, felt.xy * a_x + felt.yy * a_y + felt.b_y))
+        rate = (swing.k_x * a_x + swing.k_y * a_y + swing.k_0) * swing.by_J
+        rates.append(rate)
+        a_x, a_y = a_x + unit.d * (unit.omega * unit.omega), a_y - unit.d * rate
+    return ChainMotion(a, tuple(rates), tuple(forces))
+
+
+ORDINALS = ("first", "second", "third", "fourth")
+"""Fields of a chain: its trailers, from the car back."""
+
+
+class Trailer(NamedTuple):
+    """A trailer on one axle, or on several that stand close together and count as one.
+
+    The defaults are a caravan of 1.2 t; all numbers are estimates.
+    """
+
+    m: Annotated[kg, positive] = 1200.0
+    """Mass with wheels."""
+    I_z: Annotated[kg_m2, positive] = 2900.0
+    """Yaw inertia about the centre of mass, with wheels."""
+    behind: m = 0.9
+    """Where it hangs: how far behind the axle of the unit ahead, of a car the rear one. Negative
+    ahead of it, like a fifth wheel."""
+    l_axle: Annotated[m, positive] = 4.0
+    """From the hitch back to the axle; of several, to their middle."""
+    l_cg: Annotated[m, non_negative] = 3.77
+    """From the hitch back to the centre of mass. Ahead of the axle it presses the hitch down."""
+    track: Annotated[m, positive] = 2.0
+    """Distance between the wheels of the two sides."""
+    z_cg: Annotated[m, non_negative] = 0.75
+    """Height of the centre of mass."""
+    z_hitch: Annotated[m, non_negative] = 0.4
+    """Height of the hitch."""
+    wheels: Annotated[one, positive] = 1.0
+    """Wheels on each side, which share its load: of two or three axles, or with twin tyres."""
+    I_w: Annotated[kg_m2, positive] = 1.7
+    """Inertia of a wheel about its axle."""
+    brake: Annotated[one, non_negative] = 1.0
+    """Brake torque of a wheel over the mean of those of the car's wheels; 0: no brakes."""
+    C_drag: Annotated[N_s2_m2, non_negative] = 1.5
+    """What it adds to the air drag, ½ C_drag v² along the trailer, at its centre of mass."""
+    damping: Annotated[Nm_s_rad, non_negative] = 0.0
+    """Moment of the hitch against turning, per rate: a stabiliser."""
+    hitch_max: Annotated[rad, Allowed(0.1, pi)] = 1.7
+    """Angle at which the trailer meets the unit ahead, either side."""
+    k_stop: Annotated[Nm_rad, non_negative] = 2e5
+    """Moment per angle beyond `hitch_max`."""
+    t_stop: Annotated[s, non_negative] = 1.0
+    """By how much that moment grows per rate at which the angle grows: it takes energy."""
+    length: Annotated[m, positive] = 5.0
+    """Of its body, without a drawbar. It does not influence the motion."""
+    tail: m = 2.4
+    """From the axle back to the end of the body. It does not influence the motion."""
+    width: Annotated[m, positive] = 2.3
+    """It does not influence the motion."""
+    height: Annotated[m, positive] = 2.6
+    """It does not influence the motion."""
+    tyre: Any = None
+    """Of each wheel: a tyre record or one read from a file; None: a `LoadSensitiveTyre`."""
+
+    __repr__ = brief_repr
+
+
+class NoTrailers(NamedTuple):
+    """Nothing hangs behind the car."""
+
+
+DEFAULT_TYRE = LoadSensitiveTyre()
+
+
+@made_once
+def trailer_type(tyre: type) -> Any:
+    """The record class of trailers on a class of tyres."""
+    hints = get_type_hints(Trailer, include_extras=True) | {"tyre": tyre}
+    numbers = {name: v for name, v in Trailer._field_defaults.items() if name != "tyre"}
+    docs = {leaf.name: leaf.doc for leaf in record.fields(Trailer)}
+    return record.define("Trailer", hints, numbers, docs, Trailer.__doc__ or "")
+
+
+@made_once
+def trailers_type(*tyres: type) -> Any:
+    """The record class of a chain of trailers, each on a class of tyres."""
+    kinds = {name: trailer_type(tyre) for name, tyre in zip(ORDINALS, tyres, strict=False)}
+    docs = {name: f"The {name} trailer behind the car." for name in kinds}
+    return record.define("Trailers", kinds, docs=docs, doc="Trailers behind a car, in order.")
+
+
+def _is_chain(kind: type) -> bool:
+    recipe = recipe_of(kind)
+    return isinstance(recipe, Recipe) and recipe.make is trailers_type
+
+
+def trailer_chain(trailers: Any) -> Any:
+    """The record of what hangs behind a car: of one trailer, or of several in order."""
+    kind: Any = type(trailers)
+    if isinstance(trailers, NoTrailers) or _is_chain(kind):
+        return trailers
+    several = isinstance(trailers, (list, tuple)) and not record.is_record_type(kind)
+    chain = [_on_tyre(trailer) for trailer in (trailers if several else (trailers,))]
+    if not chain:
+        return NoTrailers()
+    if len(chain) > len(ORDINALS):
+        raise InvalidValue(f"trailers: at most {len(ORDINALS)} are allowed, got {len(chain)}")
+    return trailers_type(*(type(trailer.tyre) for trailer in chain))(*chain)
+
+
+def _on_tyre(trailer: Any) -> Any:
+    """A trailer as a record whose class tells its tyre."""
+    kind: Any = type(trailer)
+    if not record.is_record_type(kind) or {*kind._fields} != {*Trailer._fields}:
+        raise InvalidValue(
+            "trailers must be a Trailer of skidpad.vehicles.parts, or several in a tuple, got "
+            + shortened(repr(trailer), 80)
+        )
+    tyre = DEFAULT_TYRE if trailer.tyre is None else record_of(trailer.tyre)
+    return trailer_type(type(tyre))(**trailer._asdict() | {"tyre": tyre})
+
+
+SIDES = ("left", "right")
+
+NO_OTHERS: Mapping[str, float] = MappingProxyType({})
+
+Fields = dict[str, tuple[Any, str]]
+"""Unit and meaning, by name."""
+
+
+def trailer_spins(count: int) -> tuple[str, ...]:
+    """Names of the states that are spins."""
+    return tuple(f"spin_{side}_{k}" for k in range(1, count + 1) for side in SIDES)
+
+
+def mirror_odd(count: int) -> dict[str, bool]:
+    """Fields that change sign when sides are exchanged, beyond those whose names say so."""
+    names = ("hitch", "hitch_rate", "load_shift")
+    return {f"{name}_{k}": True for k in range(1, count + 1) for name in names}
+
+
+@made_once
+def trailer_states(count: int, slip: bool) -> Any:
+    """The state class of some trailers; `slip`: whether that is a state of each wheel."""
+    fields: Fields = {
+        "load_pull": (
+            N,
+            "Force of the hitch along the car that its wheel loads have answered to, "
+            "forward positive.",
+        )
+    }
+    for k in range(1, count + 1):
+        fields |= _states(k, "the car" if k == 1 else f"trailer {k - 1}")
+        if slip:
+            fields |= _slips(k)
+    return _defined("TrailerStates", fields, 0.0)
+
+
+def _states(k: int, ahead: str) -> Fields:
+    of = f"of trailer {k}"
+    return {
+        f"hitch_{k}": (rad, f"Heading {of} less that of {ahead}, positive to the left."),
+        f"hitch_rate_{k}": (rad_s, f"Rate of `hitch_{k}`."),
+        f"spin_left_{k}": (rad_s, f"Spin of the left wheel {of}, positive when it rolls forward."),
+        f"spin_right_{k}": (rad_s, f"Spin of the right wheel {of}."),
+        f"load_hitch_{k}": (N, f"What motion adds to the load {of} on its hitch."),
+        f"load_shift_{k}": (N, f"Load that has moved from the left wheel {of} to the right one."),
+    }
+
+
+def _slips(k: int) -> Fields:
+    fields: Fields = {}
+    for side in SIDES:
+        of = f"of the {side} wheel of trailer {k}"
+        fields[f"kappa_{side}_{k}"] = (one, f"Longitudinal slip {of}, as it feels it.")
+        fields[f"tan_alpha_{side}_{k}"] = (one, f"Tangent of the slip angle {of}; sign of tyres.")
+    return fields
+
+
+@made_once
+def trailer_disturbances(count: int) -> Any:
+    """What the world does to some trailers, in the axes of each. The defaults do nothing."""
+    fields: Fields = {}
+    grips: Fields = {}
+    for k in range(1, count + 1):
+        at = f"at the centre of mass of trailer {k}"
+        fields[f"F_x_{k}"] = (N, f"Force {at} along it, forward positive.")
+        fields[f"F_y_{k}"] = (N, f"Force {at} across it, positive to the left.")
+        fields[f"M_z_{k}"] = (Nm, f"Yaw moment on trailer {k}, positive to the left.")
+        for side in SIDES:
+            doc = f"Grip under the {side} wheels of trailer {k} over that of its tyres."
+            grips[f"mu_{side}_{k}"] = (Annotated[one, non_negative], doc)
+    return _defined("TrailerDisturbances", fields | grips, 0.0, dict.fromkeys(grips, 1.0))
+
+
+@made_once
+def trailer_outputs(count: int) -> Any:
+    """The output class of some trailers."""
+    fields: Fields = {}
+    for k in range(1, count + 1):
+        of = f"of trailer {k}"
+        fields |= {
+            f"x_trailer_{k}": (m, f"Position of the axle {of} in the world frame."),
+            f"y_trailer_{k}": (m, f"Position of the axle {of} in the world frame."),
+            f"yaw_trailer_{k}": (rad, f"Heading {of} in the world frame."),
+            f"F_x_hitch_{k}": (N, f"Force of its hitch on trailer {k} along it: positive pulls."),
+            f"F_y_hitch_{k}": (N, f"The same across trailer {k}, positive to the left."),
+            f"F_z_hitch_{k}": (N, f"Load {of} on its hitch, positive downwards."),
+        }
+        for side in SIDES:
+            wheel = f"of a {side} wheel of trailer {k}"
+            fields |= {
+                f"F_x_{side}_{k}": (N, f"Force along {wheel}."),
+                f"F_y_{side}_{k}": (N, f"Force across {wheel}, positive to the left."),
+                f"F_z_{side}_{k}": (N, f"Load {wheel}."),
+                f"alpha_{side}_{k}": (rad, f"Slip angle {wheel}, positive pushes to the left."),
+            }
+    return _defined("TrailerOutputs", fields, None)
+
+
+def _defined(
+    name: str, fields: Fields, default: float | None, others: Mapping[str, float] = NO_OTHERS
+) -> Any:
+    hints = {field: unit for field, (unit, _) in fields.items()}
+    docs = {field: doc for field, (_, doc) in fields.items()}
+    defaults = {} if default is None else dict.fromkeys(fields, default) | dict(others)
+    return record.define(name, hints, defaults, docs)
+
+
+STOP_WIDTH: rad = 0.05
+"""Angle within which an end stop sets in, either side of its angle."""
+
+
+class Place(NamedTuple):
+    """A place from the centre of mass of the car and a heading, in the axes of the car."""
+
+    x: m
+    y: m
+    c: one
+    """Cosine of the heading from that of the car."""
+    s: one
+    """Sine of that angle."""
+    angle: rad
+    """That angle itself, not wrapped."""
+
+
+class TrailerMotion(NamedTuple):
+    """How a trailer stands and moves."""
+
+    hitch: Place
+    """Where it hangs, and its heading."""
+    c: one
+    """Cosine of its heading from that of the unit ahead."""
+    s: one
+    """Sine of that angle."""
+    omega: rad_s
+    """Yaw rate over ground."""
+    v: Velocity
+    """Velocity of its hitch over ground, in its own axes."""
+
+    def behind(self, way: m) -> Place:
+        """The place that is so far behind its hitch."""
+        hitch = self.hitch
+        return hitch._replace(x=hitch.x - way * hitch.c, y=hitch.y - way * hitch.s)
+
+    def velocity(self, way: m) -> Velocity:
+        """Velocity of the point that is so far behind its hitch, in its own axes."""
+        return Velocity(self.v.x, self.v.y - way * self.omega)
+
+
+class TrailerGround(NamedTuple):
+    """The road under a trailer."""
+
+    pull: Acceleration | None
+    """Gravity along the road, in the axes of the trailer; None where it is level."""
+    press: m_s2
+    """Gravity onto the road."""
+    grip: tuple[one, one] | None
+    """Under the wheels, left and right; None where it is that of the tyres everywhere."""
+
+
+def trailer_motions(x: Any, p: Any) -> list[TrailerMotion]:
+    """Place and motion of each trailer of a car."""
+    motions: list[TrailerMotion] = []
+    origin = 0.0 * p.l_r
+    place, v, omega = Place(origin, origin, 1.0, 0.0, 0.0), Velocity(x.v_x, x.v_y), x.omega
+    way: m = p.l_r
+    for k, trailer in enumerate(p.trailers, 1):
+        way = way + trailer.behind
+        angle, rate = getattr(x, f"hitch_{k}"), getattr(x, f"hitch_rate_{k}")
+        c, s = cos(angle), sin(angle)
+        heading = turned(place.c, place.s, c, s) if k > 1 else (c, s)
+        at = (place.x - way * place.c, place.y - way * place.s)
+        hitch = Place(*at, *heading, place.angle + angle)
+        v = Velocity(*turned_back(c, s, v.x, v.y - way * omega))
+        omega = omega + rate
+        motions.append(TrailerMotion(hitch, c, s, omega, v))
+        place, way = hitch, trailer.l_axle
+    return motions
+
+
+def world_place(place: Place, x: Any, road: Any) -> tuple[m, m, rad]:
+    """Position and heading in the world, as seen from above."""
+    ahead, aside, c, s, angle = place
+    if not isinstance(road.surface, FlatRoad):
+        ahead, aside = _seen_from_above(ahead, aside, x, road)
+        c_above, s_above = turned_back(c, s, *_seen_from_above(c, s, x, road))
+        angle = angle + atan2(s_above, c_above)
+    dx, dy = turned(cos(x.yaw), sin(x.yaw), ahead, aside)
+    return x.x + dx, x.y + dy, x.yaw + angle
+
+
+def _seen_from_above(ahead: Any, aside: Any, x: Any, road: Any) -> tuple[Any, Any]:
+    """A vector in the axes of the road under the car, as it lies in a map; see `road.contact`."""
+    under = wheel_contact(road, x.x, x.y, x.yaw)
+    e_2 = 1.0 + under.slope * under.slope
+    e, n = sqrt(e_2), sqrt(e_2 + under.bank * under.bank)
+    across = aside * (1.0 / (n * e))
+    return ahead * (1.0 / e) - (under.slope * under.bank) * across, e_2 * across
+
+
+def trailer_ground(x: Any, moving: Sequence[TrailerMotion], p: Any) -> list[TrailerGround]:
+    """The road under the axle of each trailer. It bends under the car alone."""
+    road, grounds = p.road, list[TrailerGround]()
+    flat, gripping = isinstance(road.surface, FlatRoad), isinstance(road.grip, FullGrip)
+    for trailer, at in zip(p.trailers, moving, strict=True):
+        axle = at.behind(trailer.l_axle)
+        grips = None if gripping else _grips(axle, 0.5 * trailer.track, x, road)
+        if flat:
+            grounds.append(TrailerGround(None, p.g, grips))
+            continue
+        down = wheel_contact(road, *world_place(axle, x, road)).down
+        pull = Acceleration(p.g * down.x, p.g * down.y)
+        grounds.append(TrailerGround(pull, -p.g * down.z, grips))
+    return grounds
+
+
+def _grips(axle: Place, half: m, x: Any, road: Any) -> tuple[one, one]:
+    sides = (
+        axle._replace(x=axle.x - side * axle.s, y=axle.y + side * axle.c) for side in (half, -half)
+    )
+    left, right = (road.grip.at(*world_place(at, x, road)[:2]) for at in sides)
+    return left, right
+
+
+def hitch_loads(x: Any, ground: Sequence[TrailerGround], p: Any) -> list[N]:
+    """Load of each trailer on its hitch, positive downwards."""
+    loads: list[N] = []
+    behind: tuple[m, N] | None = None
+    for k, (trailer, under) in reversed([*enumerate(zip(p.trailers, ground, strict=True), 1)]):
+        by_axle = 1.0 / trailer.l_axle
+        own = (trailer.m * (1.0 - trailer.l_cg * by_axle)) * under.press
+        if behind is not None:
+            # What hangs behind the axle lifts the hitch.
+            own = own - (behind[0] * by_axle) * behind[1]
+        loads.append(own + getattr(x, f"load_hitch_{k}"))
+        behind = trailer.behind, own
+    return loads[::-1]
+
+
+def axle_loads(
+    x: Any, hitches: Sequence[N], ground: Sequence[TrailerGround], p: Any
+) -> list[tuple[N, N]]:
+    """Load of a left and of a right wheel of each trailer, never negative."""
+    loads: list[tuple[N, N]] = []
+    for k, (trailer, under) in enumerate(zip(p.trailers, ground, strict=True)):
+        carried = trailer.m * under.press - hitches[k]
+        carried = carried + hitches[k + 1] if k + 1 < len(hitches) else carried
+        mean, shift = 0.5 * ramp(carried, p.F_lift), getattr(x, f"load_shift_{k + 1}")
+        beyond = ramp(shift - mean, p.F_lift) - ramp(-shift - mean, p.F_lift)
+        transfer = clip(shift - beyond, -mean, mean)
+        by_wheels = 1.0 / trailer.wheels
+        loads.append(((mean - transfer) * by_wheels, (mean + transfer) * by_wheels))
+    return loads
+
+
+def load_targets(
+    tyres: Sequence[Force], hitches: Sequence[Force], moving: Sequence[TrailerMotion], p: Any
+) -> list[tuple[N, N]]:
+    """What the forces of tyres and hitches, in the axes of each trailer, add to the load on its
+    hitch, and what they move from its left wheels to the right ones."""
+    targets: list[tuple[N, N]] = []
+    behind: tuple[m, N, m, Force] | None = None
+    for k, trailer in reversed([*enumerate(p.trailers)]):
+        by_axle, lever = 1.0 / trailer.l_axle, trailer.z_cg - trailer.z_hitch
+        tyre, hitch = tyres[k], hitches[k]
+        pitch = -(trailer.z_cg * tyre.x) - lever * hitch.x
+        roll = trailer.z_cg * tyre.y + lever * hitch.y
+        if behind is not None:
+            way, load, z_next, pulled = behind
+            pitch = pitch + (trailer.z_cg - z_next) * pulled.x - way * load
+            roll = roll - (trailer.z_cg - z_next) * pulled.y
+        targets.append((pitch * by_axle, roll * (1.0 / trailer.track)))
+        at = moving[k]
+        pull = Force(*turned(at.c, at.s, hitch.x, hitch.y))
+        behind = trailer.behind, targets[-1][0], trailer.z_hitch, pull
+    return targets[::-1]
+
+
+def joint_moment(angle: rad, rate: rad_s, trailer: Any) -> Nm:
+    """Moment of the hitch on the trailer: of a stabiliser, and of the end stop."""
+    left = ramp(angle - trailer.hitch_max, STOP_WIDTH)
+    right = ramp(-angle - trailer.hitch_max, STOP_WIDTH)
+    stop = left - right + (trailer.t_stop * rate) * (left + right)
+    return -trailer.damping * rate - trailer.k_stop * stop
+
+
+def stop_energy(angle: rad, k_stop: Nm_rad, hitch_max: rad) -> J:
+    """Energy that the end stop stores."""
+    left = ramp_integral(angle - hitch_max, STOP_WIDTH)
+    return k_stop * (left + ramp_integral(-angle - hitch_max, STOP_WIDTH))
+
+
+def trailers_energy(x: Any, p: Any) -> J:
+    """Kinetic energy of all trailers, what their end stops store, and that of height."""
+    total: J = 0.0
+    for k, (trailer, at) in enumerate(zip(p.trailers, trailer_motions(x, p), strict=True), 1):
+        v = at.velocity(trailer.l_cg)
+        spins = [getattr(x, f"spin_{side}_{k}") for side in SIDES]
+        turning = sum((spin * spin for spin in spins), 0.0)
+        stored = stop_energy(getattr(x, f"hitch_{k}"), trailer.k_stop, trailer.hitch_max)
+        own = kinetic_energy(v.x, v.y, at.omega, trailer.m, trailer.I_z) + stored
+        total = total + own + (0.5 * trailer.wheels * trailer.I_w) * turning
+        if not isinstance(p.road.surface, FlatRoad):
+            there = world_place(at.behind(trailer.l_cg), x, p.road)
+            total = total + trailer.m * p.g * p.road.surface.at(*there[:2]).z
+    return total
+
+
+def drag(v: m_s, C_drag: Any) -> N:
+    """Force of the air along a trailer."""
+    return (-0.5 * C_drag) * (v * abs(v))

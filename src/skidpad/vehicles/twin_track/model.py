@@ -1,0 +1,461 @@
+"""`two_track`: a car on four spinning wheels, with any tyre on each.
+
+A planar body on wheels that drive and brakes turn and whose slip against the road makes the forces;
+wheel loads follow these forces with the time constant of the springs. So forces depend on loads,
+loads on states, and each tyre is evaluated once. Equations: docs/vehicles.md.
+
+    two_track()                                   # a compact car on default tyres
+    two_track("sports")                           # a car of a parameter set (`two_track_sets`)
+    two_track(tyre=T, m=1300.0)                   # one tyre for all wheels
+    two_track(front=T1, rear=T2)                  # one per axle
+    two_track(fl=T1, fr=T2, rl=T3, rr=T4)         # one per wheel
+    two_track(slip=FirstOrderSlip())              # slip behind relaxation lengths
+    two_track(chassis=RollPitch())                # a body that moves on its springs
+    two_track(powertrain=MotorDrive(), brakes=HydraulicBrakes())     # pedals and a gear
+    two_track(road=Road.plane(slope=0.1))         # on a road that is not flat
+    two_track(trailers=Trailer(m=900.0))          # with a trailer, or several in a tuple
+
+Which equations a car has is the class of its records `tyres`, `slip`, `chassis`, `alignment`,
+`steering`, `air`, `powertrain`, `brakes`, `trailers` and `road`; there is one model of each
+combination.
+
+What `two_track` does for its chassis: loads that follow the tyres, and a start in balance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, get_type_hints
+
+from ...core import record
+from ...core.model import Model, Vehicle, VehicleFactory, built_once
+from ...core.record import Recipe, class_from, recipe_of
+from ...errors import InvalidValue
+from ...geometry.pose import turned, turned_back
+from ...ops import atan2, logical_or, sqrt, where
+from ...road.records import FlatRoad, PlaneRoad, record_of, road_type
+from ...tyres.contract import each_tyre, tyre_set, tyre_set_type
+from ...tyres.relaxation import SlipState
+from ...units import J, Nm
+from ..car_state import least
+from ..parts.actuators import rate_limited_lag
+from ..parts.air import AeroMap, AirForces
+from ..parts.assembly import assembled, base_of
+from ..parts.chassis import (
+    FOLLOWED,
+    Acting,
+    Pressed,
+    Travel,
+    WheelMoments,
+    push_of,
+    spin_momentum,
+    wheel_moments,
+)
+from ..parts.hydraulic_brakes import BrakeTorques, HydraulicBrakes
+from ..parts.kinematics import Acceleration, kinetic_energy, velocity_rate
+from ..parts.load_transfer import ROLLED_OVER, CornerLoads, Force, Velocity
+from ..parts.on_road import RoadUnderCar, road_under_car
+from ..parts.powertrain.combustion import EngineDrive
+from ..parts.powertrain.electric import WHEEL_DRIVES, MotorDrive, WheelMotors, WheelTorques
+from ..parts.spinning_wheel import (
+    FirstOrderSlip,
+    SteadySlip,
+    WheelForces,
+    WheelMotion,
+    each_wheel,
+    rolling_radius,
+    wheel_forces,
+)
+from ..parts.steering import Heading
+from ..parts.trailers import NoTrailers, Trailer, mirror_odd, trailer_chain, trailer_spins
+from .body import BODY, places
+from .drive import (
+    drive_outputs,
+    driveline,
+    driveline_energy,
+    driveline_settled,
+    pitch_shares,
+    wheel_spin_rates,
+)
+from .records import (
+    DEFAULT_TYRES,
+    PART_DUTIES,
+    External,
+    Input,
+    Outputs,
+    Params,
+    Parts,
+    State,
+    disturbance_type,
+    input_type,
+    outputs_type,
+    params_type,
+    state_type,
+)
+from .sets import set_values
+from .trailers import (
+    Towed,
+    check_trailers,
+    coupled,
+    pressed,
+    trailer_energy,
+    trailer_rates,
+    trailer_spinning,
+    trailer_values,
+    trailers_rolling,
+)
+
+__all__ = [
+    "BrakeTorques",
+    "EngineDrive",
+    "FirstOrderSlip",
+    "HydraulicBrakes",
+    "MotorDrive",
+    "NoTrailers",
+    "SteadySlip",
+    "Trailer",
+    "WheelMotors",
+    "WheelTorques",
+    "two_track",
+]
+
+
+def following_loads(x: Any, pushed: Acceleration, turned: WheelMoments, p: Any) -> dict[str, Any]:
+    """Rates with which loads follow the force of the tyres and the moments of the wheels, as far
+    as the chassis has them."""
+    kept = p.chassis.follows
+    if not kept:
+        return {}
+    more, by_t = push_of(turned, p), 1.0 / p.t_load
+    along = pushed.x if p.chassis.turns_by_pitch else pushed.x + more.x
+    pairs = zip(FOLLOWED, (along, pushed.y + more.y), strict=True)
+    return {name: (now - getattr(x, name)) * by_t for name, now in pairs if name in kept}
+
+
+def on_springs(x: Any, road: RoadUnderCar, p: Any) -> Any:
+    """The state with body and wheels in balance, as far as the chassis has them move."""
+    if not p.chassis.fills:
+        return x
+    at = x
+    # On a map of ride heights a body that sinks is pressed down more.
+    for _ in range(8 if base_of(type(p.air)) is AeroMap else 1):
+        still = disturbance_type(type(p.air), type(p.trailers))()
+        air = p.air.forces(at, still, p.chassis.travel(at, p), p)
+        balance = p.chassis.settled(x, road, pressed(at, air, p), p)
+        at = x._replace(**balance._asdict())
+    return at
+
+
+WHEELS = ("fl", "fr", "rl", "rr")
+SIDES = (1.0, -1.0, 1.0, -1.0)
+"""Of the wheels: 1 left, -1 right."""
+TYRES = (("tyre",), ("front", "rear"), WHEELS)
+"""The keywords of the factory that go together."""
+
+
+class Motion(NamedTuple):
+    """Everything about the car at one instant that both the derivative and the outputs need."""
+
+    travel: Travel
+    acting: Acting
+    headings: tuple[Heading, ...]
+    wheels: list[WheelForces]
+    a: Acceleration
+    moment: Nm
+    leaning: Acceleration
+    """What the wheel loads answer to: the force of the tyres over the mass, and what a hitch adds
+    to it."""
+    towed: Towed | None
+
+
+def velocities(x: State, headings: tuple[Heading, ...], p: Params) -> list[Velocity]:
+    """Velocity over ground of each contact patch, in the axes of its wheel."""
+    columns = zip(headings, p.chassis.carried(x, p), places(p), strict=True)
+    return [
+        Velocity(*turned_back(*heading, v.x - y * x.omega, v.y + forward * x.omega))
+        for heading, v, (forward, y) in columns
+    ]
+
+
+def posture(
+    x: State, w: External, road: RoadUnderCar, p: Params
+) -> tuple[Travel, AirForces, Pressed, CornerLoads]:
+    """How the body sits, what the air does to it, what presses the axles, and the wheel loads that
+    have come of all."""
+    travel = p.chassis.travel(x, p)
+    air = p.air.forces(x, w, travel, p)
+    pressing = pressed(x, air, p)
+    return travel, air, pressing, p.chassis.loads(x, road, pressing, p)
+
+
+def spins(x: Any) -> tuple[Any, ...]:
+    """Spin of each wheel."""
+    return x.spin_fl, x.spin_fr, x.spin_rl, x.spin_rr
+
+
+def slips(x: Any, p: Params) -> list[SlipState]:
+    """The state of slip of each wheel; nothing where slip is no state."""
+    if not p.slip.states:
+        return [SlipState()] * 4
+    return [SlipState(getattr(x, f"kappa_{w}"), getattr(x, f"tan_alpha_{w}")) for w in WHEELS]
+
+
+def motion(x: State, w: External, p: Params) -> Motion:
+    """Loads, tyre forces and what they do to the body."""
+    road = road_under_car(p.road, x, places(p), p.g)
+    travel, air, pressing, loads = posture(x, w, road, p)
+    headings, cambers = p.alignment.angles(x, travel, p)
+    grip = road.grip_with((w.mu_fl, w.mu_fr, w.mu_rl, w.mu_rr))
+    columns = zip(loads, velocities(x, headings, p), spins(x), cambers, grip, strict=True)
+    moving = [
+        WheelMotion(F_z, v.x, v.y, spin, x.omega, camber, mu)
+        for F_z, v, spin, camber, mu in columns
+    ]
+    wheels = each_wheel(wheel_forces, each_tyre(p.tyres), (p.slip,) * 4, slips(x, p), moving, SIDES)
+    forces = in_body_axes(wheels, headings)
+    force, moment = on_body(forces, wheels, p)
+    by_mass = 1.0 / p.m
+    pushed = Acceleration(force.x * by_mass, force.y * by_mass)
+    a = Acceleration((force.x + air.F_x + w.F_x) * by_mass, (force.y + air.F_y + w.F_y) * by_mass)
+    bumped = p.chassis.bumped(x, loads, road, p)
+    # Wheels that feel bumps by themselves are pushed by their loads, beyond what pulls the plane.
+    standing = road.standing if bumped is None else None
+    a, moment = road.pulled(a, standing), moment + air.M_z + w.M_z
+    if standing is not None:
+        moment = moment + p.m * standing.turn
+    if bumped is not None:
+        a = Acceleration(a.x + bumped.F_x * by_mass, a.y + bumped.F_y * by_mass)
+        moment = moment + bumped.M_z
+    # The spin of wheels that tilt with the body turns the car, as the spin of a gyroscope does.
+    tilting = p.chassis.tilt_rate(x, p)
+    if tilting is not None:
+        moment = moment - tilting * spin_momentum(spins(x), p.I_w)
+    a, moment, leaning, towed = coupled(x, w, a, pushed, moment, p)
+    acting = Acting(loads, forces, pushed, pressing, road)
+    return Motion(travel, acting, headings, wheels, a, moment, leaning, towed)
+
+
+def in_body_axes(wheels: list[WheelForces], headings: tuple[Heading, ...]) -> tuple[Force, ...]:
+    """Force of each tyre in body axes."""
+    pairs = zip(wheels, headings, strict=True)
+    return tuple(Force(*turned(*heading, f.F_x, f.F_y)) for f, heading in pairs)
+
+
+def on_body(forces: tuple[Force, ...], wheels: list[WheelForces], p: Params) -> tuple[Force, Nm]:
+    """Force of all tyres, and their moment about the centre of mass."""
+    fl, fr, rl, rr = forces
+    # Wheels of an axle taken together: what is alike on both sides cancels to the last bit.
+    front, rear = (Force(a.x + b.x, a.y + b.y) for a, b in ((fl, fr), (rl, rr)))
+    turning = (0.5 * p.track_f) * (fr.x - fl.x) + (0.5 * p.track_r) * (rr.x - rl.x)
+    aligning = (wheels[0].M_z + wheels[1].M_z) + (wheels[2].M_z + wheels[3].M_z)
+    moment = p.l_f * front.y - p.l_r * rear.y + turning + aligning
+    return Force(front.x + rear.x, front.y + rear.y), moment
+
+
+def derivative(x: State, u: Input, w: External, p: Params) -> State:
+    """Time derivative of the state."""
+    now, line = motion(x, w, p), driveline(x, u, p)
+    turning = wheel_spin_rates(line, x, now.wheels, p)
+    turned = wheel_moments(now.wheels, spins(x), turning, x.omega, p.I_w)
+    if p.chassis.turns_by_pitch and line.reflected is not None:
+        turned = turned._replace(inertia=p.I_w * (4.0 - sum(pitch_shares(line, p))))
+    sprung: Any = p.chassis.rates(x, now.acting._replace(turned=turned), p)
+    if p.chassis.turns_by_pitch:
+        # A spin counts from the body, in which drive and brakes act.
+        pairs = zip(turning, pitch_shares(line, p), strict=True)
+        turning = tuple(rate - share * sprung.pitch_rate for rate, share in pairs)
+    wheel_angle = p.steering.wheel_angle(u.steer)
+    rates: dict[str, Any] = {
+        **dict(zip(("x", "y", "yaw"), now.acting.road.pose_rate, strict=True)),
+        **dict(zip(("v_x", "v_y"), velocity_rate(now.a, x.v_x, x.v_y, x.omega), strict=True)),
+        "omega": now.moment * (1.0 / p.I_z),
+        "steer": rate_limited_lag(x.steer, wheel_angle, p.t_steer, p.steer_max, p.steer_rate_max),
+        **line.rates,
+        **{f"spin_{w}": rate for w, rate in zip(WHEELS, turning, strict=True)},
+        **following_loads(x, now.leaning, turned, p),
+        **sprung._asdict(),
+        **p.alignment.rates(x, now.travel, now.wheels, p)._asdict(),
+        **trailer_rates(x, now.towed, line.brakes, p),
+    }
+    if p.slip.states:
+        for wheel, f in zip(WHEELS, now.wheels, strict=True):
+            rates |= {f"kappa_{wheel}": f.kappa_rate, f"tan_alpha_{wheel}": f.tan_alpha_rate}
+    return type(x)(**rates)
+
+
+def outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
+    """Accelerations, loads, slip and tyre forces. `wheel_lift` marks a wheel in the air."""
+    now = motion(x, w, p)
+    left, right = (atan2(heading.s, heading.c) for heading in now.headings[:2])
+    # Outputs have the sign of all cars here: positive when the tyre pushes to the left.
+    own = outputs_type(type(p.chassis))._make(
+        (
+            *now.a,
+            *now.acting.loads,
+            *(-f.alpha for f in now.wheels),
+            *(f.F_x for f in now.wheels),
+            *(f.F_y for f in now.wheels),
+            where(least(now.acting.loads) <= 0.0, 1.0, 0.0),
+            *(f.kappa for f in now.wheels),
+            *(f.M_z for f in now.wheels),
+            left,
+            right,
+            *p.chassis.outputs(x, now.acting, p),
+        )
+    )
+    return drive_outputs(own, trailer_values(x, now.towed, p), x, u, p)
+
+
+def rolling(x: State, p: Params) -> State:
+    """The state with wheels that roll, if all were given as standing, on springs in balance."""
+    road = road_under_car(p.road, x, places(p), p.g)
+    x = on_springs(x, road, p)
+    still = disturbance_type(type(p.air), type(p.trailers))()
+    travel, _, _, loads = posture(x, still, road, p)
+    headings, _ = p.alignment.angles(x, travel, p)
+    turning = logical_or(
+        logical_or(x.spin_fl != 0.0, x.spin_fr != 0.0),
+        logical_or(x.spin_rl != 0.0, x.spin_rr != 0.0),
+    )
+    turning = trailer_spinning(x, turning, p)
+    columns = zip(
+        WHEELS, each_tyre(p.tyres), loads, velocities(x, headings, p), spins(x), strict=True
+    )
+    x = x._replace(
+        **{
+            f"spin_{wheel}": where(turning, spin, v.x / rolling_radius(tyre, F_z, v.x))
+            for wheel, tyre, F_z, v, spin in columns
+        }
+    )
+    return driveline_settled(trailers_rolling(x, turning, p), p)
+
+
+def check(p: Params) -> None:
+    """Raise for parameters that make no car."""
+    p.chassis.check(p)
+    check_trailers(p)
+
+
+def energy(x: State, p: Params) -> J:
+    """Kinetic energy of the body and of all that spins, what the chassis stores, and that of
+    height."""
+    # A spin counts from the body, which may pitch.
+    pitching = getattr(x, "pitch_rate", 0.0)
+    turning = sum(((spin + pitching) * (spin + pitching) for spin in spins(x)), 0.0)
+    rotating = 0.5 * p.I_w * turning + driveline_energy(x, p)
+    planar = kinetic_energy(x.v_x, x.v_y, x.omega, p.m, p.I_z) + rotating
+    planar = planar + trailer_energy(x, p)
+    if isinstance(p.road.surface, FlatRoad):
+        return planar + p.chassis.energy(x, p.g, p)
+    place = p.road.surface.at(x.x, x.y)
+    press = p.g / sqrt(1.0 + place.z_x * place.z_x + place.z_y * place.z_y)
+    return planar + p.chassis.energy(x, press, p) + p.m * p.g * place.z
+
+
+@built_once
+def car_model(name: str, recipes: Parts, *tyres: type) -> Model:
+    """The car of a name with parts by the recipes of their classes, on one, two or four classes of
+    tyres."""
+    parts = Parts(*map(class_from, recipes))
+    even = issubclass(get_type_hints(parts.road)["surface"], (FlatRoad, PlaneRoad))
+    names = ", ".join(dict.fromkeys(tyre.__name__ for tyre in tyres))
+    behind = len(parts.trailers._fields)
+    # The work of a hitch that presses a body down on its springs is in no closed form.
+    told = even and not parts.slip().states and not (behind and parts.chassis.States._fields)
+    return Model(
+        name=name,
+        State=state_type(parts),
+        Input=input_type(parts.powertrain, parts.brakes),
+        Params=params_type(tyre_set_type(*tyres), parts),
+        Outputs=outputs_type(parts.chassis, parts.powertrain, parts.trailers),
+        Disturbance=disturbance_type(parts.air, parts.trailers),
+        derivative=derivative,
+        outputs=outputs,
+        settle=rolling,
+        fills=(
+            *(f"spin_{wheel}" for wheel in WHEELS),
+            *parts.chassis.fills,
+            *trailer_spins(behind),
+        ),
+        check=check,
+        # A deflected tyre stores energy, too, which no closed form tells for every tyre. On a road
+        # with bumps the body has no height of its own.
+        energy=energy if told else None,
+        ends=ROLLED_OVER if "roll" in parts.chassis.States._fields else {},
+        body=BODY,
+        mirror_odd=mirror_odd(behind),
+        summary=f"Car on four spinning wheels with any tyre: {names}{_driven_by(parts.powertrain)}"
+        + _with_trailers(behind),
+    )
+
+
+def _driven_by(powertrain: type) -> str:
+    return "" if powertrain is WheelTorques else f"; {powertrain.__name__}"
+
+
+def _with_trailers(count: int) -> str:
+    return f"; {count} trailer{'s' if count > 1 else ''}" if count else ""
+
+
+@dataclass(frozen=True, repr=False)
+class TwoTrackFactory(VehicleFactory):
+    """Makes cars on any tyres: `two_track(front=T1, rear=T2, m=1300.0)`."""
+
+    def __call__(self, params: Any = None, /, **values: Any) -> Vehicle:
+        """A car with the default parameters, some of them replaced by keyword or mapping.
+
+        `tyre`, or `front` and `rear`, or `fl`, `fr`, `rl` and `rr` are tyre records or tyres that
+        were read from a file. The other parts are records, too: `slip` is a `SteadySlip` or a
+        `FirstOrderSlip`, `chassis` a `RollShare`, `QuasiStatic`, `RollPitch` or an
+        `independent_suspension`, `alignment` a `FixedAlignment`, `LinearAlignment` or of
+        `alignment_tables`, `steering` a `DirectSteering` or `SteeringWheel`, `air` a `PlainAir`,
+        `Aerodynamics` or an `aero_map`, `powertrain` a `WheelTorques`, `WheelMotors`,
+        `MotorDrive` or `EngineDrive`, `brakes` a `BrakeTorques` or `HydraulicBrakes`, `trailers` a
+        `Trailer` or several in a tuple, `road` a `Road`. `params` may be the name of a parameter
+        set.
+        """
+        # What is said of single numbers comes last, and so wins over whole records and sets.
+        whole = dict[str, Any]()
+        if isinstance(params, str):
+            whole, params = set_values(params, Params._fields, values), None
+            values = {n: whole.pop(n) for n in ("tyre", "front", "rear") if n in whole} | values
+        elif record.is_record_type(type(params)):
+            whole, params = params._asdict(), None  # of a car with other parts, too
+        names = tuple(name for group in TYRES for name in group if name in values)
+        if names and names not in TYRES:
+            raise InvalidValue(
+                f"tyres are given as {', '.join(names)}; allowed are tyre, or front and rear, or "
+                "fl, fr, rl and rr"
+            )
+        if names:
+            whole["tyres"] = tyre_set(*(values.pop(name) for name in names))
+        if values.get("road") is not None:
+            values["road"] = record_of(values["road"])
+        if values.get("trailers") is not None:
+            values["trailers"] = trailer_chain(values["trailers"])
+        for name in PART_DUTIES:
+            part = values.pop(name, None)
+            if part is not None:
+                whole[name] = _checked_part(name, part)
+        tyres = whole.get("tyres", DEFAULT_TYRES)
+        parts = {name: recipe_of(type(whole[name])) for name in PART_DUTIES if name in whole}
+        if "road" in whole:
+            parts["road"] = Recipe(road_type, tuple(map(type, whole["road"])))
+        model = car_model(self.model.name, Parts(**parts), *map(type, tyres))
+        # A part may do without parameters that those of another car have.
+        kept = {name: whole[name] for name in whole if name in model.Params._fields}
+        return Vehicle(model, record.build(model.Params, params, **kept | values))
+
+
+def _checked_part(name: str, part: Any) -> Any:
+    allowed, duties = PART_DUTIES[name]
+    plain = type(part) is getattr(Parts(), name) or (
+        name == "powertrain" and isinstance(part, WHEEL_DRIVES)
+    )
+    able = record.is_record_type(type(part)) and all(hasattr(part, duty) for duty in duties)
+    if plain or able:
+        return assembled(part)
+    raise InvalidValue(f"{name} must be {allowed} record, got {part!r}")
+
+
+two_track = TwoTrackFactory(car_model("two_track", Parts(), *map(type, DEFAULT_TYRES)))

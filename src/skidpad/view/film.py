@@ -1,0 +1,263 @@
+"""Film: what the page shows of a run, as one block of bytes.
+
+Layout, little endian. A browser reads the numbers with typed arrays; whole numbers lie in planes of
+single bytes (first all the lowest bytes, then all the next), which deflate packs well:
+
+    char    magic[8]            "skidfilm"
+    uint32  version             1
+    uint32  size                of the header in bytes, a multiple of 8
+    header                      JSON: samples T, the stage with C channels, and for each lidar
+                                how many scans there are and its reach in m
+    float64 times[T]            in s
+    float64 low[C], step[C]     value = low + step * number; a step of 0: the bits are a float32
+    float64 scan times          of the first lidar, then of the next, in s
+    uint8   numbers[C][4][T]    per channel: planes of the zigzag differences from number to number
+    uint8   ranges[2][n * rays] per lidar: planes of the zigzag differences from ray to ray;
+                                65535 is no echo, else range = number * reach / 65534
+
+Fixed point loses nothing that can be seen: positions and headings keep 2^-22 of the span of their
+channel, everything else 2^-17. A channel whose span comes from a few wild values, beside which all
+others would be coarse, is kept as float32. In JSON, the floats of the stage keep seven digits.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.checks import positive
+from ..core.files import brief_repr
+from ..errors import InvalidValue
+from .stage import Stage
+
+__all__ = ["Film", "ScanAt"]
+
+MAGIC = b"skidfilm"
+VERSION = 1
+POSE_BITS = 22
+OTHER_BITS = 17
+COARSE = 1e-3
+"""Steps of fixed point beyond this share of the usual size of a channel's values can be seen."""
+USUAL = 0.9
+"""Share of the values that are not wild. The median would call a swerve on a straight wild, too,
+and films of it would grow by the noise of the straight."""
+NO_ECHO = 65535
+
+
+class ScanAt(NamedTuple):
+    """A scan that a lidar took."""
+
+    index: int  # pyright: ignore[reportIncompatibleMethodOverride]
+    """Which lidar of the stage."""
+    time: float
+    """When, in s."""
+    ranges: NDArray[np.float32]
+    """In m, from the first ray on; not finite or the largest range where nothing was hit."""
+
+    __repr__ = brief_repr
+
+
+@dataclass(frozen=True, eq=False)
+class Film:
+    """A stage with everything that moves on it."""
+
+    stage: Stage
+    times: NDArray[np.float64]
+    """(T,) in s, increasing."""
+    rows: NDArray[np.float32]
+    """(T, channels)."""
+    scans: tuple[ScanAt, ...] = ()
+    """In the order of their times."""
+    note: str = ""
+    """Shown under the title: what was left out, where a recording ends early."""
+
+    __repr__ = brief_repr
+
+    def __post_init__(self) -> None:
+        times = np.ascontiguousarray(self.times, np.float64)
+        rows = np.asarray(self.rows, np.float32)
+        expected = (times.size, len(self.stage.channels))
+        if times.ndim != 1 or not times.size or rows.shape != expected:
+            raise InvalidValue(
+                f"a film of {times.size} times and {len(self.stage.channels)} channels needs rows "
+                f"of shape {expected}, at least one; got {rows.shape}"
+            )
+        if not (np.isfinite(times).all() and (np.diff(times) > 0.0).all()):
+            raise InvalidValue("the times of a film must be finite and increase from row to row")
+        for scan in self.scans:
+            self._check(scan)
+        object.__setattr__(self, "times", times)
+        object.__setattr__(self, "rows", rows)
+
+    def _check(self, scan: ScanAt) -> None:
+        lidars = self.stage.scans
+        if not 0 <= scan.index < len(lidars):
+            raise InvalidValue(f"a scan of lidar {scan.index}; the stage has {len(lidars)}")
+        if len(scan.ranges) != lidars[scan.index].count:
+            raise InvalidValue(
+                f"a scan of {lidars[scan.index].name!r} has {len(scan.ranges)} ranges; "
+                f"its lidar has {lidars[scan.index].count} rays"
+            )
+
+    @property
+    def duration(self) -> float:
+        """In s."""
+        return float(self.times[-1] - self.times[0])
+
+    def thinned(self, fps: float = 60.0) -> Film:
+        """The film with at most so many pictures a second of its own time; first and last stay."""
+        fps = positive("fps", fps, "1/s")
+        # The first sample of each slot: whole parts of the recorded rate stay evenly spaced. The
+        # small number keeps samples on the edge of a slot, which are not exact multiples, in it.
+        slots = np.floor((self.times - self.times[0]) * fps + 1e-6)
+        keep = np.append(True, np.diff(slots) > 0.0)
+        keep[-1] = True
+        if keep.all():
+            return self
+        return replace(self, times=self.times[keep], rows=self.rows[keep])
+
+    def to_html(self, path: str | os.PathLike[str], *, limit_mb: float = 15.0) -> None:
+        """Write one self-contained page, which opens from disk and without a network.
+
+        Where it would be larger than `limit_mb` (10^6 bytes), pictures are left out first, then
+        numbers that are not drawn; the page says so.
+        """
+        from .pages.page import write_html
+
+        write_html(self, path, limit_mb=limit_mb)
+
+    def show(self, *, height: int = 560, limit_mb: float = 5.0) -> Any:
+        """The page for a notebook, as the last value of a cell, in a frame `height` pixels high.
+
+        It becomes part of the notebook's file, so it is thinned to `limit_mb` as in `to_html`.
+        """
+        from .pages.page import show_film
+
+        return show_film(self, height=height, limit_mb=limit_mb)
+
+    def _repr_html_(self) -> str:
+        return self.show()._repr_html_()
+
+    def to_bytes(self) -> bytes:
+        """The block of the module text."""
+        coded = [_coded(column, bits) for column, bits in zip(self.rows.T, self._bits, strict=True)]
+        by_lidar = self._by_lidar
+        numbers = [
+            self.times,
+            np.array([c.low for c in coded]),
+            np.array([c.step for c in coded]),
+            *(np.array([s.time for s in scans]) for scans in by_lidar),
+        ]
+        planes = [c.planes for c in coded]
+        for reach, scans in zip(self._reaches, by_lidar, strict=True):
+            planes.append(_coded_ranges([s.ranges for s in scans], reach))
+        head = _padded(json.dumps(self.header(), separators=(",", ":")).encode())
+        sizes = np.array([VERSION, len(head)], "<u4").tobytes()
+        return b"".join(
+            [MAGIC, sizes, head, *(n.astype("<f8").tobytes() for n in numbers), *planes]
+        )
+
+    def header(self) -> dict[str, Any]:
+        """What the page has to know before it reads the numbers, for JSON."""
+        return {
+            "samples": int(self.times.size),
+            "scans": [
+                {"count": len(scans), "reach": reach}
+                for scans, reach in zip(self._by_lidar, self._reaches, strict=True)
+            ],
+            "note": self.note,
+            "stage": _rounded(self.stage.to_json()),
+        }
+
+    @cached_property
+    def _by_lidar(self) -> list[list[ScanAt]]:
+        by_lidar: list[list[ScanAt]] = [[] for _ in self.stage.scans]
+        for scan in self.scans:
+            by_lidar[scan.index].append(scan)
+        return by_lidar
+
+    @cached_property
+    def _reaches(self) -> list[float]:
+        """The largest range of each lidar; of one without, just beyond the farthest echo."""
+        reaches: list[float] = []
+        for lidar, scans in zip(self.stage.scans, self._by_lidar, strict=True):
+            echoes = [float(s.ranges[np.isfinite(s.ranges)].max(initial=1.0)) for s in scans]
+            farthest = 1.001 * max(echoes, default=1.0)
+            reaches.append(lidar.max_range if np.isfinite(lidar.max_range) else farthest)
+        return reaches
+
+    @property
+    def _bits(self) -> list[int]:
+        """How finely each channel is kept, in bits of its span."""
+        poses = {place for body in self.stage.bodies for place in (body.x, body.y, body.yaw)}
+        return [POSE_BITS if c in poses else OTHER_BITS for c in range(len(self.stage.channels))]
+
+
+class _Coded(NamedTuple):
+    low: float
+    step: float
+    planes: bytes
+
+
+def _coded(column: NDArray[np.float32], bits: int) -> _Coded:
+    """A channel in fixed point, or bit by bit where that is too coarse or values are no numbers."""
+    low, high = float(column.min()), float(column.max())
+    step = (high - low) / (1 << bits) or 1.0
+    if not np.isfinite(step) or (high > low and step > COARSE * _usual_size(column)):
+        return _Coded(0.0, 0.0, _planes(column.view(np.int32), 4))
+    numbers = np.rint((column.astype(np.float64) - low) / step).astype(np.int32)
+    return _Coded(low, step, _planes(numbers, 4))
+
+
+def _usual_size(column: NDArray[np.float32]) -> float:
+    """The largest of the values that are not wild."""
+    sizes = np.abs(column)
+    place = int(USUAL * (sizes.size - 1))
+    return float(np.partition(sizes, place)[place])
+
+
+def _coded_ranges(scans: list[NDArray[np.float32]], reach: float) -> bytes:
+    if not scans:
+        return b""
+    ranges = np.stack(scans).astype(np.float64)
+    seen = np.isfinite(ranges) & (ranges >= 0.0) & (ranges < reach * (1.0 - 1e-6))
+    share = np.where(seen, ranges, 0.0) / reach * (NO_ECHO - 1)
+    numbers = np.where(seen, np.rint(share), NO_ECHO).astype(np.int32)
+    return _planes(numbers.ravel(), 2)
+
+
+def _planes(numbers: NDArray[np.int32], count: int) -> bytes:
+    """The lowest `count` bytes of the zigzag differences, plane by plane.
+
+    Zigzag (0, -1, 1, -2 as 0, 1, 2, 3) keeps the high bytes of small negative steps at 0. All is
+    modulo 2^(8 count), so that no difference overflows.
+    """
+    kind = np.dtype("<i4") if count == 4 else np.dtype("<i2")
+    whole = numbers.astype(kind)
+    steps = np.diff(whole, prepend=kind.type(0))
+    zigzag = (steps << 1) ^ (steps >> (8 * count - 1))
+    return np.ascontiguousarray(zigzag.view(np.uint8).reshape(-1, count).T).tobytes()
+
+
+def _padded(head: bytes) -> bytes:
+    return head + b" " * (-len(head) % 8)
+
+
+def _rounded(value: Any) -> Any:
+    """Floats with seven digits: outlines of many vehicles are most of a header.
+
+    JSON has no infinity: null stands for it.
+    """
+    if isinstance(value, float):
+        return float(f"{value:.7g}") if np.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(item) for item in value]
+    return value

@@ -1,0 +1,679 @@
+"""Pictures of a moment as arrays of pixels, drawn without a browser or a display.
+
+They look like the page from above. A picture of 640 x 480 pixels takes a few milliseconds.
+
+What stands still on pictures: ground, grid, lanes, walls, lines and cones.
+
+What vehicles look like on pictures: what is drawn on the plain outline shows which end is front.
+
+Parts are made once for each shape, in its own frame, in m.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.arrays import Array
+from ..core.body import Outline
+from ..core.checks import must_be, whole
+from ..core.files import brief_repr, shown
+from ..errors import InvalidValue
+from ..geometry.maps.cones import CONE_RADII, borders
+from ..geometry.maps.grid import Grid
+from ..geometry.maps.map import Map, segments_of
+from ..geometry.pixels import Pixels, colour_cells
+from ..geometry.polygon import FARTHEST, line_edges, points_of, signed_area, stacked_edges
+from ..geometry.pose import points_to_world
+from ..units import Allowed, m
+from .canvas import Canvas
+from .colours import (
+    CONE,
+    CONES,
+    ECHO,
+    FREE,
+    GLASS,
+    GLASS_OPACITY,
+    GRID,
+    GRID_STRONG,
+    GROUND,
+    LIGHTS,
+    LINES,
+    OCCUPIED,
+    POLYGONS,
+    SHADOW,
+    SHADOW_OPACITY,
+    SURFACE,
+    UNKNOWN,
+    VEHICLES,
+    WALL,
+    WHEEL,
+    WHEEL_EDGE,
+    rgb,
+    shaded,
+)
+from .stage import Drawn, DrawnUnit, Line, Polygon, drawn
+
+__all__ = [
+    "Drawn",
+    "DrawnUnit",
+    "FramePainter",
+    "drawn",
+]
+
+WALL_PIXELS = 2.0
+"""Width of walls, which have none in the world."""
+_LEAST_SQUARE = 22.0
+"""Squares of the ground are at least so many pixels wide."""
+_LEAST_CONE = 2.6
+"""Cones have at least this radius in pixels."""
+_RINGED = 5.0
+"""From this radius in pixels on a cone shows its rings."""
+_MOST_DASHES = 100_000
+"""A line that would have more of them is drawn through."""
+_SHARP = 1.5
+"""Width in pixels from which on the edges of cells are sharp."""
+
+
+class _Stroke(NamedTuple):
+    segments: Array
+    pixels: float
+    colour: Array
+    opacity: float
+
+
+class Scenery:
+    """What does not move, checked and ready to be drawn."""
+
+    def __init__(
+        self,
+        walls: Any,
+        grid: Grid | None,
+        cones: Any,
+        cone_colours: Sequence[str],
+        polygons: Iterable[Polygon],
+        lines: Iterable[Line],
+    ) -> None:
+        if grid is not None and not isinstance(grid, Grid):
+            raise InvalidValue(f"grid must be a Grid or None, got a {type(grid).__name__}")
+        self._cells = None if grid is None else Cells(grid)
+        self._cones = _Cones(cones, cone_colours)
+        walls = segments_of(np.empty((0, 4)) if walls is None else walls)
+        self._walls = walls[~self._cones.holds(walls.reshape(-1, 2, 2))]
+        order = list(POLYGONS)
+        known = [p for p in polygons if _known(p.kind, POLYGONS) and not self._is_cone(p)]
+        self._polygons = sorted(known, key=lambda polygon: order.index(polygon.kind))
+        self._corners = [points_of("polygon", p.points, 3) for p in self._polygons]
+        self._lines = [line for line in lines if _known(line.kind, LINES)]
+        self._points = [points_of("line", line.points, 2) for line in self._lines]
+        self._strokes_at: tuple[float, list[_Stroke]] = (0.0, [])
+
+    def _is_cone(self, polygon: Polygon) -> bool:
+        return polygon.kind == "solid" and bool(self._cones.holds(np.array([polygon.points]))[0])
+
+    @property
+    def bounds(self) -> tuple[m, m, m, m] | None:
+        """Least x and y, largest x and y; None if there is nothing."""
+        points = [self._walls.reshape(-1, 2), self._cones.centres, *self._corners, *self._points]
+        if self._cells is not None:
+            points.append(self._cells.grid.corners)
+        everything = np.concatenate(points)
+        if not len(everything):
+            return None
+        (x0, y0), (x1, y1) = everything.min(axis=0).tolist(), everything.max(axis=0).tolist()
+        return x0, y0, x1, y1
+
+    def draw(self, canvas: Canvas) -> None:
+        """Draw all of it."""
+        draw_ground(canvas)
+        if self._cells is not None:
+            self._cells.draw(canvas)
+        for polygon, corners in zip(self._polygons, self._corners, strict=True):
+            look = POLYGONS[polygon.kind]
+            canvas.polygon(corners, rgb(polygon.colour or look.fill), look.opacity)
+        for stroke in self._strokes(canvas.scale):
+            canvas.segments(*stroke)
+        canvas.segments(self._walls, WALL_PIXELS, rgb(WALL))
+        self._cones.draw(canvas)
+
+    def _strokes(self, scale: float) -> list[_Stroke]:
+        """Edges of polygons and lines; how long dashes are in m depends on the scale."""
+        if self._strokes_at[0] != scale:
+            self._strokes_at = scale, [*self._edges(scale), *self._drawn_lines(scale)]
+        return self._strokes_at[1]
+
+    def _edges(self, scale: float) -> Iterable[_Stroke]:
+        for polygon, corners in zip(self._polygons, self._corners, strict=True):
+            look = POLYGONS[polygon.kind]
+            if not look.edge:
+                continue
+            own = polygon.kind == "block" and polygon.colour
+            colour = shaded(polygon.colour, -0.35) if own else rgb(look.edge)
+            segments = _dashed(np.vstack([corners, corners[:1]]), look.dash, scale)
+            yield _Stroke(segments, look.edge_width, colour, look.edge_opacity)
+
+    def _drawn_lines(self, scale: float) -> Iterable[_Stroke]:
+        for line, points in zip(self._lines, self._points, strict=True):
+            look = LINES[line.kind]
+            segments = _dashed(points, look.dash, scale)
+            yield _Stroke(segments, look.width, rgb(line.colour or look.colour), look.opacity)
+
+
+def _known(kind: str, looks: Any) -> bool:
+    """True; raises for a kind that has no look."""
+    if kind not in looks:
+        raise InvalidValue(f"kind = {kind!r} is unknown; allowed are {', '.join(looks)}")
+    return True
+
+
+class _Cones:
+    """Cones with their sizes and colours."""
+
+    def __init__(self, places: Any, colours: Sequence[str]) -> None:
+        self.centres = points_of("cones", np.empty((0, 2)) if places is None else places)
+        if colours and len(colours) != len(self.centres):
+            raise InvalidValue(f"{len(self.centres)} cones have {len(colours)} colours")
+        names = list(colours) or [""] * len(self.centres)
+        fills = [CONES.get(name, name) or CONE for name in names]
+        radii = [CONE_RADII.get(name, CONE_RADII["blue"]) for name in names]
+        self._radii = np.array(radii, dtype=np.float64)
+        self._colours = np.array([rgb(colour) for colour in fills]).reshape(-1, 3)
+        self._edges = np.array([shaded(colour, -0.25) for colour in fills]).reshape(-1, 3)
+
+    @cached_property
+    def _tree(self) -> Any:
+        from scipy.spatial import KDTree
+
+        return KDTree(self.centres)
+
+    def holds(self, shapes: Array) -> Any:
+        """Which shapes (n, k, 2) lie within a cone: edges of cones that count as walls."""
+        if not len(self.centres) or not len(shapes):
+            return np.zeros(len(shapes), dtype=np.bool_)
+        distance, nearest = self._tree.query(shapes)
+        return (distance <= 1.01 * self._radii[nearest]).all(axis=1)
+
+    def draw(self, canvas: Canvas) -> None:
+        x0, y0, x1, y1 = canvas.box
+        x, y = self.centres.T
+        seen = (x > x0) & (x < x1) & (y > y0) & (y < y1)
+        centres, own, edges = self.centres[seen], self._colours[seen], self._edges[seen]
+        radii = np.maximum(self._radii[seen], _LEAST_CONE / canvas.scale)
+        canvas.discs(centres, radii, edges)
+        canvas.discs(centres, 0.86 * radii, own)
+        if len(radii) and radii.min() * canvas.scale >= _RINGED:
+            canvas.discs(centres, 0.56 * radii, np.full(3, 255.0))
+            canvas.discs(centres, 0.36 * radii, own)
+
+
+class Cells:
+    """The cells of a grid as they are drawn."""
+
+    _COLOURS = np.stack([rgb(FREE), rgb(UNKNOWN), rgb(OCCUPIED)])
+
+    def __init__(self, grid: Grid) -> None:
+        self.grid = grid
+        unknown = np.zeros(grid.shape, np.uint8) if grid.unknown is None else grid.unknown
+        self._pooled = {1: np.where(grid.occupied, np.uint8(2), unknown.astype(np.uint8))}
+
+    def draw(self, canvas: Canvas) -> None:
+        """Draw the cells that are seen."""
+        # Where several cells share a pixel, those that are occupied are seen.
+        pixels = self.grid.resolution * canvas.scale
+        most = max(self.grid.shape).bit_length()
+        factor = 2 ** min(max(0, math.floor(-math.log2(pixels))), most)
+        step = canvas.scale * self.grid.resolution * factor
+        x, y, yaw = self.grid.origin
+        c, s = math.cos(yaw) / step, math.sin(yaw) / step
+        dx, dy = canvas.left - x * canvas.scale, -canvas.top - y * canvas.scale
+        origin = np.array([c * dx + s * dy, c * dy - s * dx])
+        right, down = np.array([c, -s]), np.array([-s, -c])
+        samples = 1 if step >= _SHARP else 2
+        colour_cells(
+            canvas.pixels, self._cells(factor), self._COLOURS, origin, right, down, samples
+        )
+
+    def _cells(self, factor: int) -> Any:
+        """The largest number of each square of so many cells."""
+        if factor not in self._pooled:
+            cells = self._pooled[1]
+            for axis, length in enumerate(cells.shape):
+                cells = np.maximum.reduceat(cells, np.arange(0, length, factor), axis=axis)
+            self._pooled[factor] = cells
+        return self._pooled[factor]
+
+
+def draw_ground(canvas: Canvas) -> None:
+    """Squares whose size follows the scale."""
+    step = _round_step(_LEAST_SQUARE / canvas.scale)
+    for length, colour in ((step, GRID), (_round_step(4.9 * step), GRID_STRONG)):
+        height, width, _ = canvas.pixels.shape
+        pixels = rgb(colour).astype(np.uint8)
+        canvas.pixels[:, _places(canvas.left, width, length * canvas.scale)] = pixels
+        canvas.pixels[_places(canvas.top, height, length * canvas.scale)] = pixels
+
+
+def _places(begin: int, count: int, step: float) -> Any:
+    """The pixels with lines, of so many from one that is the given number from the origin."""
+    numbers = np.arange(math.ceil(begin / step), math.floor((begin + count) / step) + 1)
+    places = np.floor(numbers * step).astype(np.int64) - begin
+    return places[(places >= 0) & (places < count)]
+
+
+def _round_step(least: float) -> float:
+    """The smallest of 1, 2, 5 times a power of ten that is not below a value."""
+    power = 10.0 ** math.floor(math.log10(least))
+    return power * next(k for k in (1.0, 2.0, 5.0, 10.0) if least <= k * power * (1.0 + 1e-9))
+
+
+def _dashed(points: Array, dash: tuple[float, float] | None, scale: float) -> Array:
+    """Segments (n, 4) of a line, or of its dashes, whose lengths are in pixels."""
+    if dash is None:
+        return line_edges(points)
+    on, period = dash[0] / scale, sum(dash) / scale
+    steps = np.diff(points, axis=0)
+    along = np.concatenate([[0.0], np.cumsum(np.hypot(steps[:, 0], steps[:, 1]))])
+    if along[-1] > _MOST_DASHES * period:
+        return line_edges(points)
+    begins = np.arange(0.0, along[-1], period)
+    cuts = np.unique(np.concatenate([along, begins, np.minimum(begins + on, along[-1])]))
+    x, y = (np.interp(cuts, along, column) for column in points.T)
+    kept = (0.5 * (cuts[1:] + cuts[:-1])) % period < on
+    return np.column_stack([x[:-1], y[:-1], x[1:], y[1:]])[kept]
+
+
+_FINE = 30.0
+"""Length in pixels from which on a unit has an edge, a shadow and wheels."""
+_DART = 13.0
+"""Length in pixels below which a unit is an arrowhead."""
+_LEAST = 8.0
+"""Length in pixels that it has at least: smaller ones are drawn larger."""
+_NO_QUADS: Array = np.empty((0, 4, 2))
+
+
+class _Extents(NamedTuple):
+    rear: float
+    front: float
+    right: float
+    left: float
+
+    @property
+    def length(self) -> float:
+        return self.front - self.rear
+
+    @property
+    def width(self) -> float:
+        return self.left - self.right
+
+    @property
+    def middle(self) -> float:
+        """From the reference point to the left."""
+        return 0.5 * (self.left + self.right)
+
+
+class _Parts(NamedTuple):
+    """Of a unit, in its own frame; what has four corners as arrays (n, 4, 2)."""
+
+    extents: _Extents
+    bodies: tuple[Array, ...]
+    windows: Array = _NO_QUADS
+    lights: Array = _NO_QUADS
+    marks: Array = np.empty((0, 4))
+    """Segments."""
+    mark_width: float = 0.0
+    """In m."""
+
+
+def draw_vehicle(canvas: Canvas, vehicle: Drawn, number: int) -> None:
+    """Draw a vehicle with its trailers; its number among all says which colour it has."""
+    colour = vehicle.colour or VEHICLES[number % len(VEHICLES)]
+    for unit in reversed(vehicle.trailers):
+        _Painter(canvas, unit, "trailer", shaded(colour, 0.3), shaded(colour, -0.4)).draw()
+    _Painter(canvas, vehicle.vehicle, "vehicle", rgb(colour), shaded(colour, -0.4)).draw()
+
+
+class _Painter:
+    """Draws one unit."""
+
+    def __init__(
+        self, canvas: Canvas, unit: DrawnUnit, kind: str, fill: Array, edge: Array
+    ) -> None:
+        self._canvas, self._unit, self._kind = canvas, unit, kind
+        self._fill, self._edge = fill, edge
+        self._parts = _parts(unit.outlines, len(unit.wheels), kind)
+        extents = self._parts.extents
+        self._size = max(extents.length, extents.width) * canvas.scale
+        """In pixels."""
+
+    def draw(self) -> None:
+        """Draw it as finely as its size allows, if it can be seen at all."""
+        if not self._seen():
+            return
+        if self._size >= _FINE:
+            self._draw_finely()
+        elif self._size >= _DART:
+            self._draw_coarsely()
+        else:
+            larger = max(1.0, _LEAST / max(self._size, 1e-6))
+            self._canvas.polygon(self._placed(larger * _dart(self._parts.extents)), self._fill)
+
+    def _seen(self) -> bool:
+        rear, front, right, left = self._parts.extents
+        reach = max(front, -rear, left, -right) * 1.5
+        x, y, _ = self._unit.pose
+        x0, y0, x1, y1 = self._canvas.box
+        return x0 - reach < x < x1 + reach and y0 - reach < y < y1 + reach
+
+    def _placed(self, points: Array) -> Array:
+        return points_to_world(self._unit.pose, points)
+
+    def _draw_finely(self) -> None:
+        canvas, parts = self._canvas, self._parts
+        bodies = [self._placed(body) for body in parts.bodies]
+        lift = min(0.05 * parts.extents.width * canvas.scale, 5.0) / canvas.scale
+        shadow = np.array([0.6 * lift, -lift])
+        for body in bodies:
+            canvas.polygon(body + shadow, rgb(SHADOW), SHADOW_OPACITY)
+        for body in bodies:
+            canvas.polygon(body, self._fill)
+        canvas.segments(stacked_edges(bodies), 1.2, self._edge)
+        canvas.polygons(self._placed(parts.windows), rgb(GLASS), GLASS_OPACITY)
+        canvas.polygons(self._placed(parts.lights), rgb(LIGHTS))
+        ends = self._placed(parts.marks.reshape(-1, 2)).reshape(-1, 4)
+        mark = self._edge if self._kind == "trailer" else rgb(SURFACE)
+        canvas.segments(ends, max(1.4, parts.mark_width * canvas.scale), mark)
+        _draw_wheels(canvas, self._unit)
+
+    def _draw_coarsely(self) -> None:
+        canvas, parts = self._canvas, self._parts
+        for body in parts.bodies:
+            canvas.polygon(self._placed(body), self._fill)
+        if len(parts.windows):
+            canvas.polygons(self._placed(parts.windows[:1]), rgb(GLASS), GLASS_OPACITY)
+        elif self._kind == "vehicle":
+            canvas.polygon(self._placed(_nose(parts.extents)), rgb(SURFACE))
+
+
+def _draw_wheels(canvas: Canvas, unit: DrawnUnit) -> None:
+    if not unit.wheels:
+        return
+    own = [points_to_world((w.x, w.y, w.yaw), _wheel(w.length, w.width)) for w in unit.wheels]
+    wheels = points_to_world(unit.pose, np.stack(own))
+    canvas.polygons(wheels, rgb(WHEEL))
+    edges = np.concatenate([wheels, np.roll(wheels, -1, axis=1)], axis=2)
+    canvas.segments(edges.reshape(-1, 4), 0.8, rgb(WHEEL_EDGE))
+
+
+@lru_cache(maxsize=64)
+def _wheel(length: float, width: float) -> Array:
+    half = 0.5 * np.array([length, width])
+    box = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]]) * half
+    return _rounded(box, 0.3 * width)
+
+
+@lru_cache(maxsize=64)
+def _parts(outlines: tuple[Outline, ...], wheels: int, kind: str) -> _Parts:
+    shapes = [np.array(outline, dtype=np.float64) for outline in outlines if len(outline) > 2]
+    if not shapes:
+        shapes = [np.array([[-0.2, -0.2], [0.2, -0.2], [0.2, 0.2], [-0.2, 0.2]])]
+    corners = np.concatenate(shapes)
+    (rear, right), (front, left) = corners.min(axis=0).tolist(), corners.max(axis=0).tolist()
+    size = _Extents(rear, front, right, left)
+    radius = 0.07 * min(size.length, size.width)
+    bodies = tuple(_rounded(shape, radius) for shape in shapes)
+    if kind == "trailer":
+        return _Parts(size, bodies, marks=_ribs(size), mark_width=0.03)
+    if wheels >= 4 and size.length > 1.35 * size.width and len(shapes) == 1:
+        return _Parts(size, bodies, _windows(size), _lights(size))
+    return _Parts(size, bodies, marks=_chevron(size), mark_width=0.05 * size.width)
+
+
+def _windows(size: _Extents) -> Array:
+    """Windscreen and rear window."""
+    front, rear, length = size.front, size.rear, size.length
+    screen = _trapezium(front - 0.27 * length, 0.78, front - 0.4 * length, 0.66)
+    window = _trapezium(rear + 0.2 * length, 0.66, rear + 0.12 * length, 0.74)
+    return np.stack([screen, window]) * (1.0, 0.5 * size.width) + (0.0, size.middle)
+
+
+def _trapezium(x: float, half: float, other_x: float, other_half: float) -> Array:
+    return np.array([(x, -half), (x, half), (other_x, other_half), (other_x, -other_half)])
+
+
+def _lights(size: _Extents) -> Array:
+    half = 0.5 * size.width
+    x = size.front - size.length * np.array([0.045, 0.012, 0.035, 0.075])
+    y = half * np.array([0.72, 0.42, 0.42, 0.72])
+    return np.stack([np.column_stack([x, size.middle + side * y]) for side in (-1.0, 1.0)])
+
+
+def _chevron(size: _Extents) -> Array:
+    """An arrow towards the front."""
+    y = size.middle
+    reach = min(0.25 * size.width, 0.24 * size.length)
+    tip = size.front - 0.16 * size.length
+    back = tip - reach
+    return np.array([(back, y + reach, tip, y), (tip, y, back, y - reach)])
+
+
+def _nose(size: _Extents) -> Array:
+    """A triangle towards the front."""
+    y, side = size.middle, 0.3 * size.width
+    tip, base = size.front - 0.08 * size.length, size.front - 0.32 * size.length
+    return np.array([(tip, y), (base, y + side), (base, y - side)])
+
+
+def _dart(size: _Extents) -> Array:
+    """An arrowhead as long as the unit, and never so wide that it points nowhere."""
+    y, notch, half = size.middle, size.rear + 0.25 * size.length, 0.5 * size.width
+    half = min(half, 0.35 * size.length)
+    return np.array([(size.front, y), (size.rear, y + half), (notch, y), (size.rear, y - half)])
+
+
+def _ribs(size: _Extents) -> Array:
+    count = max(2, round(size.length / 1.6))
+    ribs = np.empty((count - 1, 4))
+    ribs[:, ::2] = size.rear + np.arange(1, count)[:, None] * (size.length / count)
+    ribs[:, 1::2] = size.right, size.left
+    return ribs
+
+
+def _rounded(ring: Array, radius: float) -> Array:
+    """A ring with round corners; where its sides are short, as round as they allow."""
+    before, after = np.roll(ring, 1, axis=0) - ring, np.roll(ring, -1, axis=0) - ring
+    a, b = (ring + side * _reach(side, radius) for side in (before, after))
+    arcs = [
+        (1.0 - t) ** 2 * a + 2.0 * t * (1.0 - t) * ring + t**2 * b for t in (0.0, 0.3, 0.7, 1.0)
+    ]
+    return np.stack(arcs, axis=1, dtype=np.float64).reshape(-1, 2)
+
+
+def _reach(sides: Array, radius: float) -> Array:
+    """How much of each side (n, 2) becomes part of the arc at its end: at most half."""
+    length = np.hypot(sides[:, 0], sides[:, 1])
+    return np.minimum(radius / np.maximum(length, 1e-9), 0.5)[:, None]
+
+
+MOST_PIXELS = 8192
+"""Largest width and height."""
+SCALES = Allowed(1e-3, 1e5)
+"""In pixels per metre."""
+_LENGTHS_SEEN = 9.0
+"""How many lengths of the vehicle a picture is wide."""
+_WIDTHS: tuple[m, m] = (8.0, 60.0)
+"""What a picture is wide at least and at most."""
+_LEAST_LENGTHS = 2.5
+"""However long a road train is, so many lengths of it are seen."""
+_MARGIN = 0.05
+"""Share of the picture that is free on each side where all that stands still is seen."""
+
+
+class FramePainter:
+    """Draws vehicles among what stands still: frames (height, width, 3) of bytes.
+
+    x is to the right and y up, as in the world. `walls` (k, 4) are segments x0, y0, x1, y1 in m,
+    `cones` are positions (n, 2) with a colour each, "blue", "yellow", "orange" or `#rrggbb`;
+    `polygons` and `lines` are those of a `Stage`, such as lanes, patches of ice and references.
+    Edges of cones among the walls are left out. `size` is the width and the height in pixels.
+    """
+
+    def __init__(
+        self,
+        walls: Any = None,
+        *,
+        grid: Grid | None = None,
+        cones: Any = None,
+        cone_colours: Sequence[str] = (),
+        polygons: Iterable[Polygon] = (),
+        lines: Iterable[Line] = (),
+        size: tuple[int, int] = (640, 480),
+    ) -> None:
+        self.size = _size(size)
+        self._scenery = Scenery(walls, grid, cones, cone_colours, polygons, lines)
+
+    __repr__ = brief_repr
+
+    @classmethod
+    def of_map(cls, ground: Map, *, size: tuple[int, int] = (640, 480)) -> FramePainter:
+        """Draws vehicles on a map, with the lane along its centre line if it has one."""
+        areas = zip(ground.polygons, ground.holes, strict=True)
+        solids = [Polygon(_seamed(outline, holes), "solid") for outline, holes in areas]
+        lanes = [] if ground.centre_line is None else [_lane(ground.centre_line)]
+        return cls(
+            ground.segments,
+            grid=ground.grid,
+            cones=ground.cones,
+            cone_colours=ground.colours,
+            polygons=[*lanes, *solids],
+            size=size,
+        )
+
+    def frame(
+        self,
+        vehicles: Sequence[Drawn] = (),
+        *,
+        centre: tuple[m, m] | None = None,
+        scale: float | None = None,
+        lidar: Any = None,
+        text: str = "",
+    ) -> Pixels:
+        """A picture of these vehicles, the first on top; each call gives a new array.
+
+        The picture is about `centre`, or the first vehicle, with `scale` pixels per metre, or as
+        much as suits the size of that vehicle; without vehicles all that stands still is seen.
+        `lidar` (n, 2) are points in the world that rays have hit; those that are not finite hit
+        nothing. `text` is written in the upper left corner, which needs the extra `maps`.
+        """
+        vehicles = _vehicles(vehicles)
+        hits = _hits(lidar)
+        if not isinstance(text, str):
+            raise InvalidValue(f"text = {text!r} must be a text")
+        canvas = Canvas(self.size, *self._view(vehicles, centre, scale), GROUND)
+        self._scenery.draw(canvas)
+        for number, vehicle in reversed([*enumerate(vehicles)]):
+            draw_vehicle(canvas, vehicle, number)
+        canvas.squares(hits, min(max(0.06 * canvas.scale, 2.0), 3.0), rgb(ECHO))
+        if text:
+            canvas.card(text)
+        return canvas.pixels
+
+    def _view(
+        self, vehicles: Sequence[Drawn], centre: Any, scale: float | None
+    ) -> tuple[tuple[m, m], float]:
+        """Middle of the picture, and pixels in a metre."""
+        if vehicles:
+            at, usual = vehicles[0].vehicle.pose[:2], self.size[0] / _width_about(vehicles[0])
+        else:
+            at, usual = self._all_seen()
+        return (
+            at if centre is None else _point("centre", centre),
+            usual if scale is None else must_be("scale", scale, SCALES, "pixels/m"),
+        )
+
+    def _all_seen(self) -> tuple[tuple[m, m], float]:
+        box = self._scenery.bounds
+        if box is None:
+            return (0.0, 0.0), self.size[0] / _WIDTHS[1]
+        x0, y0, x1, y1 = box
+        lengths = (max(x1 - x0, 1.0), max(y1 - y0, 1.0))
+        scale = min(pixels / length for pixels, length in zip(self.size, lengths, strict=True))
+        return (0.5 * (x0 + x1), 0.5 * (y0 + y1)), (1.0 - 2.0 * _MARGIN) * scale
+
+
+def _width_about(vehicle: Drawn) -> m:
+    """How wide a picture of a vehicle is."""
+    length = 0.0
+    for unit in vehicle.units:
+        along = [x for outline in unit.outlines for x, _ in outline]
+        length += max(along, default=0.0) - min(along, default=0.0)
+    least, most = _WIDTHS
+    return max(min(max(_LENGTHS_SEEN * length, least), most), _LEAST_LENGTHS * length)
+
+
+def _size(size: Any) -> tuple[int, int]:
+    try:
+        width, height = size
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidValue(f"size = {shown(size)} must be width and height in pixels") from None
+    allowed = f"from 1 to {MOST_PIXELS} pixels"
+    numbers = whole("width of size", width, allowed), whole("height of size", height, allowed)
+    for name, number in zip(("width", "height"), numbers, strict=True):
+        if number > MOST_PIXELS:
+            raise InvalidValue(f"{name} of size = {number} must be {allowed}")
+    return numbers
+
+
+def _point(name: str, point: Any) -> tuple[m, m]:
+    try:
+        x, y = point
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidValue(f"{name} = {shown(point)} must be two numbers: x, y") from None
+    near = Allowed(-FARTHEST, FARTHEST)
+    return must_be(f"x of {name}", x, near, "m"), must_be(f"y of {name}", y, near, "m")
+
+
+def _vehicles(vehicles: Any) -> Sequence[Drawn]:
+    if isinstance(vehicles, Drawn):
+        return (vehicles,)
+    vehicles = tuple(vehicles)
+    for vehicle in vehicles:
+        if not isinstance(vehicle, Drawn):
+            raise InvalidValue(
+                f"vehicles must be Drawn, got a {type(vehicle).__qualname__}: "
+                "skidpad.view.frames.drawn(vehicle, x) makes one"
+            )
+    return vehicles
+
+
+def _hits(lidar: Any) -> Array:
+    try:
+        points = np.empty((0, 2)) if lidar is None else np.asarray(lidar, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidValue(f"lidar must be points (n, 2): {error}") from error
+    if points.ndim != 2 or points.shape[1] != 2:
+        raise InvalidValue(f"lidar has shape {points.shape}; allowed is (n, 2)")
+    return points[np.isfinite(points).all(axis=1)]
+
+
+def _lane(rows: Array) -> Polygon:
+    """The ground between the borders of a centre line."""
+    left, right = borders(rows)
+    return Polygon(_points(np.concatenate([left, right[::-1]])), "lane")
+
+
+def _seamed(outline: Array, holes: Sequence[Array]) -> tuple[tuple[float, float], ...]:
+    """An area with holes as one ring, which goes to each hole and back again."""
+    ring = outline if signed_area(outline) > 0.0 else outline[::-1]
+    parts = [ring]
+    for hole in holes:
+        inner = hole if signed_area(hole) < 0.0 else hole[::-1]
+        parts += [ring[:1], inner, inner[:1]]
+    return _points(np.concatenate([*parts, ring[:1]]) if holes else ring)
+
+
+def _points(points: Array) -> tuple[tuple[float, float], ...]:
+    return tuple((x, y) for x, y in points.tolist())

@@ -1,0 +1,73 @@
+"""Who may come in: names that the server answers to, origins of its pages, and the token."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+COOKIE = "skidpad_token"
+_HERE = ("localhost", "127.0.0.1", "::1")
+
+
+def is_local(host: str) -> bool:
+    """Whether only this machine reaches an address to listen on."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def new_token() -> str:
+    """A token that nobody guesses."""
+    return secrets.token_urlsafe(16)
+
+
+@dataclass(frozen=True)
+class Access:
+    """What a request needs to be let in."""
+
+    host: str
+    """Address that the server listens on."""
+    token: str | None = None
+
+    def refusal(
+        self, headers: Mapping[str, str], query: Mapping[str, str], cookies: Mapping[str, str]
+    ) -> str | None:
+        """Why a request is refused; None: it may come in. Names of headers in small letters."""
+        host = headers.get("host", "")
+        if not self._answers_to(_name(host)):
+            return f"this server does not go by the name {host[:80]!r}"
+        origin = headers.get("origin")
+        if origin is not None and _place(origin) != host:
+            return "the page that asks is not from this server"
+        if self.token is not None:
+            token = query.get("token") or cookies.get(COOKIE) or ""
+            if not hmac.compare_digest(token.encode(), self.token.encode()):
+                return "the token is missing or wrong: use the address that the server printed"
+        return None
+
+    def _answers_to(self, name: str) -> bool:
+        # With a token a foreign name is no danger, and nobody knows all names of this machine.
+        return name in (*_HERE, self.host.strip("[]")) or self.token is not None
+
+
+def _place(origin: str) -> str | None:
+    """Name and port in an Origin header; None of one that is none."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return None
+
+
+def _name(host: str) -> str:
+    """The name in a Host header, without port and brackets."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""

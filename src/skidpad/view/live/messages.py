@@ -1,0 +1,378 @@
+"""What clients may say, checked to the last field.
+
+A message is a JSON object with a `type` and the fields of that type, no more and no less. Whatever
+else arrives is an `InvalidValue` whose text goes back to the client.
+
+Frames: the numbers of one moment as bytes. docs/live.md has the layout.
+
+What a session says, on its way from the thread of the session to that of the network.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from functools import cached_property
+from math import isfinite
+from threading import Lock
+from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.record import unknown_name
+from ...errors import InvalidValue
+from ...units import Allowed, m, one
+
+MOST_BYTES = 4096
+"""Of a message."""
+FACTORS = Allowed(0.1, 20.0)
+"""Times real time."""
+RATES = Allowed(0.5, 240.0)
+"""Frames a second."""
+_AXIS = Allowed(-1.0, 1.0)
+_PLACE = Allowed(-1e4, 1e4)
+_LONGEST_NAME = 200
+_SHOWN = 40
+
+
+class Message:
+    """Something a client says."""
+
+
+@dataclass(frozen=True)
+class Take(Message):
+    """Take the wheel, if nobody has it."""
+
+
+@dataclass(frozen=True)
+class Release(Message):
+    """Let the wheel go."""
+
+
+@dataclass(frozen=True)
+class Drive(Message):
+    """How keys, stick or pedals are held now."""
+
+    vehicle: str
+    ahead: Annotated[one, _AXIS]
+    """1 is full drive, -1 full brake or reverse."""
+    left: Annotated[one, _AXIS]
+    """1 is as far to the left as it goes."""
+    handbrake: bool = False
+    sent: float = 0.0
+    """When, in ms of the client's clock."""
+
+
+@dataclass(frozen=True)
+class Choose(Message):
+    """Let a controller drive a vehicle."""
+
+    vehicle: str
+    controller: str
+
+
+@dataclass(frozen=True)
+class Param(Message):
+    """Change a parameter of a vehicle."""
+
+    vehicle: str
+    name: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Drop(Message):
+    """Put an obstacle somewhere."""
+
+    x: Annotated[m, _PLACE]
+    y: Annotated[m, _PLACE]
+    kind: str
+
+
+@dataclass(frozen=True)
+class Pause(Message):
+    """Stop the clock."""
+
+
+@dataclass(frozen=True)
+class Resume(Message):
+    """Let the clock go on."""
+
+
+@dataclass(frozen=True)
+class Step(Message):
+    """Some steps while the clock stands."""
+
+    count: Annotated[int, Allowed(1, 1000)] = 1
+
+
+@dataclass(frozen=True)
+class Reset(Message):
+    """Start again."""
+
+
+@dataclass(frozen=True)
+class Factor(Message):
+    """How fast the clock goes."""
+
+    value: Annotated[one, FACTORS]
+
+
+@dataclass(frozen=True)
+class Record(Message):
+    """Begin or end a recording."""
+
+    on: bool
+
+
+@dataclass(frozen=True)
+class Rate(Message):
+    """Frames a second for this client."""
+
+    value: Annotated[float, RATES]
+
+
+_KINDS: dict[str, type[Message]] = {
+    kind.__name__.lower(): kind
+    for kind in (
+        *(Take, Release, Drive, Choose, Param, Drop),
+        *(Pause, Resume, Step, Reset, Factor, Record, Rate),
+    )
+}
+
+
+def parsed(text: str | bytes) -> Message:
+    """The message in a text; raises `InvalidValue` for anything else."""
+    if isinstance(text, bytes):
+        raise InvalidValue("a client sends texts, not bytes")
+    try:
+        message = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise InvalidValue(f"not JSON: {_short(text)}") from error
+    if not isinstance(message, dict) or not isinstance(message.get("type"), str):
+        raise InvalidValue(f"expected an object with a type, got {_short(text)}")
+    return _built(message)
+
+
+def _built(message: Mapping[str, Any]) -> Message:
+    name = message["type"]
+    kind = _KINDS.get(name)
+    if kind is None:
+        raise InvalidValue(unknown_name("the protocol", name[:_SHOWN], list(_KINDS), "message"))
+    known: list[Any] = list(fields(kind))  # pyright: ignore[reportArgumentType]
+    names = [field.name for field in known]
+    for unknown in message.keys() - {"type", *names}:
+        raise InvalidValue(unknown_name(name, unknown[:_SHOWN], names))
+    hints = get_type_hints(kind, include_extras=True)
+    values: dict[str, Any] = {}
+    for field in known:
+        if field.name in message:
+            values[field.name] = _checked(f"{name}.{field.name}", hints[field.name], message)
+        elif field.default is MISSING:
+            raise InvalidValue(f"{name} needs {field.name}")
+    return kind(**values)
+
+
+def _checked(label: str, hint: Any, message: Mapping[str, Any]) -> Any:
+    value = message[label.partition(".")[2]]
+    base, *notes = get_args(hint) or (hint,)
+    if base is str:
+        if not isinstance(value, str) or len(value) > _LONGEST_NAME:
+            raise InvalidValue(f"{label} must be a text of at most {_LONGEST_NAME} characters")
+        return value
+    if base is bool:
+        if not isinstance(value, bool):
+            raise InvalidValue(f"{label} must be true or false, got {_short(value)}")
+        return value
+    return _number(label, base, value, notes)
+
+
+def _number(label: str, base: type, value: Any, notes: list[Any]) -> Any:
+    kind_name = "a whole number" if base is int else "a finite number"
+    kinds = int if base is int else int | float
+    try:
+        fits = isinstance(value, kinds) and not isinstance(value, bool) and isfinite(value)
+    except OverflowError:
+        fits = False
+    if not fits:
+        raise InvalidValue(f"{label} must be {kind_name}, got {_short(value)}")
+    for allowed in notes:
+        if isinstance(allowed, Allowed) and value not in allowed:
+            raise InvalidValue(f"{label} = {value:g} must be {allowed}")
+    return base(value)
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    return ascii(text[:_SHOWN]) + ("..." if len(text) > _SHOWN else "")
+
+
+KIND = 1
+PAUSED, RECORDING, DIVERGED = 1, 2, 4
+"""Flags."""
+
+_HEAD = struct.Struct("<BBH4xd")
+_COUNT = struct.Struct("<H")
+_SCAN = struct.Struct("<HH")
+
+
+class Ranges(NamedTuple):
+    """What a lidar measured."""
+
+    scan: int
+    """Which scan of the stage."""
+    ranges: NDArray[Any]
+    """In m."""
+
+
+class Moment(NamedTuple):
+    """What a frame holds."""
+
+    sequence: int
+    flags: int
+    time: float
+    """Of the world, in s."""
+    row: NDArray[Any]
+    """One number for each channel of the stage."""
+    scans: Sequence[Ranges]
+
+
+class Frame:
+    """A moment, made into bytes once for all who get it.
+
+    Args:
+        moment: with the latest scan of every lidar.
+        new: which of these scans were not in the frame before.
+        last: whether there may be no other frame for a while, so that nobody may miss it.
+        heard: whose message, by its time, is the first frame to show what it did.
+    """
+
+    def __init__(
+        self,
+        moment: Moment,
+        new: frozenset[int],
+        *,
+        last: bool = False,
+        heard: tuple[int, float] | None = None,
+    ) -> None:
+        self._moment, self._new = moment, new
+        self.last, self.heard = last, heard
+
+    @cached_property
+    def whole(self) -> bytes:
+        """With all scans, for those who have not seen the frame before."""
+        return encoded(self._moment)
+
+    @cached_property
+    def changed(self) -> bytes:
+        """With new scans only."""
+        kept = [one for one in self._moment.scans if one.scan in self._new]
+        return encoded(self._moment._replace(scans=kept))
+
+
+def encoded(moment: Moment) -> bytes:
+    """The bytes of a frame."""
+    head = _HEAD.pack(KIND, moment.flags, moment.sequence & 0xFFFF, moment.time)
+    parts = [head, np.asarray(moment.row, "<f4").tobytes(), _COUNT.pack(len(moment.scans))]
+    for scan, ranges in moment.scans:
+        parts += [_SCAN.pack(scan, len(ranges)), np.asarray(ranges, "<f4").tobytes()]
+    return b"".join(parts)
+
+
+def decoded(data: bytes, channels: int) -> Moment:
+    """What `encoded` was given, for a stage with so many channels."""
+    try:
+        kind, flags, sequence, time = _HEAD.unpack_from(data)
+        at = _HEAD.size + 4 * channels
+        row = np.frombuffer(data, "<f4", channels, _HEAD.size)
+        (count,) = _COUNT.unpack_from(data, at)
+        at += _COUNT.size
+        scans: list[Ranges] = []
+        for _ in range(count):
+            scan, size = _SCAN.unpack_from(data, at)
+            at += _SCAN.size
+            scans.append(Ranges(scan, np.frombuffer(data, "<f4", size, at)))
+            at += 4 * size
+    except (struct.error, ValueError) as error:
+        raise InvalidValue(f"a frame of {len(data)} bytes is cut short: {error}") from error
+    if kind != KIND or at != len(data):
+        raise InvalidValue(
+            f"{len(data)} bytes of kind {kind} are no frame of {channels} channels, "
+            f"which has kind {KIND} and here {at} bytes"
+        )
+    return Moment(sequence, flags, time, row, scans)
+
+
+_MOST = 1000
+"""Texts that wait; a network that takes none of them has lost everybody anyway."""
+
+
+class Said(NamedTuple):
+    """A message of the session."""
+
+    about: str
+    """Its type."""
+    fields: dict[str, Any]
+    to: int | None = None
+    """Which viewer; None: all."""
+
+
+Item = Frame | Said
+
+
+class Outbox:
+    """Items in order; of frames that wait only the last, so that it never fills.
+
+    `wake` is called, in the thread of the session, when there is something to `take`.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._items: deque[Item] = deque(maxlen=_MOST)
+        self._wake: Callable[[], object] | None = None
+        self._woken = False
+
+    def on_arrival(self, wake: Callable[[], object] | None) -> None:
+        """Call this when there is something, now if there is already."""
+        with self._lock:
+            self._wake, self._woken = wake, False
+        self._notify()
+
+    def frame(self, frame: Frame) -> None:
+        """Put a frame."""
+        with self._lock:
+            missed = self._items[-1] if self._items else None
+            if isinstance(missed, Frame):
+                frame.heard = frame.heard or missed.heard
+                self._items.pop()
+            self._items.append(frame)
+        self._notify()
+
+    def say(self, about: str, to: int | None = None, **fields: Any) -> None:
+        """Put a message."""
+        with self._lock:
+            self._items.append(Said(about, fields, to))
+        self._notify()
+
+    def take(self) -> Sequence[Item]:
+        """Everything there is."""
+        with self._lock:
+            items = tuple(self._items)
+            self._items.clear()
+            self._woken = False
+        return items
+
+    def _notify(self) -> None:
+        with self._lock:
+            if self._wake is None or self._woken or not self._items:
+                return
+            self._woken, wake = True, self._wake
+        wake()

@@ -1,0 +1,389 @@
+"""The world that `skidpad serve` shows by itself: a track of cones, and things to run into.
+
+A world that somebody else runs: to be watched on the page, and not to be driven there.
+
+The episode of an environment on the page, in step with the clock, for people to watch.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import webbrowser
+from collections.abc import Callable
+from math import atan2, cos, pi, sin
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.body import Outline
+from ...geometry.line import Line, smooth_loop
+from ...learn.pictures import SeenMoment
+from ...learn.task import Task
+from ...units import m, per_s, rad, s
+from ...vehicles import wheeled
+from ...vehicles.formula import formula_student
+from ...world.scene import (
+    BlockSpec,
+    Laser,
+    OwnDynamics,
+    Pose,
+    PropertyRegion,
+    Scene,
+    Settings,
+    Shape,
+    VehicleSpec,
+    WallSpec,
+)
+from ...world.world import World
+from ..stage import BodyShape, Scan, shape_of
+from ..stage import Line as Mark
+from ..stages import EpisodeStage, WorldStage
+from .arena import BOX_SIDE, KEYBOARD, PATH, box, cone
+from .messages import Frame, Message, Moment, Outbox, Ranges
+from .server import LiveServer, has_display
+from .session import LetGo
+
+_CORNERS = (
+    *((-30.0, -18.0), (-8.0, -19.5), (14.0, -18.0), (31.0, -15.0), (36.5, -4.0)),
+    *((27.0, 2.5), (14.0, -2.0), (4.0, -4.5), (-4.0, 2.0), (3.0, 11.0), (0.0, 19.0)),
+    *((-12.0, 20.0), (-22.0, 12.5), (-33.0, 8.0), (-38.5, -5.0)),
+)
+"""Points of the middle of the track, against the clock."""
+_WIDTH: m = 5.0
+_CONES_EVERY: m = 4.5
+_HALF_X, _HALF_Y, _THICK = 47.0, 29.0, 0.5
+"""Of the yard around it, and its walls."""
+_LEFT, _RIGHT = "#2f6fde", "#e8b90c"
+_PIT = Pose(-22.0, -25.0)
+"""Where the car waits: beside the straight, out of the way."""
+_GAP = (-14.0, 6.0)
+"""Range of x in which no cones stand between the pit and the track."""
+
+
+class Playground(NamedTuple):
+    """Everything an arena needs."""
+
+    scene: Scene
+    lines: tuple[Mark, ...]
+    starts: dict[str, str]
+    title: str
+
+
+def playground() -> Playground:
+    """A Formula Student car on a track of cones, another one ahead of it, a robot, boxes, ice."""
+    middle = _middle()
+    points: Outline = tuple((float(x), float(y)) for x, y in middle)
+    scene = Scene(
+        settings=Settings(timestep=0.005),
+        vehicles=(
+            _car("car", _PIT, lidar=True),
+            _car("pace", _on(middle, 0.1)),
+            _robot("robot", Pose(20.0, 14.0, yaw=pi)),
+        ),
+        blocks=(*_cones(middle), *_boxes()),
+        walls=_walls(),
+        elements=(
+            PropertyRegion("friction_mu", 0.25, x_min=-44.0, x_max=-30.0, y_min=15.0, y_max=26.0),
+        ),
+    )
+    lines = (Mark(points, "centre"),)
+    return Playground(scene, lines, {"car": KEYBOARD, "pace": PATH}, "Playground")
+
+
+def _middle() -> NDArray[np.float64]:
+    """The middle of the track, a point every half metre, its first one again at the end."""
+    points = smooth_loop(np.array(_CORNERS), 0.5)
+    return np.vstack([points, points[:1]])
+
+
+def _on(middle: NDArray[np.float64], share: float) -> Pose:
+    """A place on the track, along it."""
+    k = round(share * (len(middle) - 1))
+    (x, y), (d_x, d_y) = middle[k].tolist(), (middle[k + 1] - middle[k]).tolist()
+    return Pose(x, y, yaw=atan2(d_y, d_x))
+
+
+def _cones(middle: NDArray[np.float64]) -> list[BlockSpec]:
+    line = Line.through(middle[:-1], closed=True)
+    blocks: list[BlockSpec] = []
+    for side, colour, name in ((0.5, _LEFT, "left"), (-0.5, _RIGHT, "right")):
+        edge = Line.through(line.beside(side * _WIDTH), closed=True)
+        for x, y in edge.resampled(_CONES_EVERY).vertices.tolist():
+            if not (y < -20.0 and _GAP[0] < x < _GAP[1]):
+                blocks.append(cone(f"{name} {len(blocks) + 1}", x, y, colour))
+    return blocks
+
+
+def _boxes() -> list[BlockSpec]:
+    """A wall of boxes and a heap of them."""
+    pitch = BOX_SIDE + 0.02
+    places = [(24.0 + pitch * row, 19.0 + pitch * (k + 0.5 * row), 0.0)
+              for row in range(4) for k in range(4 - row)]  # fmt: skip
+    places += [(-17.0 + 1.6 * cos(a), -4.0 + 1.6 * sin(a), a) for a in np.arange(5) * 1.2566]
+    return [box(f"crate {k + 1}", x, y, yaw) for k, (x, y, yaw) in enumerate(places)]
+
+
+def _car(name: str, pose: Pose, *, lidar: bool = False) -> VehicleSpec:
+    scanner = Laser(
+        "lidar", Pose(0.9, 0.0, 0.3), period=0.05, fov=1.5 * pi, nrays=271, max_range=25.0
+    )
+    return VehicleSpec(
+        name,
+        pose,
+        OwnDynamics("formula_student"),
+        _bounds(shape_of(formula_student())),
+        sensors=(scanner,) if lidar else (),
+    )
+
+
+def _bounds(shape: BodyShape) -> Shape:
+    """What a car touches others with: the box around its body and wheels."""
+    x = [x for outline in shape.outlines for x, _ in outline]
+    half = max(abs(w.y) + 0.5 * w.width for w in shape.wheels)
+    low, high = min(x), max(x)
+    box: Outline = ((low, -half), (high, -half), (high, half), (low, half))
+    return Shape(box, (box,), 0.1, 1.1, "default")
+
+
+def _robot(name: str, pose: Pose) -> VehicleSpec:
+    """A small robot that turns on the spot."""
+    described = wheeled.differential(control=wheeled.Control("twist_pid"))
+    outline: Outline = described.chassis.shape
+    around: rad = 2.0 * pi * 359.0 / 360.0
+    return VehicleSpec(
+        name,
+        pose,
+        described,
+        Shape(outline, (outline,), 0.05, 0.6),
+        sensors=(Laser("lidar", Pose(0.0, 0.0, 0.4), fov=around, nrays=180, max_range=12.0),),
+    )
+
+
+def _walls() -> tuple[WallSpec, ...]:
+    """Four walls around the yard."""
+    x, y, t = _HALF_X, _HALF_Y, _THICK
+    sides = {
+        "south": ((-x - t, -y - t), (x + t, -y)),
+        "north": ((-x - t, y), (x + t, y + t)),
+        "west": ((-x - t, -y), (-x, y)),
+        "east": ((x, -y), (x + t, y)),
+    }
+    return tuple(
+        WallSpec(
+            f"{name} wall",
+            (a, b),
+            (c, d),
+            ((a, b), (c, b), (c, d), (a, d)),
+            height=1.0,
+            thickness=t,
+        )
+        for name, ((a, b), (c, d)) in sides.items()
+    )
+
+
+_STATUS: s = 0.5
+"""Between two status messages."""
+
+
+class WatchedWorld:
+    """The frames of a world, taken by the thread that steps it.
+
+    Args:
+        world: what is shown.
+        reason: why it cannot be driven here, told to those who try.
+        title: of what is shown.
+        rate: frames a second.
+        clock: a clock in s that never goes back.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        reason: str,
+        *,
+        title: str = "",
+        rate: per_s = 30.0,
+        clock: Callable[[], s] = perf_counter,
+    ) -> None:
+        self.outbox, self.rate = Outbox(), rate
+        self._world, self._reason, self._title, self._clock = world, reason, title, clock
+        self._sequence, self._seen = 0, dict[int, s]()
+        self._next_frame = self._next_status = clock()
+        self._noted = clock(), world.time
+        self._view = WorldStage(world, title)
+        self._stage = self._stage_text()
+
+    def _stage_text(self) -> str:
+        return json.dumps(self._view.stage.to_json(), separators=(",", ":"), allow_nan=False)
+
+    def start(self) -> None:
+        """Say what there is to see."""
+        self.outbox.say("stage", stage=self._stage)
+        self.outbox.say("vehicles", vehicles=[])
+        self._report(0.0)
+
+    def stop(self) -> None:
+        """The world goes on without being watched."""
+
+    def submit(self, client: int, message: Message) -> None:
+        """Tell a client that this is not the place."""
+        if not isinstance(message, LetGo):
+            self.outbox.say("error", to=client, text=self._reason)
+
+    def show(self) -> None:
+        """Take a frame if it is time for one; from the thread that steps the world."""
+        now = self._clock()
+        if now >= self._next_frame:
+            self._next_frame = max(self._next_frame + 1.0 / self.rate, now)
+            self.outbox.frame(self._frame())
+        if now >= self._next_status:
+            self._next_status = now + _STATUS
+            (then, before), self._noted = self._noted, (now, self._world.time)
+            self._report((self._world.time - before) / (now - then) if now > then else 0.0)
+
+    def renew(self) -> None:
+        """The world began anew; from the thread that steps it."""
+        self._view = WorldStage(self._world, self._title)
+        self._seen.clear()
+        self._noted = self._clock(), self._world.time
+        self._next_frame = self._clock()
+
+    def _frame(self) -> Frame:
+        scans: list[Ranges] = []
+        fresh: set[int] = set()
+        for index, reading in enumerate(self._view.readings()):
+            if reading is not None:
+                scans.append(Ranges(index, reading.ranges))
+                if self._seen.get(index) != reading.stamp:
+                    self._seen[index] = reading.stamp
+                    fresh.add(index)
+        self._sequence += 1
+        moment = Moment(self._sequence, 0, self._world.time, self._view.row(), scans)
+        return Frame(moment, frozenset(fresh))
+
+    def _report(self, reached: float) -> None:
+        self.outbox.say(
+            "status",
+            paused=False,
+            factor=1.0,
+            real_time_factor=round(max(reached, 0.0), 3),
+            recording=False,
+            file=None,
+            message="",
+            watched=self._reason,
+        )
+
+
+_REASON = "an environment runs here; it is driven by its actions"
+_RATE = 60.0
+
+
+class WatchedEpisode:
+    """What a server shows of an environment; see `Source`."""
+
+    def __init__(self, task: Task) -> None:
+        self.outbox, self.rate = Outbox(), _RATE
+        self._task, self._sequence = task, 0
+        self._names = [f"car_{k}" for k in range(task.agents)]
+        self._shown: tuple[Any, ...] = ()
+        self._view: EpisodeStage | None = None
+
+    def start(self) -> None:
+        """Say what there is to see."""
+        self.outbox.say("vehicles", vehicles=[])
+        self.outbox.say(
+            "status", paused=False, factor=1.0, real_time_factor=1.0, recording=False, file=None,
+            message="", watched=_REASON,
+        )  # fmt: skip
+
+    def stop(self) -> None:
+        """The environment goes on without being watched."""
+
+    def submit(self, client: int, message: Message) -> None:
+        """Tell a client that this is not the place."""
+        if not isinstance(message, LetGo):
+            self.outbox.say("error", to=client, text=_REASON)
+
+    def show(self, seen: SeenMoment) -> None:
+        """A frame of this moment, on the stage of its track."""
+        if self._view is None or (seen.track, seen.marks) != self._shown:
+            self._view, self._shown = self._stage(seen), (seen.track, seen.marks)
+            stage = self._view.stage.to_json()
+            text = json.dumps(stage, separators=(",", ":"), allow_nan=False)
+            self.outbox.say("stage", stage=text)
+        self._sequence += 1
+        row = self._view.row([one[:3] for one in seen.vehicles])
+        scans = [Ranges(k, v.ranges) for k, v in enumerate(seen.vehicles) if len(v.ranges)]
+        moment = Moment(self._sequence, 0, seen.time, row, scans)
+        self.outbox.frame(Frame(moment, frozenset(range(len(scans)))))
+
+    def _stage(self, seen: SeenMoment) -> EpisodeStage:
+        task = self._task
+        track = None if seen.track is None else task.tracks[seen.track]
+        return EpisodeStage(
+            task.name if track is None else f"{task.name}: {track.name}",
+            task.vehicle,
+            self._names,
+            walls=None if track is None else track.walls,
+            grid=None if track is None else track.grid,
+            polygons=seen.marks,
+            scans=self._scans(),
+        )
+
+    def _scans(self) -> list[Scan]:
+        lidar = self._task.lidar
+        if lidar is None:
+            return []
+        first, second = lidar.angles[:2].tolist()
+        rays = (first, second - first, lidar.rays, lidar.range)
+        return [Scan("lidar", name, lidar.x, lidar.y, 0.0, *rays) for name in self._names]
+
+
+class EpisodePage:
+    """Serves the episode of an environment to browsers on this machine and opens one.
+
+    Args:
+        task: of the environment.
+        clock: a clock in s that never goes back.
+        sleep: waits for a time in s.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        clock: Callable[[], s] = perf_counter,
+        sleep: Callable[[s], None] = time.sleep,
+    ) -> None:
+        self._source = WatchedEpisode(task)
+        self._clock, self._sleep = clock, sleep
+        self._begun = self._next_frame = clock()
+        self._server = LiveServer(self._source)
+        self._server.start()
+        self.url = self._server.url
+        """Address of the page."""
+        print(f"the environment is at {self.url}", file=sys.stderr)
+        if has_display():
+            webbrowser.open(self.url)
+
+    def show(self, seen: SeenMoment) -> None:
+        """Wait until this moment is due in real time, and show it."""
+        now = self._clock()
+        if seen.time == 0.0:
+            self._begun = self._next_frame = now
+        due = self._begun + seen.time
+        if now < due:
+            self._sleep(due - now)
+        else:
+            # Who is late has missed that time: nothing is caught up.
+            self._begun = now - seen.time
+        if max(now, due) >= self._next_frame:
+            self._next_frame = max(now, due) + 1.0 / _RATE
+            self._source.show(seen)
+
+    def close(self) -> None:
+        """End the server."""
+        self._server.stop()

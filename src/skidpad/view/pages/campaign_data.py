@@ -1,0 +1,497 @@
+"""Columns over factors: means and bands by parts of a factor, and by parts of two.
+
+Values of given ranks among more numbers than fit into memory, exactly.
+
+The bits of floating-point numbers, seen as whole numbers, are in the order of the numbers. Four
+passes over all numbers find 16 bits each of the values that are looked for.
+
+What there is to say of each column, read from the folder some runs at a time.
+
+Factors cut into parts: of a range, or the numbers of a list.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...core.arrays import AnyArray, Array
+from ...random.factors import Factor, Levels, LogRange, Steps
+from ...run.monte_carlo_runs import Probability, proportion
+from ...study.experiment import FAILED, RUN
+from ...study.results import Study
+from ...study.statistics import (
+    Interval,
+    QuantilePlaces,
+    independent,
+    mean_interval,
+    reason_against,
+    reason_for_no_interval,
+    share_of,
+)
+
+__all__ = [
+    "SHARES",
+    "Bins",
+    "Extent",
+    "Response",
+    "Spread",
+    "Surface",
+    "Totals",
+    "View",
+    "bins_of",
+    "order_statistics",
+    "probabilities",
+    "responses_of",
+    "sampled_runs",
+    "spread_of",
+    "surfaces_of",
+    "totals_of",
+]
+
+_BITS = 16
+_SIGN = np.uint64(1 << 63)
+
+
+def order_statistics(batches: Callable[[], Iterable[Array]], ranks: Sequence[int]) -> Array:
+    """The values of these ranks, counted from 0 for the smallest, among all numbers; none is NaN.
+
+    Each call of `batches` gives the same numbers, some at a time.
+    """
+    if not ranks:
+        return np.empty(0)
+    places = sorted(set(ranks))
+    prefixes: list[int] = [0] * len(places)
+    rest = list(places)
+    for shift in range(64 - _BITS, -1, -_BITS):
+        distinct = sorted(set(prefixes))
+        counts = _counted(batches(), np.array(distinct, np.uint64), shift)
+        for k, prefix in enumerate(prefixes):
+            row = counts[distinct.index(prefix)].cumsum()
+            # Of numbers that became fewer meanwhile, the last.
+            digit = min(int(np.searchsorted(row, rest[k], side="right")), (1 << _BITS) - 1)
+            rest[k] -= int(row[digit - 1]) if digit else 0
+            prefixes[k] = (prefix << _BITS) | digit
+    values = _numbers(np.array(prefixes, np.uint64))
+    return values[np.searchsorted(places, ranks)]
+
+
+def _counted(batches: Iterable[Array], wanted: AnyArray, shift: int) -> Any:
+    """How many numbers go on with which 16 bits, (wanted, 65536), for those that begin with the
+    wanted bits."""
+    counts = np.zeros((len(wanted), 1 << _BITS), np.int64)
+    for values in batches:
+        above, digits = np.divmod(_keys(values) >> np.uint64(shift), np.uint64(1 << _BITS))
+        row = np.minimum(np.searchsorted(wanted, above), len(wanted) - 1)
+        inside = wanted[row] == above
+        codes = (row[inside] << _BITS) + digits[inside].astype(np.int64)
+        distinct, many = np.unique(codes, return_counts=True)
+        counts.reshape(-1)[distinct] += many
+    return counts
+
+
+def _keys(values: Array) -> AnyArray:
+    """Whole numbers in the order of the values."""
+    bits = (np.ascontiguousarray(values, np.float64) + 0.0).view(np.uint64)
+    return np.where(bits & _SIGN, ~bits, bits | _SIGN)
+
+
+def _numbers(keys: AnyArray) -> Array:
+    return np.where(keys & _SIGN, keys & ~_SIGN, ~keys).astype(np.uint64).view(np.float64)
+
+
+SHARES = (0.01, 0.05, 0.5, 0.95, 0.99)
+"""Quantiles that are told."""
+_MOST_BARS = 60
+_LARGEST = 1e150
+"""Numbers beyond count as infinite."""
+_FAR = 2.0
+"""Of the way between the 5 and 95 % quantiles: what lies further beyond them is out of sight."""
+
+
+def within_reach(values: Array) -> AnyArray:
+    """Which are numbers whose squares are numbers; runs that diverge leave some that are not."""
+    return np.abs(values) < _LARGEST
+
+
+@dataclass
+class Extent:
+    """The finite numbers of a column."""
+
+    runs: int = 0
+    without: int = 0
+    """Runs with no number."""
+    infinite: int = 0
+    low: float = math.inf
+    high: float = -math.inf
+    mean: float = 0.0
+    squares: float = 0.0
+    """Sum of squared deviations from the mean."""
+
+    def add(self, values: Array) -> None:
+        """Take more runs in (T. F. Chan et al., COMPSTAT 1982)."""
+        known = values[within_reach(values)]
+        lost = int(np.isnan(values).sum())
+        self.without += lost
+        self.infinite += values.size - known.size - lost
+        if not known.size:
+            return
+        self.low, self.high = min(self.low, known.min()), max(self.high, known.max())
+        mean, before = float(known.mean()), self.runs
+        self.runs += known.size
+        apart = mean - self.mean
+        self.mean += apart * known.size / self.runs
+        self.squares += float(((known - mean) ** 2).sum())
+        self.squares += apart**2 * before * known.size / self.runs
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of the runs."""
+        return math.sqrt(self.squares / (self.runs - 1)) if self.runs > 1 else 0.0
+
+    @property
+    def varies(self) -> bool:
+        """Whether there are different numbers."""
+        return self.runs > 1 and self.high > self.low
+
+
+@dataclass
+class Totals:
+    """All runs, counted once."""
+
+    runs: int = 0
+    failed: int = 0
+    first_failed: list[int] = field(default_factory=list[int])
+    extents: dict[str, Extent] = field(default_factory=dict[str, Extent])
+    """Of factors and numbers."""
+
+
+def totals_of(study: Study, most_failed: int) -> Totals:
+    """One pass over all runs."""
+    numbers = [*study.factors, *study.names("number")]
+    totals = Totals(extents={name: Extent() for name in numbers})
+    for rows in study.folder.batches((RUN, FAILED, *numbers)):
+        totals.runs += len(rows[RUN])
+        totals.failed += int(rows[FAILED].sum())
+        wanted = most_failed - len(totals.first_failed)
+        totals.first_failed += rows[RUN][rows[FAILED]][:wanted].tolist()
+        for name, extent in totals.extents.items():
+            extent.add(rows[name])
+    return totals
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How the numbers of a column are distributed."""
+
+    name: str
+    extent: Extent
+    mean: Interval
+    """Where no interval holds, with the reason."""
+    quantiles: tuple[Interval, ...]
+    """At `SHARES`."""
+    edges: Array
+    """Of the histogram, (bars + 1,); empty where all numbers are one."""
+    counts: AnyArray
+    """(bars,)"""
+
+    below: int = 0
+    """Runs that are out of sight to the left."""
+    above: int = 0
+    """And to the right."""
+
+
+def spread_of(study: Study, name: str, level: float) -> Spread | None:
+    """The distribution of a column over independent runs; None where no run has a finite number.
+
+    Passes over this column alone: one for what it reaches, four for the quantiles, one for bars.
+    """
+    extent = Extent()
+    for values in _drawn(study, name):
+        extent.add(values)
+    if not extent.runs:
+        return None
+    count = extent.runs + extent.infinite
+    places = [QuantilePlaces.of(count, share, level) for share in SHARES]
+    ranks = sorted({k for place in places for k in _ranks(place, count)})
+    values = dict(zip(ranks, order_statistics(lambda: _known(study, name), ranks), strict=True))
+    quantiles = tuple(place.interval(lambda k: float(values[k]), count, level) for place in places)
+    middle = math.inf if extent.infinite else extent.mean
+    mean = mean_interval(middle, extent.std, count, level)
+    if reason := reason_for_no_interval(study.plan, name):
+        none = {"low": math.nan, "high": math.nan, "reason": reason}
+        mean, quantiles = mean._replace(**none), tuple(one._replace(**none) for one in quantiles)
+    if not extent.varies:
+        return Spread(name, extent, mean, quantiles, np.empty(0), np.empty(0, np.int64))
+    edges = _edges(extent, quantiles)
+    counts, beyond = np.zeros(len(edges) - 1, np.int64), [0, 0]
+    for batch in _drawn(study, name):
+        known = batch[within_reach(batch)]
+        counts += np.histogram(known, edges)[0]
+        beyond[0] += int((known < edges[0]).sum())
+        beyond[1] += int((known > edges[-1]).sum())
+    return Spread(name, extent, mean, quantiles, edges, counts, *beyond)
+
+
+def _ranks(place: QuantilePlaces, count: int) -> Iterator[int]:
+    yield from (place.below, place.above)
+    yield from (k for k in (place.low, place.high) if 0 <= k < count)
+
+
+def _drawn(study: Study, name: str) -> Iterator[Array]:
+    """A column of independent runs."""
+    for rows in study.folder.batches((RUN, name)):
+        yield rows[name][independent(study.plan, rows[RUN])]
+
+
+def _known(study: Study, name: str) -> Iterator[Array]:
+    """The numbers in it."""
+    for values in _drawn(study, name):
+        yield values[~np.isnan(values)]
+
+
+def _edges(extent: Extent, quantiles: Sequence[Interval]) -> Array:
+    """Of bars between what most runs are, or all where none is far out."""
+    bars = int(np.clip(2.0 * extent.runs ** (1.0 / 3.0), 8, _MOST_BARS))
+    inner = [quantiles[SHARES.index(share)].value for share in (0.05, 0.95)]
+    low, high = extent.low, extent.high
+    reach = _FAR * (inner[1] - inner[0])
+    if math.isfinite(reach) and reach > 0.0:
+        low, high = max(low, inner[0] - reach), min(high, inner[1] + reach)
+    edges = np.linspace(low, high, bars + 1)
+    return edges if (np.diff(edges) > 0.0).all() else np.array([low, np.nextafter(high, math.inf)])
+
+
+def probabilities(study: Study, names: Sequence[str], level: float) -> Mapping[str, Probability]:
+    """Of columns that are true or false, over independent runs; empty where there are none.
+
+    Where no interval holds its ends are NaN.
+    """
+    happened, runs = dict.fromkeys(names, 0), 0
+    for rows in study.folder.batches((RUN, *names)):
+        drawn = independent(study.plan, rows[RUN])
+        runs += int(drawn.sum())
+        for name in names:
+            happened[name] += int(rows[name][drawn].sum())
+    if not runs or reason_against(study.plan, listed=True):
+        return {}
+    estimates = {name: proportion(count, runs, level) for name, count in happened.items()}
+    reasons = {name: reason_for_no_interval(study.plan, name) for name in names}
+    return {
+        name: share_of(one, reasons[name]) if reasons[name] else one
+        for name, one in estimates.items()
+    }
+
+
+_MOST_LEVELS = 40
+"""Numbers of a list that are told apart."""
+
+
+class Bins(NamedTuple):
+    """Parts of a factor, from low to high."""
+
+    edges: Array
+    """(parts + 1,)"""
+    centres: Array
+    """(parts,): the numbers themselves of a list."""
+    log: bool = False
+
+    @property
+    def parts(self) -> int:
+        """How many there are."""
+        return len(self.centres)
+
+    def place(self, values: Array) -> AnyArray:
+        """The part that each value is in."""
+        return np.clip(np.searchsorted(self.edges, values, side="right") - 1, 0, self.parts - 1)
+
+
+def bins_of(factor: Factor, extent: Extent, most: int) -> Bins | None:
+    """At most so many parts of what a factor reached, more of a list; None where it is held."""
+    if not extent.varies:
+        return None
+    if isinstance(factor, (Levels, Steps)):
+        shares = (np.arange(factor.count) + 0.5) / factor.count
+        levels = np.unique(factor.value(shares))
+        if len(levels) <= _MOST_LEVELS:
+            middles = 0.5 * (levels[1:] + levels[:-1])
+            ends = 1.5 * levels[[0, -1]] - 0.5 * levels[[1, -2]]
+            return Bins(np.concatenate([ends[:1], middles, ends[1:]]), levels)
+    if isinstance(factor, LogRange):
+        edges = np.geomspace(extent.low, extent.high, most + 1)
+        return Bins(edges, np.sqrt(edges[1:] * edges[:-1]), log=True)
+    edges = np.linspace(extent.low, extent.high, most + 1)
+    return Bins(edges, 0.5 * (edges[1:] + edges[:-1]))
+
+
+BAND = (0.05, 0.95)
+_PARTS = 200
+"""Of a column's view, to tell the band: half a pixel each."""
+_LEAST, _FEW = 12, 5
+"""Runs of a part below which it has no band, and below which it is not drawn beside fuller ones."""
+
+View = tuple[float, float]
+"""What of a column is in sight; of what is true or false, 0 and 1."""
+
+
+@dataclass(frozen=True)
+class Response:
+    """A column over a factor."""
+
+    column: str
+    factor: str
+    bins: Bins
+    runs: AnyArray
+    """(parts,)"""
+    mean: Array
+    """(parts,), NaN where there is no run; of a truth, its share."""
+    low: Array
+    """5 % of the runs of a part are below; of a truth, the end of the interval of its share."""
+    high: Array
+    strength: float
+    """Share of the variance that the means of the parts explain, less what chance would; runs far
+    out count as at the edge of the view."""
+
+
+class _Counts:
+    """Runs of a column by parts of a factor and of the column's view."""
+
+    def __init__(self, bins: Bins, view: View, truth: bool) -> None:
+        self._bins, self._view, self._truth = bins, view, truth
+        self._cells = np.zeros((bins.parts, 1 if truth else _PARTS), np.int64)
+        self._sums, self._seen, self._squares = np.zeros(bins.parts), np.zeros(bins.parts), 0.0
+
+    def add(self, factor: Array, values: Array) -> None:
+        known = within_reach(values)
+        place, values = self._bins.place(factor[known]), values[known]
+        low, high = self._view
+        cells, width = self._bins.parts, self._cells.shape[1]
+        share = (values - low) / (high - low) if not self._truth else np.zeros(len(values))
+        part = np.clip(share * width, 0, width - 1).astype(np.int64)
+        counts = np.bincount(place * width + part, minlength=cells * width)
+        self._cells += counts.reshape(cells, width)
+        self._sums += np.bincount(place, values - low, minlength=cells)
+        seen = np.clip(values, low, high) - low  # large offsets would eat the digits of squares
+        self._seen += np.bincount(place, seen, minlength=cells)
+        self._squares += float((seen**2).sum())
+
+    def response(self, column: str, factor: str, level: float | None) -> Response:
+        runs = self._cells.sum(axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            means = self._sums / runs + self._view[0]
+        few = (runs < _FEW) & (runs.max(initial=0) >= _LEAST)
+        mean = np.where(few, np.nan, means)
+        low, high = self._interval(runs, level) if self._truth else self._band(runs)
+        low, high = np.where(few, np.nan, low), np.where(few, np.nan, high)
+        return Response(column, factor, self._bins, runs, mean, low, high, self._strength(runs))
+
+    def _band(self, runs: AnyArray) -> tuple[Array, ...]:
+        edges = np.linspace(*self._view, _PARTS + 1)
+        ends: list[Array] = []
+        for share in BAND:
+            values = np.full(len(runs), np.nan)
+            for k in np.flatnonzero(runs >= _LEAST):
+                cumulative = np.concatenate([[0], self._cells[k].cumsum()]) / runs[k]
+                values[k] = np.interp(share, cumulative, edges)
+            ends.append(values)
+        return tuple(ends)
+
+    def _interval(self, runs: AnyArray, level: float | None) -> tuple[Array, ...]:
+        if level is None:
+            return np.full(len(runs), np.nan), np.full(len(runs), np.nan)
+        happened = np.rint(self._sums).astype(np.int64)
+        pairs = [
+            proportion(h, n, level)[1:3] if n else (np.nan, np.nan)
+            for h, n in zip(happened.tolist(), runs.tolist(), strict=True)
+        ]
+        return tuple(np.array(pairs).reshape(-1, 2).T)
+
+    def _strength(self, runs: AnyArray) -> float:
+        count, used = int(runs.sum()), runs > 0
+        parts = int(used.sum())
+        middle = self._seen.sum() / max(count, 1)
+        total = self._squares - count * middle**2
+        if count <= parts or not total > 0.0:
+            return 0.0
+        means = self._seen[used] / runs[used]
+        between = float((runs[used] * (means - middle) ** 2).sum()) / total
+        return max(between - (parts - 1) / (count - parts) * (1.0 - between), 0.0)
+
+
+def responses_of(
+    study: Study, views: Mapping[str, View], bins: Mapping[str, Bins], level: float
+) -> list[Response]:
+    """All columns over all factors, the strongest factor of each column first; one pass.
+
+    `level` is the confidence of shares, where some holds.
+    """
+    truths = set(study.names("truth"))
+    counts = {
+        (column, factor): _Counts(own, view, column in truths)
+        for column, view in views.items()
+        for factor, own in bins.items()
+    }
+    for rows in study.folder.batches((RUN, *bins, *views)):
+        for (column, factor), one in counts.items():
+            one.add(rows[factor], np.asarray(rows[column], float))
+    sure = {name: None if reason_for_no_interval(study.plan, name) else level for name in views}
+    responses = [one.response(*names, sure[names[0]]) for names, one in counts.items()]
+    order = list(views)
+    return sorted(responses, key=lambda one: (order.index(one.column), -one.strength))
+
+
+@dataclass(frozen=True)
+class Surface:
+    """Means of a column by parts of two factors."""
+
+    column: str
+    x: str
+    y: str
+    x_bins: Bins
+    y_bins: Bins
+    mean: Array
+    """(parts of y, parts of x), NaN where there is no run."""
+
+
+def surfaces_of(
+    study: Study, pairs: Mapping[str, tuple[str, str]], bins: Mapping[str, Bins]
+) -> list[Surface]:
+    """Each column over its two factors; one pass."""
+    sums = {c: np.zeros((bins[y].parts, bins[x].parts)) for c, (x, y) in pairs.items()}
+    runs = {column: np.zeros_like(cells) for column, cells in sums.items()}
+    factors = dict.fromkeys(name for pair in pairs.values() for name in pair)
+    for rows in study.folder.batches((RUN, *factors, *pairs)) if pairs else ():
+        places = {name: bins[name].place(rows[name]) for name in factors}
+        for column, (x, y) in pairs.items():
+            values = np.asarray(rows[column], float)
+            known = within_reach(values)
+            code = (places[y] * bins[x].parts + places[x])[known]
+            size, shape = sums[column].size, sums[column].shape
+            sums[column] += np.bincount(code, values[known], minlength=size).reshape(shape)
+            runs[column] += np.bincount(code, minlength=size).reshape(shape)
+    with np.errstate(invalid="ignore"):
+        return [
+            Surface(column, x, y, bins[x], bins[y], sums[column] / runs[column])
+            for column, (x, y) in pairs.items()
+        ]
+
+
+def sampled_runs(study: Study, names: Sequence[str], runs: int, most: int) -> dict[str, Array]:
+    """Columns of at most so many runs, drawn from all, the same ones each time; NaN where numbers
+    are out of reach."""
+    # Every so-manieth run would meet the same levels of a grid again and again.
+    chosen = np.sort(np.random.default_rng(0).permutation(runs)[:most])
+    pieces: dict[str, list[Array]] = {name: [np.empty(0)] for name in names}
+    begin = 0
+    for rows in study.folder.batches((RUN, *names)):
+        count = len(rows[RUN])
+        own = chosen[(chosen >= begin) & (chosen < begin + count)] - begin
+        begin += count
+        for name in names:
+            values = np.asarray(rows[name], float)[own]
+            pieces[name].append(np.where(within_reach(values), values, np.nan))
+    return {name: np.concatenate(parts) for name, parts in pieces.items()}

@@ -1,0 +1,311 @@
+"""The files of the page: HTML, style and ES modules, put together for disk or for a server.
+
+Modules import each other by names such as `skidpad/view.js`; a map in the page says where those
+are: at an address of a server, or as `data:` addresses inside one self-contained file.
+
+A film as one self-contained page.
+
+The replay page within a notebook: one frame that holds the whole page and asks for nothing.
+
+One page for one reader: served from memory to this machine only.
+
+A page from disk would do as well, but a browser that runs in a box of its own often cannot read
+temporary folders.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import os
+import secrets
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
+from html import escape
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...core.files import replacing
+from ...core.model import Vehicle
+from ...errors import InvalidValue
+from ...run.trajectory import Trajectory
+from ..film import Film, ScanAt
+from ..stage import BodyShape, Stage
+from ..stages import trajectory_stage
+
+__all__ = [
+    "EmbeddedPage",
+    "html_of",
+    "show_film",
+    "show_trajectory",
+    "write_html",
+]
+
+KINDS = {
+    ".js": "text/javascript",
+    ".css": "text/css",
+    ".html": "text/html",
+    ".svg": "image/svg+xml",
+}
+"""Content types by suffix; all are UTF-8."""
+_FOLDER = files("skidpad.view.pages").joinpath("replay")
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """Names of the files of the page, in order."""
+    entries = (entry.name for entry in _FOLDER.iterdir())
+    return tuple(sorted(name for name in entries if name.endswith(tuple(KINDS))))
+
+
+@cache
+def text(name: str) -> str:
+    """A file of the page; KeyError for one that there is not."""
+    if name not in names():
+        raise KeyError(name)
+    return _FOLDER.joinpath(name).read_text("utf-8")
+
+
+def modules() -> tuple[str, ...]:
+    """Names of the ES modules."""
+    return tuple(name for name in names() if name.endswith(".js"))
+
+
+def live_page(base: str = "/page/") -> str:
+    """The page that connects to the server it comes from; `base` is where its modules are."""
+    imports = {f"skidpad/{name}": f"{base}{name}" for name in modules()}
+    return _assembled("skidpad", imports, "live", "")
+
+
+def replay_page(title: str, film: bytes) -> str:
+    """One self-contained page; `film` is the packed block of `viewer.film`."""
+    imports = {f"skidpad/{name}": _data_address(text(name)) for name in modules()}
+    return _assembled(title, imports, "replay", base64.b64encode(film).decode())
+
+
+def drive_page(title: str, block: bytes, more: Mapping[str, str]) -> str:
+    """One self-contained page that drives; `block` is what `view.pages.drive` packs, `more` are
+    the modules and styles that only it has, by name."""
+    scripts = {name: source for name, source in more.items() if name.endswith(".js")}
+    sources = {name: text(name) for name in modules()} | scripts
+    imports = {f"skidpad/{name}": _data_address(source) for name, source in sources.items()}
+    style = "".join(source for name, source in more.items() if name.endswith(".css"))
+    film = base64.b64encode(block).decode()
+    return _assembled(title, imports, "drive", film, style, "drive_main.js")
+
+
+def _data_address(source: str) -> str:
+    coded = base64.b64encode(source.encode()).decode()
+    return f"data:text/javascript;charset=utf-8;base64,{coded}"
+
+
+def _assembled(
+    title: str,
+    imports: Mapping[str, str],
+    mode: str,
+    film: str,
+    style: str = "",
+    entry: str = "main.js",
+) -> str:
+    """The template with its gaps filled; the film comes last, so that a cut file still starts."""
+    gaps = {
+        "title": html.escape(title),
+        "mode": mode,
+        "style": text("page.css") + style,
+        "entry": entry,
+        "imports": json.dumps({"imports": dict(imports)}),
+        "film": film,
+    }
+    page = text("page.html")
+    for name, value in gaps.items():
+        page = page.replace(f"<!--{name}-->", value)
+    return page
+
+
+FPS = 60.0
+"""Pictures a second of the film's own time, where there is room for them."""
+LEAST_FPS = 10.0
+SCANS_PER_SECOND = 10.0
+"""Scans a second of each lidar, where there is no room for all."""
+DRAWN = ("v_x", "v_y", "v", "speed", "steer", "a_x", "a_y", "omega")
+"""Channels besides poses and wheels that are kept when there is no room for all."""
+
+
+def write_html(film: Film, path: str | os.PathLike[str], *, limit_mb: float = 15.0) -> None:
+    """Write a film as a page of at most `limit_mb` (10^6 bytes) where that is possible.
+
+    The page is written beside `path` first and renamed, so that it is whole or not there.
+    """
+    page = html_of(film, limit_mb=limit_mb)
+    with replacing(path) as temporary:
+        temporary.write_text(page, "utf-8")
+
+
+def html_of(film: Film, *, limit_mb: float = 15.0) -> str:
+    """The page as text."""
+    if not limit_mb > 0.0:
+        raise InvalidValue(f"limit_mb = {limit_mb:g} must be positive")
+    frame = len(replay_page(film.stage.title, b""))
+    # Base64 makes four characters of three bytes.
+    room = max(0.75 * (1e6 * limit_mb - frame), 0.0)
+    return replay_page(film.stage.title, packed(film, room))
+
+
+def packed(film: Film, room: float) -> bytes:
+    """The deflated block of a film, which is thinned as far as needed to fit into `room` bytes.
+
+    First fewer pictures, then fewer scans, then only channels that are drawn; what remains after
+    that is kept, however large.
+    """
+    shown = film.thinned(FPS)
+    block = zlib.compress(shown.to_bytes(), 6)
+    fps = shown.times.size / max(shown.duration, 1e-9)
+    while len(block) > room and fps > LEAST_FPS:
+        # Samples that are further apart pack less well, so that a little more has to go.
+        fps = max(LEAST_FPS, fps * min(max(0.9 * room / len(block), 0.3), 0.9))
+        shown = _noted(film.thinned(fps), f"thinned to {fps:.0f} pictures a second")
+        block = zlib.compress(shown.to_bytes(), 6)
+    for smaller in (_fewer_scans, _drawn_only):
+        if len(block) > room:
+            shown = smaller(shown)
+            block = zlib.compress(shown.to_bytes(), 6)
+    return block
+
+
+def _noted(film: Film, note: str) -> Film:
+    return replace(film, note="; ".join(filter(None, [film.note, note])))
+
+
+def _fewer_scans(film: Film) -> Film:
+    kept: list[ScanAt] = []
+    latest = np.full(len(film.stage.scans), -np.inf)
+    for scan in film.scans:
+        if scan.time - latest[scan.index] >= 1.0 / SCANS_PER_SECOND - 1e-6:
+            latest[scan.index] = scan.time
+            kept.append(scan)
+    return replace(film, scans=tuple(kept))
+
+
+def _drawn_only(film: Film) -> Film:
+    """The film with the channels of poses, wheels and the most wanted numbers only."""
+    stage = film.stage
+    kept = {place for body in stage.bodies for place in (body.x, body.y, body.yaw)}
+    for body in stage.bodies:
+        kept |= {place for name, place in body.channels.items() if name in DRAWN}
+        kept |= {wheel.steer for wheel in body.wheels if wheel.steer is not None}
+    places = sorted(kept)
+    new = {old: place for place, old in enumerate(places)}
+    bodies = tuple(
+        replace(
+            body,
+            x=new[body.x],
+            y=new[body.y],
+            yaw=new[body.yaw],
+            channels={n: new[p] for n, p in body.channels.items() if p in new},
+            wheels=tuple(
+                replace(w, steer=new.get(w.steer) if w.steer is not None else None,
+                        F_x=None, F_y=None, F_z=None, use=None)
+                for w in body.wheels
+            ),
+        )
+        for body in stage.bodies
+    )  # fmt: skip
+    slim: Stage = replace(stage, channels=tuple(stage.channels[p] for p in places), bodies=bodies)
+    return replace(film, stage=slim, rows=film.rows[:, places], note="thinned to what is drawn")
+
+
+class EmbeddedPage(NamedTuple):
+    """A page that a notebook shows where it is the last value of a cell."""
+
+    about: str
+    frame: str
+    """HTML of the frame."""
+
+    def __repr__(self) -> str:
+        return f"<replay page of {self.about}, which notebooks show>"
+
+    def _repr_html_(self) -> str:
+        return self.frame
+
+
+def show_film(film: Film, *, height: int, limit_mb: float) -> EmbeddedPage:
+    """The page of a film; `height` in pixels, at most `limit_mb` (10^6 bytes) where possible."""
+    if not 100 <= height <= 10_000:
+        raise InvalidValue(f"height = {height} must be from 100 to 10000 pixels")
+    page = escape(html_of(film, limit_mb=limit_mb))
+    title = film.stage.title
+    # Sandboxed: the page runs its own scripts and cannot reach the notebook around it.
+    frame = (
+        f'<iframe title="{escape(title)}" sandbox="allow-scripts" srcdoc="{page}" '
+        f'style="width:100%;height:{height:d}px;border:1px solid rgba(128,128,128,0.3)"></iframe>'
+    )
+    return EmbeddedPage(f"{title!r}, {film.duration:g} s", frame)
+
+
+def show_trajectory(
+    run: Trajectory, vehicle: Vehicle | BodyShape, *, height: int, limit_mb: float
+) -> EmbeddedPage:
+    """The page of a run."""
+    name = run.name or "run"
+    stage, times, rows = trajectory_stage({name: run}, vehicle, title=name)
+    film = Film(stage, times, rows.astype(np.float32))
+    return show_film(film, height=height, limit_mb=limit_mb)
+
+
+HOST = "127.0.0.1"
+
+
+class PageServer:
+    """Serves a page at an address that others on this machine cannot guess.
+
+    Args:
+        page: the whole page as text.
+        port: to listen on; 0: any that is free.
+        data: JSON that a page may ask for as `data.json`, as it is when it is asked for.
+    """
+
+    def __init__(self, page: str, port: int = 0, data: Callable[[], str] | None = None) -> None:
+        path = f"/{secrets.token_urlsafe(12)}/"
+        content = page.encode()
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                code, kind, body = 404, "text/plain", b"there is nothing here\n"
+                if self.path == path:
+                    code, kind, body = 200, "text/html", content
+                elif self.path == f"{path}data.json" and data is not None:
+                    code, kind, body = 200, "application/json", data().encode()
+                self.send_response(code)
+                self.send_header("Content-Type", f"{kind}; charset=utf-8")
+                self.send_header("Content-Length", str(len(body)))
+                self.send_header("Cache-Control", "no-store")
+                self.send_header("Referrer-Policy", "no-referrer")
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, format: str, *args: Any) -> None:
+                """Say nothing: the terminal belongs to the command."""
+
+        try:
+            self._server = ThreadingHTTPServer((HOST, port), Handler)
+        except (OSError, OverflowError) as error:
+            raise InvalidValue(f"cannot listen at {HOST}, port {port}: {error}") from error
+        self.url = f"http://{HOST}:{self._server.server_address[1]}{path}"
+        """Address of the page."""
+
+    def run(self) -> None:
+        """Serve until interrupted or stopped."""
+        try:
+            self._server.serve_forever(poll_interval=0.1)
+        finally:
+            self._server.server_close()
+
+    def stop(self) -> None:
+        """End `run`, from another thread."""
+        self._server.shutdown()

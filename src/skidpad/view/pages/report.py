@@ -1,0 +1,536 @@
+"""The report of a proving ground as one page.
+
+Tables and key figures of the report, as HTML.
+
+Charts of several vehicles on top of each other, and the g-g diagram of all drives.
+
+The report of an evaluation: one page that asks for nothing, for screens and for paper.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from math import pi
+from typing import NamedTuple, get_args, get_type_hints
+
+import numpy as np
+
+from ... import __version__
+from ...core.arrays import Array
+from ...core.files import replacing
+from ...study.manoeuvres.evaluation import (
+    FAIL,
+    NONE,
+    PASS,
+    Evaluation,
+    Row,
+    difference_text,
+    number_text,
+    settings_of,
+)
+from ...study.manoeuvres.metric import Chart, Curve
+from ...study.manoeuvres.proving_ground import Manoeuvre, Result
+from ...study.manoeuvres.subject import Subject
+from ...units import Unit
+from .charts import INK, Drawn, chart_svg, legend_html
+from .report_shell import (
+    Replay,
+    contents,
+    document,
+    optional_section,
+    play_link,
+    replay_data,
+    replay_section,
+    replays,
+    section,
+)
+
+__all__ = [
+    "Picture",
+    "gg_pictures",
+    "key_figures",
+    "laid_over",
+    "metric_table",
+    "pictures_of",
+    "report_page",
+    "unfit_table",
+    "verdict_table",
+    "write_report",
+]
+
+KEYS = (
+    "understeer_gradient",
+    "max_lateral_acceleration",
+    "roll_gradient",
+    "yaw_rate_rise_time",
+    "yaw_rate_overshoot",
+    "yaw_rate_bandwidth",
+    "stopping_distance",
+    "entry_speed",
+    "largest_factor_passed",
+    "time_to_100_km_h",
+    "kerb_to_kerb",
+    "lap_time",
+)
+"""Metrics that are shown first, where there are any."""
+MOST_KEYS = 10
+CUSTOMARY = {
+    "rad·s²/m": ("°/g", 9.80665 * 180.0 / pi),
+    "rad": ("°", 180.0 / pi),
+    "rad/s": ("°/s", 180.0 / pi),
+    "m/s": ("km/h", 3.6),
+    "m/s²": ("g", 1.0 / 9.80665),
+}
+"""Units that people are used to, and how many of them a unit is."""
+
+
+UNITS = {"km h": "km/h", "hz": "Hz"}
+"""In names of metrics, and as they are written."""
+
+
+class _Column(NamedTuple):
+    head: str
+    cell: Callable[[Row], str]
+    kind: str = "number"
+
+
+def metric_table(evaluation: Evaluation, results: Sequence[Result]) -> str:
+    """All metrics of a manoeuvre; of several vehicles one below the other."""
+    rows = [row for result in results for row in evaluation.rows_of(result)]
+    if not rows:
+        return ""
+    columns = _columns(evaluation, rows)
+    names = list(dict.fromkeys(row.name for row in rows))
+    body: list[str] = []
+    for name in names:
+        own = [row for row in rows if row.name == name]
+        about = next((row.definition for row in own if row.definition), "")
+        if reason := next((row.rough for row in own if row.rough), ""):
+            about = f"{about} It has no derivative by parameters: {reason}.".strip()
+        head = (
+            f'<th scope="rowgroup" rowspan="{len(own)}" title="{escape(about)}">'
+            f"{escape(words(name))}"
+            f"<small>{escape(about)}</small></th>"
+        )
+        for k, row in enumerate(own):
+            cells = "".join(
+                f'<td class="{column.kind}" data-head="{escape(column.head)}">'
+                f"{column.cell(row)}</td>"
+                for column in columns
+            )
+            failed = ' class="failed"' if row.verdict == FAIL else ""
+            body.append(f"<tr{failed}>{head if k == 0 else ''}{cells}</tr>")
+    heads = "".join(f'<th scope="col" class="{c.kind}">{escape(c.head)}</th>' for c in columns)
+    return (
+        '<div class="scroll"><table class="metrics"><thead><tr><th scope="col">metric</th>'
+        f"{heads}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
+    )
+
+
+def _columns(evaluation: Evaluation, rows: Sequence[Row]) -> list[_Column]:
+    columns: list[_Column] = []
+    cars = evaluation.cars
+    if len(cars) > 1:
+        columns.append(_Column("vehicle", lambda row: escape(row.car), "text"))
+    columns.append(_Column("value", _value))
+    columns.append(_Column("unit", lambda row: escape(row.unit), "text"))
+    if any(row.interval for row in rows):
+        columns.append(_Column("5 to 95 %", _interval))
+    if len(cars) > 1:
+        base = {row.name: row.value for row in rows if row.car == cars[0]}
+        columns.append(
+            _Column(
+                f"from {cars[0]}",
+                lambda row: _difference(row, base.get(row.name)) if row.car != cars[0] else "",
+            )
+        )
+    if any(row.theory is not None for row in rows):
+        columns.append(_Column("theory", lambda row: _if(row.theory)))
+        columns.append(_Column("difference", lambda row: _difference(row, row.theory)))
+    if evaluation.reference is not None:
+        columns.append(_Column(evaluation.reference.name, lambda row: _if(row.reference)))
+        columns.append(_Column("difference", lambda row: _difference(row, row.reference)))
+    if any(row.verdict for row in rows):
+        columns.append(_Column("limit", lambda row: escape(str(row.limit or ""))))
+        columns.append(_Column("verdict", _verdict, "text"))
+    return columns
+
+
+def _value(row: Row) -> str:
+    """With its unit, which is seen where there is no room for a column of units."""
+    return f'<b>{number_text(row.value)}</b> <span class="unit">{escape(row.unit)}</span>'
+
+
+def _if(value: float | None) -> str:
+    return "" if value is None else number_text(value)
+
+
+def _difference(row: Row, base: float | None) -> str:
+    return "" if base is None else escape(difference_text(row.value, base, row.unit))
+
+
+def _interval(row: Row) -> str:
+    if row.interval is None:
+        return NONE
+    low, high = map(number_text, row.interval)
+    return f"{low} to {high}" + (f"<small>{row.lacking} without</small>" if row.lacking else "")
+
+
+def _verdict(row: Row) -> str:
+    if not row.verdict:
+        return ""
+    kind = {PASS: "good", FAIL: "bad"}.get(row.verdict, "dim")
+    reason = f"<small>{escape(row.reason)}</small>" if row.reason else ""
+    return f'<span class="badge {kind}">{escape(row.verdict)}</span>{reason}'
+
+
+def verdict_table(rows: Sequence[Row]) -> str:
+    """Limits that were broken."""
+    items = "".join(
+        f'<li><span class="badge bad">{FAIL}</span> <b>{escape(row.car)}</b>, '
+        f'<a href="#{escape(row.manoeuvre)}">{escape(words(row.manoeuvre))}</a>, '
+        f"{escape(words(row.name))}: {escape(row.reason)} {escape(row.unit)}</li>"
+        for row in rows
+    )
+    return f'<ul class="plain">{items}</ul>' if items else ""
+
+
+def unfit_table(results: Sequence[Result]) -> str:
+    """What was not driven, and why."""
+    rows = "".join(
+        f"<tr><th scope='row'>{escape(result.manoeuvre.title)}</th>"
+        f"<td>{escape(result.unfit)}</td></tr>"
+        for result in results
+        if result.unfit
+    )
+    return (
+        f'<div class="scroll"><table class="plain"><tbody>{rows}</tbody></table></div>'
+        if rows
+        else ""
+    )
+
+
+def key_figures(evaluation: Evaluation) -> str:
+    """The most telling metrics as cards, with the units that people are used to."""
+    rows = [row for row in evaluation.rows if number_text(row.value) != NONE]
+    names = list(dict.fromkeys(row.name for row in rows))
+    first = [name for name in KEYS if name in names]
+    of_each = dict.fromkeys(
+        next(row.name for row in rows if row.manoeuvre == manoeuvre)
+        for manoeuvre in dict.fromkeys(row.manoeuvre for row in rows)
+    )
+    chosen = list(dict.fromkeys([*first, *of_each]))[:MOST_KEYS]
+    beside = "" if evaluation.reference is None else evaluation.reference.name
+    return f'<div class="cards">{"".join(_card(name, rows, beside) for name in chosen)}</div>'
+
+
+def _card(name: str, rows: Sequence[Row], beside: str) -> str:
+    manoeuvre = next(row.manoeuvre for row in rows if row.name == name)
+    own = [row for row in rows if row.name == name and row.manoeuvre == manoeuvre]
+    several = len(own) > 1
+    lines = "".join(
+        f"<p>{f'<i>{escape(row.car)}</i>' if several else ''}<b>{number_text(row.value)}</b> "
+        f"<span>{escape(row.unit)}</span>{_customary(row)}{_compared(row, beside)}</p>"
+        for row in own
+    )
+    link = f'<a href="#{escape(manoeuvre)}">{escape(words(manoeuvre))}</a>'
+    return f'<div class="card"><h3>{escape(words(name))}</h3>{lines}<footer>{link}</footer></div>'
+
+
+def _customary(row: Row) -> str:
+    if row.unit not in CUSTOMARY:
+        return ""
+    unit, factor = CUSTOMARY[row.unit]
+    return f"<small>{number_text(factor * row.value)} {unit}</small>"
+
+
+def _compared(row: Row, beside: str) -> str:
+    """Beside what it is compared with."""
+    if row.reference is None or number_text(row.reference) == NONE:
+        return ""
+    text = difference_text(row.value, row.reference, row.unit)
+    # The unit belongs to its number.
+    share = (
+        "" if text == NONE else f" ({escape(text)})".replace(" ", "\u00a0").replace("\u00a0(", " (")
+    )
+    return f"<small>{escape(beside)}: {number_text(row.reference)}{share}</small>"
+
+
+def words(name: str) -> str:
+    """A name as a reader would have it: "yaw rate rise time"."""
+    text = name.replace("_", " ")
+    for plain, unit in UNITS.items():
+        text = f"{text} ".replace(f" {plain} ", f" {unit} ").rstrip()
+    return text
+
+
+MOST_DOTS = 600
+"""Of a vehicle in the g-g diagram."""
+MOST_NAMED, FADING = 3, 0.6
+"""Curves of a kind and vehicle that each have a name, and how much fainter one is than the last."""
+SHARED = ("cones", "limit")
+"""Kinds of curves that are mostly the same for all vehicles, and then drawn once; some go by the
+width of a vehicle."""
+
+
+@dataclass
+class Picture:
+    """A chart with the curves of everybody."""
+
+    chart: Chart
+    curves: list[Drawn] = field(default_factory=list[Drawn])
+
+    def html(self) -> str:
+        """As a figure of the page."""
+        chart = self.chart
+        drawing = chart_svg(
+            self.curves, chart.x_label, chart.y_label, x_log=chart.x_log, equal=chart.equal
+        )
+        title = escape(chart.title)
+        return (
+            f"<figure><figcaption>{title}</figcaption>{drawing}{legend_html(self.curves)}</figure>"
+        )
+
+
+class Layer(NamedTuple):
+    """A chart of a vehicle."""
+
+    name: str
+    number: int
+    """Of the vehicle, for its colour."""
+    chart: Chart
+
+
+def pictures_of(evaluation: Evaluation, results: Sequence[Result]) -> list[Picture]:
+    """The charts of one manoeuvre: those of the same title and axes together."""
+    layers = [
+        (result.car.name, result.findings.charts)
+        for result in results
+        if result.findings is not None
+    ]
+    reference = evaluation.reference
+    if reference is not None and results:
+        findings = reference.of(results[0].car.name, results[0].manoeuvre.name)
+        if findings is not None:
+            layers.append((reference.name, findings.charts))
+    return laid_over(layers)
+
+
+def gg_pictures(results: Sequence[Result]) -> list[Picture]:
+    """Longitudinal over lateral acceleration of all drives of each vehicle."""
+    layers: list[tuple[str, Sequence[Chart]]] = []
+    cars = {result.car.name: result.car for result in results}
+    for name, car in cars.items():
+        own = [run for one in results if one.car.name == name for run in one.runs]
+        parts = [
+            np.stack([run["a_y"][:, 0], run["a_x"][:, 0]])
+            for run in (run.since(0.0) for run in own)
+            if "a_x" in run and "a_y" in run
+        ]
+        if not parts:
+            continue
+        points: Array = np.concatenate(parts, axis=1)
+        points = points[:, np.isfinite(points).all(axis=0)]
+        at = np.unique(np.linspace(0, max(points.shape[1] - 1, 0), MOST_DOTS).astype(int))
+        curves = [Curve(points[0, at], points[1, at], "all drives", "points")]
+        if car.grip < np.inf:
+            angle = np.linspace(0.0, 2.0 * np.pi, 121)
+            label = "grip"
+            curves.append(
+                Curve(car.grip * np.cos(angle), car.grip * np.sin(angle), label, "theory")
+            )
+        labels = "lateral acceleration in m/s²", "longitudinal acceleration in m/s²"
+        layers.append((name, [Chart("g-g diagram", *labels, curves, equal=True)]))
+    return laid_over(layers)
+
+
+def laid_over(layers: Sequence[tuple[str, Sequence[Chart]]]) -> list[Picture]:
+    """Charts of the same title and axes together, of vehicles with these names."""
+    together: dict[tuple[str, str, str], list[Layer]] = {}
+    for number, (name, charts) in enumerate(layers):
+        for chart in charts:
+            key = chart.title, chart.x_label, chart.y_label
+            together.setdefault(key, []).append(Layer(name, number, chart))
+    return [
+        Picture(own[0].chart, _of_one(own[0].chart.curves) if len(layers) == 1 else _of_all(own))
+        for own in together.values()
+    ]
+
+
+def _of_one(curves: Sequence[Curve]) -> list[Drawn]:
+    """Each run with a colour of its own; of several theories each has that of its run, by order."""
+    drawn: list[Drawn] = []
+    several = [curve.kind for curve in curves].count("theory") > 1
+    counts: dict[str, int] = {}
+    for curve in curves:
+        colour = counts.get(curve.kind, 0)
+        counts[curve.kind] = colour + 1
+        shown = colour if several or curve.kind != "theory" else INK
+        drawn.append(Drawn(curve.x, curve.y, curve.label, curve.kind, shown))
+    return drawn
+
+
+def _of_all(layers: Sequence[Layer]) -> list[Drawn]:
+    drawn: list[Drawn] = []
+    for layer in layers:
+        drawn += _shared(layer, layers)
+        drawn += _of_several(layer)
+    return drawn
+
+
+def _shared(layer: Layer, layers: Sequence[Layer]) -> list[Drawn]:
+    """What the vehicle is the first to have of `SHARED`, with the names of those who have it unless
+    it is all who have such a thing."""
+    drawn: list[Drawn] = []
+    for curve in layer.chart.curves:
+        if curve.kind not in SHARED:
+            continue
+        those = [one for one in layers if any(_same(curve, c) for c in one.chart.curves)]
+        others = [one for one in layers if any(curve.kind == c.kind for c in one.chart.curves)]
+        if those[0] is layer:
+            names = "" if len(those) == len(others) else f"{', '.join(o.name for o in those)}: "
+            drawn.append(Drawn(curve.x, curve.y, f"{names}{curve.label}", curve.kind, layer.number))
+    return drawn
+
+
+def _same(one: Curve, other: Curve) -> bool:
+    alike = one.kind == other.kind and one.label == other.label
+    return alike and np.array_equal(one.x, other.x) and np.array_equal(one.y, other.y)
+
+
+def _of_several(layer: Layer) -> list[Drawn]:
+    """All with the colour of their vehicle; a few fade from one to the next, many have one name."""
+    own = [curve for curve in layer.chart.curves if curve.kind not in SHARED]
+    counts: dict[str, int] = {}
+    drawn: list[Drawn] = []
+    for curve in own:
+        many = [one.kind for one in own].count(curve.kind) > MOST_NAMED
+        k = counts.get(curve.kind, 0)
+        counts[curve.kind] = k + 1
+        label = f"{layer.name}, {curve.kind}s" if many else f"{layer.name}: {curve.label}"
+        opacity = 1.0 if many else FADING**k
+        drawn.append(Drawn(curve.x, curve.y, label, curve.kind, layer.number, opacity))
+    return drawn
+
+
+def write_report(
+    evaluation: Evaluation, path: str | os.PathLike[str], *, date: str = "", replay: bool = True
+) -> None:
+    """Write the report; the file is whole or not there."""
+    page = report_page(evaluation, date=date, replay=replay)
+    with replacing(path) as temporary:
+        temporary.write_text(page, "utf-8")
+
+
+def report_page(evaluation: Evaluation, *, date: str = "", replay: bool = True) -> str:
+    """The report as text; `date` is printed below the title, `replay` adds the drives."""
+    by_manoeuvre: dict[str, list[Result]] = {}
+    for result in evaluation.results:
+        by_manoeuvre.setdefault(result.manoeuvre.name, []).append(result)
+    driven = {name: own for name, own in by_manoeuvre.items() if any(one.findings for one in own)}
+    films = replays(evaluation) if replay else []
+    title = f"Proving ground: {', '.join(evaluation.cars)}"
+    other = () if evaluation.reference is None else evaluation.reference.results
+    gg = "".join(picture.html() for picture in gg_pictures([*evaluation.results, *other]))
+    body = [
+        _head(evaluation, title, date),
+        _contents(driven, films),
+        section("key-figures", "Key figures", key_figures(evaluation)) if driven else "",
+        *(_manoeuvre(evaluation, name, own, films) for name, own in driven.items()),
+        section("all-drives", "All drives", f'<div class="charts">{gg}</div>') if gg else "",
+        replay_section(films, "Drive"),
+        optional_section("not-driven", "Not driven", unfit_table(evaluation.results)),
+    ]
+    return document(title, "".join(body), replay_data(films))
+
+
+def _head(evaluation: Evaluation, title: str, date: str) -> str:
+    judged, failed = evaluation.checked, evaluation.failed
+    badge = ""
+    if judged:
+        text = f"{len(failed)} of {len(judged)} limits broken" if failed else "all limits kept"
+        badge = f'<span class="badge {"bad" if failed else "good"}">{text}</span>'
+    made = ", ".join(filter(None, [date, f"skidpad {__version__}"]))
+    beside = () if evaluation.reference is None else evaluation.reference.results
+    cars = {result.car.name: result.car for result in (*evaluation.results, *beside)}
+    facts = "".join(_facts(car) for car in cars.values())
+    return (
+        f"<header><h1>{escape(title)}</h1><p class='made'>{escape(made)} {badge}</p>"
+        f"{_beside(evaluation)}<div class='cards cars'>{facts}</div>"
+        f"{verdict_table(failed)}</header>"
+    )
+
+
+def _beside(evaluation: Evaluation) -> str:
+    """What the vehicles are compared with, and what to know about it."""
+    reference = evaluation.reference
+    if reference is None:
+        return ""
+    missing = (f"{words(name)}: {reason}" for name, reason in evaluation.not_compared.items())
+    notes = "".join(f"<li>{escape(note)}</li>" for note in (*reference.notes, *missing))
+    listed = f'<ul class="notes">{notes}</ul>' if notes else ""
+    return f"<p>Compared with <b>{escape(reference.name)}</b></p>{listed}"
+
+
+def _facts(car: Subject) -> str:
+    """What a vehicle is."""
+    shape = car.geometry
+    ahead = shape.centre_of_mass[0] - shape.rear_axle
+    share = f"{100.0 * ahead / shape.wheel_base:.1f} %" if shape.wheel_base else ""
+    facts = {
+        "model": car.vehicle.name,
+        "mass": f"{number_text(shape.mass)} kg",
+        "wheel base": f"{number_text(shape.wheel_base)} m",
+        "load in front": share,
+        "variants": str(car.variants - 1) if car.variants > 1 else "",
+    }
+    lines = "".join(
+        f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in facts.items() if text
+    )
+    return f'<div class="card"><h3>{escape(car.name)}</h3><dl>{lines}</dl></div>'
+
+
+def _contents(driven: dict[str, list[Result]], films: Sequence[Replay]) -> str:
+    entries = {name: own[0].manoeuvre.title for name, own in driven.items()}
+    entries |= {"replay-section": "Replay"} if films else {}
+    return contents(entries)
+
+
+def _manoeuvre(
+    evaluation: Evaluation, name: str, results: Sequence[Result], films: Sequence[Replay]
+) -> str:
+    manoeuvre = results[0].manoeuvre
+    settings = ", ".join(_settings(manoeuvre))
+    about = "; ".join(filter(None, [manoeuvre.source, settings]))
+    notes = [
+        f"{result.car.name}: {note}" if len(results) > 1 else note
+        for result in results
+        for note in (() if result.findings is None else result.findings.notes)
+    ]
+    listed = "".join(f"<li>{escape(note)}</li>" for note in notes)
+    charts = "".join(picture.html() for picture in pictures_of(evaluation, results))
+    film = next((k for k, one in enumerate(films) if one.manoeuvre == manoeuvre.title), None)
+    link = "" if film is None else play_link(film)
+    return section(
+        name,
+        manoeuvre.title,
+        f'<p class="source">{escape(about)} {link}</p>'
+        + (f'<ul class="notes">{listed}</ul>' if listed else "")
+        + metric_table(evaluation, results)
+        + (f'<div class="charts">{charts}</div>' if charts else ""),
+    )
+
+
+def _settings(manoeuvre: Manoeuvre) -> Iterator[str]:
+    """Its settings with their units, such as "radius 60 m"."""
+    try:
+        hints = get_type_hints(type(manoeuvre), include_extras=True)
+    except NameError:  # of a class within a function
+        hints = {}
+    for name, value in settings_of(manoeuvre).items():
+        unit = next((str(note) for note in get_args(hints.get(name)) if type(note) is Unit), "")
+        unit = f" {unit}" if unit not in ("", "1") else ""
+        yield f"{name} {number_text(value) if isinstance(value, float) else value}{unit}"

@@ -1,0 +1,238 @@
+"""What all reports have around their sections: one page that asks for nothing, with replays.
+
+Replays of the drives: films for one frame of the page, which are chosen from a list.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from html import escape
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...core import record
+from ...run.trajectory import Trajectory
+from ...study.manoeuvres.case_run import CaseRun
+from ...study.manoeuvres.evaluation import Evaluation
+from ...study.manoeuvres.metric import Chart, Curve
+from ...study.manoeuvres.proving_ground import Result
+from ..film import Film
+from ..stage import Disc
+from ..stages import trajectory_stage
+from .page import packed, replay_page
+
+__all__ = [
+    "Replay",
+    "cones_of",
+    "contents",
+    "document",
+    "optional_section",
+    "play_link",
+    "replay_data",
+    "replay_section",
+    "replays",
+    "section",
+]
+
+FPS = 25.0
+"""Pictures a second."""
+MOST_DRIVES = 8
+"""Of a manoeuvre; of more, some evenly chosen, the first and the last among them."""
+ROOM = 5.5e6
+"""Bytes of all films together."""
+LEAST_ROOM = 30e3
+"""Bytes of one film: below that there are fewer of them."""
+CONE_RADIUS = 0.15
+"""In m."""
+
+
+class Replay(NamedTuple):
+    """A drive to look at."""
+
+    manoeuvre: str
+    """Title."""
+    label: str
+    film: str
+    """Deflated and in base64, for the replay page."""
+
+
+def replays(evaluation: Evaluation) -> list[Replay]:
+    """The drives of every manoeuvre: vehicles that drove the same case are seen together."""
+    reference = evaluation.reference
+    results = [*evaluation.results, *(reference.results if reference is not None else ())]
+    by_manoeuvre: dict[str, list[Result]] = {}
+    for result in results:
+        if result.runs:
+            by_manoeuvre.setdefault(result.manoeuvre.name, []).append(result)
+    drives = [
+        (own[0].manoeuvre.title, label, runs, cones_of(own))
+        for own in by_manoeuvre.values()
+        for label, runs in _drives(own)
+    ]
+    if len(drives) * LEAST_ROOM > ROOM:
+        kept = np.unique(np.linspace(0, len(drives) - 1, int(ROOM / LEAST_ROOM)).astype(int))
+        drives = [drives[k] for k in kept.tolist()]
+    made: list[Replay] = []
+    for title, label, runs, cones in drives:
+        film = _film(f"{title}: {label}", runs, cones)
+        if film is not None:
+            block = packed(film.thinned(FPS), ROOM / max(len(drives), 1))
+            made.append(Replay(title, label, base64.b64encode(block).decode()))
+    return made
+
+
+def _drives(results: Sequence[Result]) -> list[tuple[str, dict[str, tuple[Result, CaseRun]]]]:
+    """Runs by vehicle for each case: of the same label where there is one, else of the same
+    place among the runs."""
+    first = results[0]
+    count = len(first.runs)
+    chosen = np.unique(np.linspace(0, count - 1, min(count, MOST_DRIVES)).round().astype(int))
+    listed: list[tuple[str, dict[str, tuple[Result, CaseRun]]]] = []
+    for k in chosen.tolist():
+        label = first.runs[k].label
+        runs: dict[str, tuple[Result, CaseRun]] = {}
+        for result in results:
+            named = [run for run in result.runs if run.label == label]
+            there = result.runs[k : k + 1]
+            run = next(iter([*named, *there]), None)
+            if run is not None:
+                runs[result.car.name] = result, run
+        listed.append((label, runs))
+    return listed
+
+
+def cones_of(results: Sequence[Result]) -> tuple[Disc, ...]:
+    """Those of the charts of the ground, of all vehicles: some stand by the width of each."""
+    places: dict[tuple[float, float], None] = {}
+    for result in results:
+        charts = result.findings.charts if result.findings is not None else ()
+        ground = (own for chart in charts if chart.equal and (own := _cones(chart)))
+        for curve in next(ground, ()):
+            places |= dict.fromkeys(zip(curve.x.tolist(), curve.y.tolist(), strict=True))
+    return tuple(Disc(float(x), float(y), CONE_RADIUS) for x, y in places)
+
+
+def _cones(chart: Chart) -> list[Curve]:
+    return [curve for curve in chart.curves if curve.kind == "cones"]
+
+
+def _film(
+    title: str, runs: dict[str, tuple[Result, CaseRun]], cones: tuple[Disc, ...]
+) -> Film | None:
+    """The film of the first variants; None where nothing can be drawn."""
+    seen: dict[str, Trajectory] = {}
+    vehicles: dict[str, Any] = {}
+    for name, (result, run) in runs.items():
+        drive = _trajectory(result, run)
+        if drive is not None:
+            seen[name], vehicles[name] = drive, result.car.each[0]
+    if not seen:
+        return None
+    stage, times, rows = trajectory_stage(seen, vehicles, title=title, discs=cones)
+    return Film(stage, times, rows.astype(np.float32))
+
+
+def _trajectory(result: Result, run: CaseRun) -> Trajectory | None:
+    """Until it diverges; None where less than two samples are left, or on a road of its own kind
+    of car."""
+    if run.states is None or run.inputs is None:
+        return None
+    vehicle, part = result.car.vehicle, run.since(0.0)
+    states: Any = part.states
+    inputs: Any = part.inputs
+    finite = np.isfinite(states[:, 0]).all(axis=-1) & np.isfinite(inputs[:, 0]).all(axis=-1)
+    end = len(finite) if finite.all() else int(np.argmin(finite))
+    fits = states.shape[-1] == record.size(vehicle.State)
+    if end < 2 or not fits:
+        return None
+    return Trajectory.from_arrays(
+        part.t[:end],
+        (vehicle.State, states[:end, 0]),
+        (vehicle.Input, inputs[:end, 0]),
+        name=vehicle.name,
+    )
+
+
+_FOLDER = files("skidpad.view.pages").joinpath("evaluation")
+ICON = (
+    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Cg "
+    "fill='none' stroke='%230b6bcb' stroke-width='4'%3E%3Ccircle cx='16' cy='9.5' r='6.5'/%3E"
+    "%3Ccircle cx='16' cy='22.5' r='6.5'/%3E%3C/g%3E%3C/svg%3E"
+)
+
+
+def document(title: str, body: str, data: str = "", style: str = "") -> str:
+    """The whole page; `style` comes behind that of all reports, `data` behind the body."""
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<title>{escape(title)}</title><link rel="icon" href="{ICON}">'
+        f"<style>{_text('report.css')}{style}</style></head><body><main>{body}</main>"
+        f"{data}</body></html>\n"
+    )
+
+
+def section(anchor: str, heading: str, inner: str) -> str:
+    """With an anchor: the name of a manoeuvre, or one with a hyphen, which no manoeuvre has."""
+    return f'<section id="{escape(anchor)}"><h2>{escape(heading)}</h2>{inner}</section>'
+
+
+def optional_section(anchor: str, heading: str, inner: str) -> str:
+    """Nothing where there is nothing in it."""
+    return section(anchor, heading, inner) if inner else ""
+
+
+def contents(entries: Mapping[str, str]) -> str:
+    """Links to sections: titles by anchors."""
+    links = "".join(
+        f'<li><a href="#{escape(name)}">{escape(title)}</a></li>' for name, title in entries.items()
+    )
+    return f"<nav aria-label='Contents'><ul>{links}</ul></nav>" if links else ""
+
+
+def play_link(film: int) -> str:
+    """What shows a film in the frame."""
+    return f'<a class="play" href="#replay-section" data-film="{film}">replay</a>'
+
+
+def replay_section(films: Sequence[Replay], what: str) -> str:
+    """The frame, and the list that a film is chosen from; `what` one is, such as "Drive"."""
+    if not films:
+        return ""
+    groups: dict[str, list[str]] = {}
+    for k, film in enumerate(films):
+        option = f'<option value="{k}">{escape(film.label)}</option>'
+        groups.setdefault(film.manoeuvre, []).append(option)
+    options = "".join(
+        f'<optgroup label="{escape(title)}">{"".join(own)}</optgroup>'
+        for title, own in groups.items()
+    )
+    return section(
+        "replay-section",
+        "Replay",
+        f'<p><label>{escape(what)} <select id="replay-drive">{options}</select></label></p>'
+        f'<iframe id="replay-frame" title="Replay of a {escape(what.lower())}" '
+        'sandbox="allow-scripts"></iframe>',
+    )
+
+
+def replay_data(films: Sequence[Replay]) -> str:
+    """The replay page once, and the films that it shows."""
+    if not films:
+        return ""
+    page = base64.b64encode(replay_page("Replay", b"").encode()).decode()
+    kind = 'type="application/octet-stream"'
+    blocks = "".join(
+        f'<script {kind} id="film-{k}">{film.film}</script>' for k, film in enumerate(films)
+    )
+    return (
+        f'<script {kind} id="replay-page">{page}</script>{blocks}'
+        f"<script>{_text('report.js')}</script>"
+    )
+
+
+def _text(name: str) -> str:
+    return _FOLDER.joinpath(name).read_text("utf-8")

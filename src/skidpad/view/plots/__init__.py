@@ -1,0 +1,57 @@
+"""Figures for papers and notebooks, each with one call.
+
+    plots.compare(lap_1, lap_2)
+    plots.gg(lap, limit=car)
+    plots.bode(car, speed=[10.0, 20.0, 30.0], path="bode.pdf")
+
+All take `path` (PNG, SVG or PDF by its suffix), `title` and `size` (width and height in inches) and
+return a Matplotlib figure. Angles are in degrees on screen, in radians in arguments. The picture to
+zoom and point at is the replay page: `run.show(car)` in a notebook, `Film.to_html` for a file.
+
+Matplotlib is loaded with the first figure (`pip install "skidpad[plots]"`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...core.lazy import lazy_attributes
+
+if TYPE_CHECKING:
+    from .acceleration import gg
+    from .comparison import compare
+    from .fans import fan
+    from .frequency import bode, steering_response
+    from .phase_plane import phase_portrait
+    from .runs import path, trajectory
+    from .tyres import tyre_curves
+
+__all__ = [
+    "bode",
+    "compare",
+    "fan",
+    "gg",
+    "path",
+    "phase_portrait",
+    "steering_response",
+    "trajectory",
+    "tyre_curves",
+]
+
+
+__getattr__ = lazy_attributes(
+    __name__,
+    {
+        ".acceleration": ("gg",),
+        ".comparison": ("compare",),
+        ".fans": ("fan",),
+        ".frequency": ("bode", "steering_response"),
+        ".phase_plane": ("phase_portrait",),
+        ".runs": ("path", "trajectory"),
+        ".tyres": ("tyre_curves",),
+    },
+)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,244 @@
+"""Several runs in one figure: over each other, and their differences from the first.
+
+Several runs beside each other: under which names, in which columns, and how far apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from ...core.arrays import Array
+from ...core.model import Vehicle
+from ...errors import InvalidValue
+from ...run.trajectory import Trajectory
+from ...run.trajectory_table import Column, interpolated, is_heading, slack, snapped
+from .motion import thinned, with_motions
+from .style import (
+    COLOURS,
+    DASHES,
+    INK,
+    FilePath,
+    Size,
+    check,
+    equal_axes,
+    finished,
+    headings,
+    literal,
+    new_figure,
+    on_screen,
+    room,
+    titled,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Align = Literal["time", "start"]
+USUAL = ("v_x", "v_y", "v", "a_x", "a_y", "omega", "steer", "beta")
+"""Columns shown when none are named, as far as all runs have them."""
+MOST_USUAL = 6
+
+
+class Difference(NamedTuple):
+    """How far a run is from the reference in one column."""
+
+    t: Array
+    """The reference's times that lie within the run, in s."""
+    values: Array
+    """The run's value less the reference's, in SI units; headings the short way."""
+
+
+def aligned(
+    runs: Sequence[Trajectory], names: Sequence[str] | None, align: str
+) -> dict[str, Trajectory]:
+    """The runs by the names they are shown under, with their times aligned."""
+    if len(runs) < 2:
+        raise InvalidValue(f"compare takes at least 2 trajectories, got {len(runs)}")
+    if align not in get_args(Align):
+        raise InvalidValue(f"align = {align!r} is unknown; allowed are 'time', 'start'")
+    named_runs = run_names(runs, names)
+    if align == "time":
+        return named_runs
+    return {name: run.starting_at(0.0) for name, run in named_runs.items()}
+
+
+def run_names(runs: Sequence[Trajectory], names: Sequence[str] | None) -> dict[str, Trajectory]:
+    """The runs by the names they are shown under: their own, numbered where these are the same."""
+    if not runs:
+        raise InvalidValue("no trajectory is given")
+    own = [run.name or f"run {k + 1}" for k, run in enumerate(runs)] if names is None else names
+    if len(own) != len(runs):
+        raise InvalidValue(f"names = {list(own)}: {len(own)} names for {len(runs)} trajectories")
+    if len(set(own)) < len(own):
+        if names is not None:
+            raise InvalidValue(f"names = {list(own)} must differ")
+        own = [f"{name} {k + 1}" for k, name in enumerate(own)]
+    return dict(zip(own, runs, strict=True))
+
+
+def common_columns(runs: Mapping[str, Trajectory], columns: Sequence[str] | None) -> list[str]:
+    """The columns to show; raises for one that a run does not have or has in another unit."""
+    for name in () if columns is None else columns:
+        for label, run in runs.items():
+            if name not in run:
+                raise InvalidValue(
+                    f"{label!r} has no column {name!r}; it has {', '.join(run.names)}"
+                )
+    names = USUAL if columns is None else columns
+    shown = [name for name in names if all(name in run for run in runs.values())]
+    for name in shown:
+        symbols = {label: run.unit(name).symbol for label, run in runs.items()}
+        if len(set(symbols.values())) > 1:
+            said = ", ".join(f"{symbol} in {label!r}" for label, symbol in symbols.items())
+            raise InvalidValue(f"column {name!r} has different units: {said}")
+    if not shown:
+        raise InvalidValue(
+            "the trajectories have no column in common: name some with columns=, or give vehicle="
+        )
+    return shown[:MOST_USUAL] if columns is None else shown
+
+
+def difference(run: Trajectory, reference: Trajectory, name: str) -> Difference:
+    """A column of a run less that of the reference, at the reference's times within both."""
+    rounding = max(slack(run.t), slack(reference.t))
+    first, last = run.t[0] - rounding, run.t[-1] + rounding
+    inside = (reference.t >= first) & (reference.t <= last)
+    t = reference.t[inside]
+    if not t.size:
+        return Difference(t, np.empty(0))
+    moments = np.clip(snapped(run.t, t), run.t[0], run.t[-1])
+    column = run.column(name)
+    values = interpolated(column, run.t, moments) - reference[name][inside]
+    if is_heading(column):
+        values = values - 2.0 * np.pi * np.rint(values / (2.0 * np.pi))
+    return Difference(t, values)
+
+
+Looks = Mapping[str, Mapping[str, Any]]
+"""Colour, width and dashes of each run, by its name."""
+
+
+def compare(
+    *runs: Trajectory,
+    vehicle: Vehicle | Sequence[Vehicle] | None = None,
+    names: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    align: str = "time",
+    differences: bool = True,
+    path: FilePath = None,
+    backend: str = "matplotlib",
+    title: str = "",
+    size: Size = None,
+) -> Figure:
+    """Runs over each other, and below each quantity how far the others are from the first.
+
+    With `vehicle`, one for all or one for each run, the motion is what its body tells, whatever its
+    states are called. `names` are shown in the legend; the runs' own if None. `columns` are shown
+    instead of the usual ones and the path. With align="start" all runs begin at 0 s. Differences
+    are taken at the times of the first run within both, the other run interpolated.
+    """
+    check(path, backend, size)
+    named_runs = aligned(with_motions(runs, vehicle), names, align)
+    shown = common_columns(named_runs, columns)
+    looks = {name: _look(k) for k, name in enumerate(named_runs)}
+    with_path = columns is None and all({"x", "y"} <= set(run.names) for run in named_runs.values())
+    stacks = 2 if len(shown) > 2 else 1
+    levels = -(-len(shown) // stacks)
+    heights = np.array([1.35, 0.8] * levels if differences else [1.7] * levels)
+    heights += max(0.0, (4.2 if with_path else 2.6) - heights.sum()) / len(heights)
+    widths = (*[4.6] * with_path, *[4.2] * stacks)
+    with new_figure(widths, heights.tolist(), size) as (figure, grid):
+        if with_path:
+            _draw_paths(figure.add_subplot(grid[:, 0]), named_runs, looks)
+        first: Axes | None = None
+        for k, name in enumerate(shown):
+            stack, level = divmod(k, levels)
+            row, column = level * (1 + differences), stack + with_path
+            lowest = level == levels - 1 or k == len(shown) - 1
+            axes = figure.add_subplot(grid[row, column], sharex=first)
+            first = first or axes
+            _draw_overlay(axes, named_runs, name, looks)
+            if differences:
+                axes.tick_params(labelbottom=False)
+                axes = figure.add_subplot(grid[row + 1, column], sharex=first)
+                _draw_differences(axes, named_runs, name, looks)
+            axes.tick_params(labelbottom=lowest)
+            axes.set_xlabel("time [s]" if lowest else "")
+        headings(figure, title, _keys(looks), warning=_warning(named_runs))
+    return finished(figure, path)
+
+
+def _look(k: int) -> dict[str, Any]:
+    """The first run, which the others are measured by, in ink, thick and whole."""
+    if k == 0:
+        return {"color": INK, "linestyle": "-", "linewidth": 2.0}
+    return {"color": COLOURS[(k - 1) % len(COLOURS)], "linestyle": DASHES, "linewidth": 1.3}
+
+
+def _keys(looks: Looks) -> list[Any]:
+    from matplotlib.lines import Line2D
+
+    return [Line2D([], [], label=literal(name), **look) for name, look in looks.items()]
+
+
+def _warning(runs: Mapping[str, Trajectory]) -> str:
+    early = [f"{n} ended early at {r.t[-1]:g} s" for n, r in runs.items() if r.error is not None]
+    return "; ".join(early)
+
+
+def _draw_paths(axes: Axes, runs: Mapping[str, Trajectory], looks: Looks) -> None:
+    mark: Any = {"mew": 1.3, "zorder": 4.0}
+    for name, run in runs.items():
+        axes.plot(run["x"], run["y"], **looks[name])
+        colour = looks[name]["color"]
+        axes.plot(run["x"][-1:], run["y"][-1:], "s", color=colour, ms=5.0, mec="white", **mark)
+    start = next(iter(runs.values()))
+    axes.plot(start["x"][:1], start["y"][:1], "o", color="white", ms=7.0, mec=INK, **mark)
+    axes.set(title="Path [m]", xlabel="x", ylabel="y")
+    x, y = (room([run[name] for run in runs.values()], 0.08) for name in ("x", "y"))
+    equal_axes(axes, x, y)
+
+
+def _draw_overlay(axes: Axes, runs: Mapping[str, Trajectory], name: str, looks: Looks) -> None:
+    shown: list[Any] = []
+    for label, run in runs.items():
+        column = run.column(name)
+        t, values = thinned(run.t, on_screen(column.values, column.unit.symbol))
+        _draw_line(axes, column, t, values, looks[label])
+        shown.append(values)
+    column = next(iter(runs.values())).column(name)
+    axes.set_title(titled(name, column.unit.symbol))
+    axes.set_ylim(*room(shown))
+
+
+def _draw_differences(axes: Axes, runs: Mapping[str, Trajectory], name: str, looks: Looks) -> None:
+    (_, reference), *others = runs.items()
+    column = reference.column(name)
+    unit = column.unit.symbol
+    axes.axhline(0.0, color="#999999", linewidth=0.6, zorder=1.5)
+    # Runs that agree to rounding show a flat line, not the rounding.
+    most = 1e-9 * max(1.0, _largest(on_screen(column.values, unit)))
+    for label, run in others:
+        apart = difference(run, reference, name)
+        t, values = thinned(apart.t, on_screen(apart.values, unit))
+        look = {**looks[label], "linestyle": "-", "linewidth": 1.1}
+        _draw_line(axes, column, t, values, look)
+        most = max(most, _largest(values))
+    axes.set_ylabel("Δ")
+    axes.set_ylim(-1.1 * most, 1.1 * most)
+
+
+def _draw_line(axes: Axes, column: Column, t: Any, values: Any, look: Mapping[str, Any]) -> None:
+    held = column.role in ("input", "disturbance")
+    # A single sample would be an invisible line.
+    marker = "o" if t.size == 1 else ""
+    drawstyle = "steps-post" if held else "default"
+    axes.plot(t, values, drawstyle=drawstyle, marker=marker, markersize=4.0, **look)
+
+
+def _largest(values: Any) -> float:
+    return float(np.abs(values[np.isfinite(values)]).max(initial=0.0))

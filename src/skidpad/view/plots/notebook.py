@@ -1,0 +1,501 @@
+"""What notebooks show of objects: tables, and drawings as SVG.
+
+Pieces of the pages that notebooks show: headings, tables, drawings side by side.
+
+Plain HTML with inline styles that take their colours from the page: no scripts, no style sheets, no
+identifiers that could meet those of another output. Everything that comes from outside is escaped.
+
+A figure as an SVG element within a page: the same figure gives the same text.
+
+Matplotlib's own SVG is a file. Within a page its style sheet would reach everything else, and its
+identifiers those of another output; so both go. Ink has the colour of the page's text, so that the
+drawing is at home on light and on dark pages. There are no scripts, and nothing is loaded.
+
+What a notebook shows of a Monte Carlo: fans of its quantities, and how likely events are.
+
+What a notebook shows of a trajectory: figures of the run, its path and small diagrams.
+
+What a notebook shows of a vehicle: it from above, and its parameters.
+
+What a notebook shows of a world: a map of this moment, and its vehicles.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from html import escape
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...core import record
+from ...core.arrays import Array
+from ...core.body import Wheel
+from ...core.files import counted
+from ...core.model import Vehicle
+from ...errors import MissingExtra
+from ...run.monte_carlo import MonteCarlo
+from ...run.trajectory import Trajectory
+from ...run.trajectory_table import ROLES, span
+from ...world.world import World
+from ..stage import Stage
+from ..stages import WorldStage
+from .fans import draw_fans, study_fans
+from .motion import Placed, box_corners, moved, placed, speed, travelled
+from .runs import (
+    BLOCK,
+    WALL,
+    draw_areas,
+    draw_bodies,
+    draw_panels,
+    draw_path,
+    draw_stage,
+    known_colour,
+    panels,
+    stage_extent,
+)
+from .style import (
+    COLOURS,
+    FAINT,
+    INK,
+    STYLE,
+    TICKS,
+    equal_axes,
+    factor,
+    literal,
+    new_figure,
+    require_matplotlib,
+    room,
+    screen_unit,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+_LINE = "border-top:1px solid rgba(128,128,128,0.25)"
+
+
+def page(*parts: str) -> str:
+    """Parts below each other."""
+    return f'<div style="font-family:system-ui,sans-serif;line-height:1.4">{"".join(parts)}</div>'
+
+
+def heading(name: str, about: str = "") -> str:
+    """A name, and beside it in lighter letters what it is."""
+    beside = f' <span style="opacity:0.7">{escape(about)}</span>' if about else ""
+    return f'<div style="margin-bottom:0.4em"><b>{escape(name)}</b>{beside}</div>'
+
+
+def beside(*parts: str) -> str:
+    """Parts next to each other, below each other where there is no room."""
+    cells = "".join(f"<div>{part}</div>" for part in parts if part)
+    return (
+        f'<div style="display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start">{cells}</div>'
+    )
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> str:
+    """Rows of texts; `numbers` are the columns that are aligned to the right."""
+    lines = [_row("th", head, numbers)] if head else []
+    lines += [_row("td", row, numbers) for row in rows]
+    return f'<table style="border-collapse:collapse;font-size:90%">{"".join(lines)}</table>'
+
+
+def _row(tag: str, cells: Sequence[str], numbers: Sequence[int]) -> str:
+    texts: list[str] = []
+    for k, cell in enumerate(cells):
+        side = "right" if k in numbers else "left"
+        style = f"text-align:{side};padding:1px 10px 1px 0;vertical-align:top;{_LINE}"
+        texts.append(f'<{tag} style="{style}">{escape(cell)}</{tag}>')
+    return f'<tr style="background:none">{"".join(texts)}</tr>'
+
+
+def folded(summary: str, content: str) -> str:
+    """Something that is shown on a click."""
+    return (
+        f'<details style="margin-top:0.4em"><summary style="cursor:pointer">{escape(summary)}'
+        f"</summary>{content}</details>"
+    )
+
+
+def warning(text: str) -> str:
+    """A line in red."""
+    return f'<div style="color:#C0392B;margin-top:0.4em">{escape(text)}</div>'
+
+
+def remark(text: str) -> str:
+    """A line in lighter letters."""
+    return f'<div style="opacity:0.7;margin-top:0.4em">{escape(text)}</div>'
+
+
+def short(value: float) -> str:
+    """A number with five digits."""
+    return f"{value + 0.0:.5g}".replace("-", "−")
+
+
+MOST_POINTS = 600
+"""Of a line in a page."""
+MOST_PIECES = 300
+"""Of a path coloured by speed."""
+PIXELS = 1.15
+"""Per point, so that letters are as high as those of tables."""
+_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+_COLOURS = {
+    INK: "currentColor",
+    TICKS: "currentColor",
+    FAINT.lower(): "rgba(128,128,128,0.25)",
+}
+_ROOT = (
+    'role="img" font-family="system-ui, sans-serif" stroke-linejoin="round" '
+    'style="max-width:100%;height:auto"'
+)
+
+
+def drawing(
+    title: str, blank: AbstractContextManager[tuple[Any, Any]], draw: Callable[[Any, Any], None]
+) -> str:
+    """What `draw` draws on a blank figure and its grid, of `layout.new_figure`, as an SVG element;
+    where Matplotlib is missing, a remark that says what to install."""
+    try:
+        require_matplotlib()
+    except MissingExtra as error:
+        return remark(str(error))
+    with blank as (figure, grid):
+        draw(figure, grid)
+    return inline_svg(figure, title)
+
+
+def inline_svg(figure: Any, title: str) -> str:
+    """The figure as an SVG element."""
+    from matplotlib import rc_context
+
+    buffer = StringIO()
+    with rc_context(STYLE):
+        figure.savefig(buffer, format="svg", transparent=True, metadata=_METADATA)
+    text = buffer.getvalue()
+    text = text[text.index("<svg ") :]
+    text = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", text, count=1, flags=re.DOTALL)
+    text = re.sub(r'<g id="[^"]*"', "<g", text)
+    text = re.sub(r'(?<= style=")[^"]*(?=")', lambda match: _style(match[0]), text)
+    # Hundredths of a point cannot be seen.
+    text = re.sub(r' (?:d|x|y|transform)="[^"]*"', lambda match: _rounded(match[0]), text)
+    text = re.sub(r"\s*\n\s*", "", text)
+    head, body = text.split(">", 1)
+    head = re.sub(r'"([\d.]+)pt"', lambda match: f'"{PIXELS * float(match[1]):.0f}"', head)
+    return f"{head} {_ROOT}><title>{escape(title)}</title>{body}"
+
+
+def _style(text: str) -> str:
+    text = re.sub(r"font-family: [^;]*(; |$)", "", text)
+    for colour, in_page in _COLOURS.items():
+        text = text.replace(colour, in_page)
+    return text
+
+
+def _rounded(text: str) -> str:
+    return re.sub(r"(\.\d\d)\d+", r"\1", text)
+
+
+MOST_FANS = 3
+
+
+def monte_carlo_html(study: MonteCarlo) -> str:
+    """The page of a Monte Carlo."""
+    about = f"{counted(study.runs, 'run')} of {study.t[-1]:g} s, seed {study.seed}"
+    lost = study.diverged
+    return page(
+        heading("Monte Carlo", about),
+        _fans(study),
+        _events(study),
+        warning(f"{counted(len(lost), 'run')} diverged: not counted after that") if lost else "",
+        folded(
+            counted(len(study.quantities), "quantity", "quantities") + " at the end", _ends(study)
+        ),
+    )
+
+
+def _fans(study: MonteCarlo) -> str:
+    """Those that spread; the others would be lines."""
+    names = [name for name in study.quantities if _spreads(study, name)][:MOST_FANS]
+    if not names:
+        return ""
+    fans = study_fans(study, names, lines=0, worst=0, units={})
+    return drawing(
+        "Monte Carlo",
+        new_figure((3.6,) * len(fans), (2.6,)),
+        lambda figure, grid: draw_fans(figure, grid, fans, {}, title=""),
+    )
+
+
+def _spreads(study: MonteCarlo, name: str) -> bool:
+    """Whether the runs differ by something that can be seen beside what they have in common."""
+    mean, most = study.mean(name), float(np.nanmax(study.std(name)))
+    return most > 0.02 * float(np.nanmax(mean) - np.nanmin(mean))
+
+
+def _events(study: MonteCarlo) -> str:
+    if not study.events:
+        return ""
+    probabilities = {name: study.probability(name) for name in study.events}
+    rows = [
+        (
+            name,
+            f"{one.value:.4g}",
+            f"{one.low:.4g} to {one.high:.4g}",
+            f"{one.happened} of {one.runs}",
+        )
+        for name, one in probabilities.items()
+    ]
+    level = next(iter(probabilities.values())).level
+    return table(("event", "probability", f"{level:.0%} confidence", "runs"), rows, [1, 3])
+
+
+def _ends(study: MonteCarlo) -> str:
+    rows: list[tuple[str, ...]] = []
+    for name in study.quantities:
+        unit = study.unit(name)
+        by = factor(unit)
+        values = [float(study.mean(name)[-1]), float(study.std(name)[-1])]
+        values += [float(study.quantile(name, level)[-1]) for level in study.levels]
+        rows.append((name, screen_unit(unit), *(short(by * value) for value in values)))
+    levels = [f"{100.0 * level:g} %" for level in study.levels]
+    head = ("quantity", "unit", "mean", "std", *levels)
+    return table(head, rows, range(2, len(head)))
+
+
+MOST_PANELS = 3
+
+
+def trajectory_html(run: Trajectory) -> str:
+    """The page of a trajectory."""
+    ended = "" if run.error is None else warning(f"ended early: {run.error}")
+    return page(
+        heading(run.name or "trajectory", f"{counted(len(run), 'sample')}, {span(run.t)}"),
+        beside(_drawing(run), table((), _figures(run), [1])),
+        ended,
+        folded(counted(len(run.columns), "column"), _columns(run)),
+    )
+
+
+def _figures(run: Trajectory) -> list[tuple[str, str, str]]:
+    """Names, values and units of what a run shows."""
+    figures = [("duration", short(run.duration), "s")]
+    if len(run) > 1:
+        figures.append(("mean time between samples", short(run.duration / (len(run) - 1)), "s"))
+    if {"x", "y"} <= set(run.names):
+        figures.append(("distance", short(float(travelled(run)[-1])), "m"))
+    whole = speed(run)
+    if whole is not None:
+        figures.append(("top speed", short(_most(whole)), "m/s"))
+    # Least and most with their signs: a car that only brakes has no acceleration forward.
+    for name, words in (("a_x", "acceleration forward"), ("a_y", "acceleration to the left")):
+        if name in run:
+            least, most = -_most(-run[name]), _most(run[name])
+            figures.append((words, f"{short(least)} to {short(most)}", "m/s²"))
+    return figures
+
+
+def _most(values: np.ndarray) -> float:
+    known = values[np.isfinite(values)]
+    return float(known.max()) if known.size else float("nan")
+
+
+def _drawing(run: Trajectory) -> str:
+    shown = panels(run)[:MOST_PANELS]
+    with_path = {"x", "y"} <= set(run.names)
+    if not shown and not with_path:
+        return ""
+    rows = max(1, len(shown))
+    height = 3.6 if with_path else 1.2 * rows
+
+    def draw(figure: Any, grid: Any) -> None:
+        if with_path:
+            draw_path(figure.add_subplot(grid[:, 0]), run, most=MOST_PIECES)
+        draw_panels(figure, grid, int(with_path), run.t, shown, most=MOST_POINTS)
+
+    widths = (*[4.4] * with_path, *[3.9] * bool(shown))
+    return drawing(run.name, new_figure(widths, (height / rows,) * rows), draw)
+
+
+def _columns(run: Trajectory) -> str:
+    rows = [
+        (column.role, column.name, "" if column.unit.symbol == "1" else column.unit.symbol)
+        for role in ROLES
+        for column in run.columns
+        if column.role == role
+    ]
+    return table(("", "name", "unit"), rows)
+
+
+_FILL, _WHEEL = "#7FA3C2", "#555555"
+MOST_ROWS = 14
+"""Parameters that are shown without being asked for."""
+
+
+def vehicle_html(vehicle: Vehicle) -> str:
+    """The page of a vehicle."""
+    model = vehicle.model
+    about = [f"{record.size(model.State)} states", f"{record.size(model.Input)} inputs"]
+    if record.size(model.Outputs):
+        about.append(f"{record.size(model.Outputs)} outputs")
+    note = f"{model.summary}. " if model.summary else ""
+    return page(
+        heading(vehicle.name, note + ", ".join(about)),
+        beside(_vehicle_drawing(vehicle), _parameters(vehicle)),
+        folded("states, inputs and outputs", _fields(vehicle)),
+    )
+
+
+def _parameters(vehicle: Vehicle) -> str:
+    values = record.flatten(vehicle.params)
+    rows = [
+        (leaf.name, short(float(value)), _unit(leaf.unit.symbol), _first_line(leaf.doc))
+        for leaf, value in zip(record.fields(vehicle.model.Params), values, strict=True)
+    ]
+    head = ("parameter", "value", "unit", "meaning")
+    if len(rows) <= MOST_ROWS:
+        return table(head, rows, [1])
+    first, others = rows[:MOST_ROWS], rows[MOST_ROWS:]
+    rest = folded(f"{len(others)} more parameters", table(head, others, [1]))
+    return table(head, first, [1]) + rest
+
+
+def _fields(vehicle: Vehicle) -> str:
+    kinds = (("state", vehicle.State), ("input", vehicle.Input), ("output", vehicle.model.Outputs))
+    rows = [
+        (kind, leaf.name, _unit(leaf.unit.symbol), _first_line(leaf.doc))
+        for kind, fields in kinds
+        for leaf in record.fields(fields)
+    ]
+    return table(("", "name", "unit", "meaning"), rows)
+
+
+def _unit(symbol: str) -> str:
+    return "" if symbol == "1" else symbol
+
+
+def _first_line(doc: str) -> str:
+    """The first sentence of a description, on one line."""
+    text = " ".join(doc.split())
+    end = text.find(". ")
+    return text if end < 0 else text[: end + 1]
+
+
+def _vehicle_drawing(vehicle: Vehicle) -> str:
+    """The vehicle from above, pointing to the right, straight, with the axes of its own frame."""
+    if vehicle.model.body is None:
+        return ""
+    shape = vehicle.geometry
+    outlines = [np.array(outline) for outline in shape.outlines]
+    wheels = [_corners(wheel) for wheel in shape.wheels]
+    back = np.zeros(2)
+    for trailer in shape.trailers:
+        back = back + np.array([trailer.hitch_x - trailer.drawbar, 0.0])
+        outlines += [np.array(outline) + back for outline in trailer.outlines]
+        wheels += [_corners(wheel) + back for wheel in trailer.wheels]
+    points = np.vstack(outlines + wheels)
+    length, width = np.ptp(points, axis=0)
+    height = float(np.clip(3.6 * 1.3 * width / length + 0.8, 1.8, 3.2))
+
+    def draw(figure: Any, grid: Any) -> None:
+        axes = figure.add_subplot(grid[0, 0])
+        draw_areas(axes, outlines, facecolor=_FILL, edgecolor=INK, alpha=0.55)
+        draw_areas(axes, wheels, facecolor=_WHEEL, edgecolor=INK)
+        axes.set(xlabel="x [m]", ylabel="y [m]")
+        equal_axes(axes, room([points[:, 0]], 0.08), room([points[:, 1]], 0.15))
+
+    return drawing(vehicle.name, new_figure((4.2,), (height,)), draw)
+
+
+def _corners(wheel: Wheel) -> Array:
+    return moved(box_corners(2.0 * wheel.radius, wheel.width), wheel.x, wheel.y, wheel.yaw)
+
+
+WORLD_MOST_ROWS, MOST_NAMES = 12, 20
+_ACTOR = "#CC79A7"
+
+
+def world_html(world: World) -> str:
+    """The page of a world."""
+    scene = world.scene
+    about = (
+        f"{counted(len(world.vehicles), 'vehicle')}, {counted(len(scene.blocks), 'block')}, "
+        f"t = {world.time:.3f} s, "
+        f"steps of {1000.0 * world.dt:g} ms"
+    )
+    stage = WorldStage(world).stage
+    bodies = placed(stage, moment(world, stage))
+    return page(heading(stage.title, about), beside(_map(stage, bodies), _vehicles(world)))
+
+
+def _vehicles(world: World) -> str:
+    rows: list[tuple[str, ...]] = []
+    for name, motion in zip(world.vehicles, world.motion(), strict=True):
+        x, y, yaw, v_x, v_y, _ = (float(value) for value in motion)
+        model = world.vehicles[name].built.vehicle.name
+        speed = short(float(np.hypot(v_x, v_y)))
+        rows.append((name, model, short(x), short(y), short(float(np.rad2deg(yaw))), speed))
+    head = ("vehicle", "model", "x [m]", "y [m]", "heading [°]", "speed [m/s]")
+    if len(rows) <= WORLD_MOST_ROWS:
+        return table(head, rows, range(2, 6)) if rows else ""
+    more = table(head, rows[WORLD_MOST_ROWS:], range(2, 6))
+    first = table(head, rows[:WORLD_MOST_ROWS], range(2, 6))
+    return first + folded(f"{len(rows) - WORLD_MOST_ROWS} more vehicles", more)
+
+
+def _map(stage: Stage, bodies: list[Placed]) -> str:
+    """The world from above."""
+    points = np.vstack([stage_extent(stage), *(o for body in bodies for o in body.outlines)])
+    # Room for the names above.
+    x, y = room([points[:, 0]], 0.04), room([points[:, 1]], 0.08)
+    width, height = np.diff(np.array([x, y], dtype=float)).ravel()
+    ratio = float(np.clip(height / width, 0.35, 1.2)) if len(points) else 1.0
+
+    def draw(figure: Any, grid: Any) -> None:
+        axes = figure.add_subplot(grid[0, 0])
+        draw_stage(axes, stage)
+        draw_vehicles(axes, bodies)
+        axes.set(xlabel="x [m]", ylabel="y [m]")
+        equal_axes(axes, x, y)
+
+    return drawing(stage.title, new_figure((5.6,), (5.6 * ratio,)), draw)
+
+
+def moment(world: World, stage: Stage) -> Array:
+    """A row of the stage with the places and states of this moment; what would have to be computed
+    is NaN."""
+    row = np.full(len(stage.channels), np.nan)
+    for group in world.groups:
+        for k, name in enumerate(group.names):
+            for field, at in stage.body(name).channels.items():
+                if field in group.fields:
+                    row[at] = group.column(field)[k]
+    for name in world.movable:
+        body = stage.body(name)
+        row[[body.x, body.y, body.yaw]] = world.block(name)[:3]
+    return row
+
+
+def draw_vehicles(axes: Axes, bodies: list[Placed]) -> None:
+    """Bodies at a moment, vehicles in different colours and with their names if they are few."""
+    vehicles = [one for one in bodies if one.body.kind == "vehicle"]
+    fills = {one.body.name: COLOURS[k % len(COLOURS)] for k, one in enumerate(vehicles)}
+    fills |= {one.body.name: own for one in bodies if (own := known_colour(one.body.colour))}
+    kinds = {one.body.kind: WALL for one in bodies} | {"block": BLOCK, "actor": _ACTOR}
+    draw_bodies(axes, bodies, kinds | fills, alpha=0.8)
+    for one in vehicles if len(vehicles) <= MOST_NAMES else ():
+        top = max((outline for outline in one.outlines), key=lambda o: float(o[:, 1].max()))
+        axes.annotate(
+            literal(one.body.name),
+            (float(top[:, 0].mean()), float(top[:, 1].max())),
+            xytext=(0, 4),
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            fontsize=7.5,
+            zorder=5.0,
+        )

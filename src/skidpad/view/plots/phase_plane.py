@@ -1,0 +1,520 @@
+"""The phase portrait of a vehicle: where motions in a plane go, and which of them come back.
+
+Motion in a plane of two states, the others held: what a phase portrait shows.
+
+The plane is of a lateral quantity, `v_y` or `beta`, and another state, mostly the yaw rate `omega`.
+Speed and steering angle are held; the rest of the state is as given. So a point stands for a car
+that is thrown into that motion, and the field says where it goes from there. The rates are those of
+the compiled derivative.
+
+Points of a plane where nothing changes, and whether a motion beside them comes back.
+
+Lines along a field in a plane, evenly spread: each is a motion of the vehicle, integrated.
+
+Lines are followed by distance on the picture rather than by time, so that they are equally smooth
+where the motion is fast and where it is slow. Where a line comes near another one it ends, after
+B. Jobard and W. Lefer, Creating Evenly-Spaced Streamlines of Arbitrary Density (1997), with cells
+in place of distances.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...compile import pipeline
+from ...compile.cpu import CpuMap
+from ...core import record
+from ...core.arrays import Array
+from ...core.body import Velocity, own_fields
+from ...core.checks import finite, positive
+from ...core.model import Vehicle
+from ...errors import InvalidValue
+from ...run.linearisation import straight
+from .style import (
+    GREEN,
+    ORANGE,
+    FilePath,
+    Size,
+    axis_label,
+    check,
+    factor,
+    finished,
+    headings,
+    legend_above,
+    new_figure,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+LATERAL = ("v_y", "beta")
+
+
+class Plane:
+    """The motion of a vehicle in the plane of two of its quantities, in SI units.
+
+    Args:
+        vehicle: with a derivative, and states `v_x`, `v_y` or `v`, `beta`.
+        names: the two quantities: states, and `v_y` or `beta` whichever the state has.
+        speed: held, in m/s: along the car where `v_y` is in the plane, of the centre of mass where
+            `beta` is.
+        steer: held, in rad: the state of that name, or the input where there is no such state.
+        state, inputs: values of the others. What is not given is as in straight driving at the
+            speed, so that the wheels are driven as much as holding it needs.
+    """
+
+    def __init__(
+        self,
+        vehicle: Vehicle,
+        names: tuple[str, str],
+        *,
+        speed: float,
+        steer: float = 0.0,
+        state: Mapping[str, float] | None = None,
+        inputs: Mapping[str, float] | None = None,
+    ) -> None:
+        model = vehicle.model
+        if not model.continuous:
+            raise InvalidValue(
+                f"{vehicle.name!r} is a discrete model: it has no derivative to draw"
+            )
+        speed, steer = positive("speed", speed, "m/s"), finite("steer", steer, "rad")
+        self.vehicle, self.names, self.speed, self.steer = vehicle, names, speed, steer
+        self._fields = _places(vehicle)
+        self._check_names()
+        self._set(state or {}, inputs or {})
+        self._derivative = CpuMap(pipeline.derivative_program(vehicle), "float64", 1)
+
+    def _check_names(self) -> None:
+        first, second = self.names
+        components, polar = ({"v_x", "v_y"}, {"v", "beta"})
+        if not (components <= set(self._fields) or polar <= set(self._fields)):
+            raise InvalidValue(
+                f"{self.vehicle.name!r} has no lateral motion of its own: a phase portrait needs "
+                f"the states v_x and v_y or v and beta; it has {', '.join(self._fields)}"
+            )
+        if any(name.startswith("tan_alpha") for name in self._fields):
+            raise InvalidValue(
+                f"{self.vehicle.name!r} has the slip of its tyres as states, which a plane of two "
+                "others would hold: draw the car with slip=SteadySlip()"
+            )
+        known = {*LATERAL, *self._fields}
+        for name in self.names:
+            if name not in known:
+                raise InvalidValue(record.unknown_name("the plane", name, sorted(known), "state"))
+        if first == second or set(self.names) == set(LATERAL):
+            raise InvalidValue(f"{first!r} and {second!r} do not span a plane")
+
+    def _set(self, state: Mapping[str, float], inputs: Mapping[str, float]) -> None:
+        model = self.vehicle.model
+        x, u, _ = straight(self.vehicle, self.speed, inputs)
+        states = record.names(model.State)
+        held = {states[self._fields["steer"]]: self.steer} if "steer" in self._fields else {}
+        driven = {"steer": self.steer} if "steer" in record.names(model.Input) else {}
+        x = record.build(model.State, {**held, **state}, base=x)
+        self._base = np.array(record.flatten(x), dtype=float)
+        rows = (
+            record.build(model.Input, {**driven, **inputs}, base=u),
+            record.build(model.Disturbance),
+            self.vehicle.params,
+        )
+        self._rest = [np.array(record.flatten(row), dtype=float).reshape(1, 1, -1) for row in rows]
+
+    def states(self, points: Array) -> Array:
+        """Whole states (n, nx) at points (n, 2) of the plane."""
+        rows = np.tile(self._base, (len(points), 1))
+        for name, values in zip(self.names, points.T, strict=True):
+            if name == "beta" and "v_x" in self._fields:
+                rows[:, self._fields["v_x"]] = self.speed * np.cos(values)
+                rows[:, self._fields["v_y"]] = self.speed * np.sin(values)
+            elif name == "v_y" and "v_y" not in self._fields:
+                rows[:, self._fields["beta"]] = np.arctan2(values, self.speed)
+                rows[:, self._fields["v"]] = np.hypot(values, self.speed)
+            else:
+                rows[:, self._fields[name]] = values
+        settle = self.vehicle.model.settle
+        if settle is not None:
+            settled = settle(
+                record.unflatten(self.vehicle.State, list(rows.T)), self.vehicle.params
+            )
+            columns = [np.broadcast_to(c, (len(rows),)) for c in record.flatten(settled)]
+            rows = np.column_stack(columns)
+        return rows
+
+    def rates(self, points: Array) -> Array:
+        """Rates (n, 2) of the two quantities at points (n, 2)."""
+        x = self.states(np.ascontiguousarray(points))
+        rates = self._derivative.run([x[None], x[None], *self._rest], len(x))[0][0]
+        return np.column_stack([self._rate(name, x, rates) for name in self.names])
+
+    def _rate(self, name: str, x: Array, rates: Array) -> Array:
+        at = self._fields
+        if name == "beta" and "v_x" in at:
+            v_x, v_y = x[:, at["v_x"]], x[:, at["v_y"]]
+            across = v_x * rates[:, at["v_y"]] - v_y * rates[:, at["v_x"]]
+            return across / self.speed**2
+        if name == "v_y" and "v_y" not in at:
+            # v_y = v sin(beta) with v_x = v cos(beta) held: v_y' = v_x beta' / cos²(beta).
+            return self.speed * rates[:, at["beta"]] / np.cos(x[:, at["beta"]]) ** 2
+        return rates[:, at[name]]
+
+    def unit(self, name: str) -> str:
+        """Unit symbol of one of the two quantities."""
+        if name in self._fields:
+            return record.fields(self.vehicle.State)[self._fields[name]].unit.symbol
+        return {"v_y": "m/s", "beta": "rad"}[name]
+
+
+def _places(vehicle: Vehicle) -> dict[str, int]:
+    """Places of the states by their names, and of those that are the velocity or the steering angle
+    of the body by the names of these."""
+    places = {name: k for k, name in enumerate(record.names(vehicle.State))}
+    body, u, p = vehicle.model.body, record.build(vehicle.Input), vehicle.params
+    if body is None:
+        return places
+    own = dict(
+        zip(
+            Velocity._fields,
+            own_fields(vehicle.State, lambda x: body.velocity(x, u, p)),
+            strict=True,
+        )
+    )
+    if (steer := body.steer) is not None:
+        (own["steer"],) = own_fields(vehicle.State, lambda x: (steer(x, u, p),))
+    return places | {name: places[field] for name, field in own.items() if field is not None}
+
+
+Kind = Literal["stable", "saddle", "unstable"]
+Field = Callable[[Array], Array]
+"""Rates (n, 2) at points (n, 2)."""
+GRID = 61
+"""Points across and up among which changes of sign are looked for."""
+NEWTON_STEPS = 30
+TOLERANCE = 1e-10
+"""Of the last Newton step, as a share of the range."""
+_SAME = 1e-4
+"""Points nearer than this share of the range are one."""
+_DIFFERENCE = 1e-6
+"""Half of the distance over which the field is differenced, as a share of the range."""
+
+
+class FixedPoint(NamedTuple):
+    """A point where both rates are zero."""
+
+    at: Array
+    """(2,)"""
+    jacobian: Array
+    """Derivative of the rates, (2, 2)."""
+    kind: Kind
+
+    @property
+    def eigenvalues(self) -> NDArray[np.complex128]:
+        """Of the Jacobian, in 1/s."""
+        return np.linalg.eigvals(self.jacobian).astype(np.complex128)
+
+
+def fixed_points(field: Field, low: Array, high: Array) -> list[FixedPoint]:
+    """The fixed points between two corners, from left to right."""
+    span = high - low
+    points: list[FixedPoint] = []
+    for start in _candidates(field, low, high):
+        at = _newton(field, start, span)
+        if at is None or ((at < low - 1e-9 * span) | (at > high + 1e-9 * span)).any():
+            continue
+        if all(np.abs((at - known.at) / span).max() > _SAME for known in points):
+            jacobian = derivative(field, at, span)
+            points.append(FixedPoint(at, jacobian, _kind(jacobian)))
+    return sorted(points, key=lambda point: (float(point.at[0]), float(point.at[1])))
+
+
+def _candidates(field: Field, low: Array, high: Array) -> Array:
+    """Middles of the cells in which both rates have both signs."""
+    axes = [np.linspace(a, b, GRID) for a, b in zip(low, high, strict=True)]
+    across, up = np.meshgrid(*axes, indexing="ij")
+    rates = field(np.column_stack([across.ravel(), up.ravel()])).reshape(GRID, GRID, 2)
+    corners = np.stack([rates[:-1, :-1], rates[1:, :-1], rates[:-1, 1:], rates[1:, 1:]])
+    mixed = (corners.min(axis=0) <= 0.0) & (corners.max(axis=0) >= 0.0)
+    i, j = np.nonzero(mixed.all(axis=-1))
+    half = 0.5 * (high - low) / (GRID - 1)
+    return np.column_stack([axes[0][i] + half[0], axes[1][j] + half[1]])
+
+
+def _newton(field: Field, start: Array, span: Array) -> Array | None:
+    at = start.copy()
+    for _ in range(NEWTON_STEPS):
+        rate = field(at[None])[0]
+        jacobian = derivative(field, at, span)
+        if not np.isfinite(jacobian).all() or abs(np.linalg.det(jacobian)) < 1e-300:
+            return None
+        step = np.linalg.solve(jacobian, rate)
+        # No further than a tenth of the picture at once: the field may turn sharply.
+        step *= min(1.0, 0.1 / max(float(np.abs(step / span).max()), 1e-300))
+        at = at - step
+        if np.abs(step / span).max() < TOLERANCE:
+            return at
+    return None
+
+
+def derivative(field: Field, at: Array, span: Array) -> Array:
+    """Jacobian (2, 2) of the field by central differences."""
+    h = _DIFFERENCE * span
+    ends = at + np.array([[h[0], 0.0], [-h[0], 0.0], [0.0, h[1]], [0.0, -h[1]]])
+    rates = field(ends)
+    return np.column_stack([(rates[0] - rates[1]) / (2 * h[0]), (rates[2] - rates[3]) / (2 * h[1])])
+
+
+def _kind(jacobian: Array) -> Kind:
+    if np.linalg.det(jacobian) < 0.0:
+        return "saddle"
+    return "stable" if np.trace(jacobian) < 0.0 else "unstable"
+
+
+CELLS = 51
+"""Cells across and up; a cell and those around it belong to one line."""
+STEP = 0.005
+"""Length of a step as a share of the picture."""
+LEAST_LENGTH = 0.15
+"""Lines shorter than this share of the picture are left out."""
+MOST_STEPS = 600
+_NUDGE = 1e-3
+"""How far beside a saddle its boundary begins, as a share of the picture."""
+
+
+class Streams(NamedTuple):
+    """Lines and the places of their arrows."""
+
+    lines: list[Array]
+    """Each (n, 2), in the direction of the motion."""
+    heads: Array
+    """Points (lines, 2) in the middle of each."""
+    directions: Array
+    """Direction (lines, 2) of the motion there."""
+
+
+def streams(field: Field, low: Array, high: Array) -> Streams:
+    """Lines that fill the rectangle between two corners."""
+    span = high - low
+
+    def unit_field(points: Array) -> Array:
+        return field(low + span * points) / span
+
+    seeds = _seeds()
+    forward, backward = (followed(unit_field, seeds, sign) for sign in (1.0, -1.0))
+    lines = _spread(seeds, forward, backward)
+    middles = [len(line) // 2 for line in lines]
+    heads = np.array([line[k] for line, k in zip(lines, middles, strict=True)]).reshape(-1, 2)
+    before = np.array([line[k - 1] for line, k in zip(lines, middles, strict=True)]).reshape(-1, 2)
+    return Streams(
+        [low + span * line for line in lines], low + span * heads, span * (heads - before)
+    )
+
+
+def followed(field: Field, starts: Array, sign: float) -> list[Array]:
+    """Lines from points (n, 2) of the unit square along the field, or against it for sign -1.
+
+    Each ends where it leaves the square, or where the field vanishes or turns back on itself.
+    """
+    at, count = starts.copy(), len(starts)
+    paths = np.full((MOST_STEPS + 1, count, 2), np.nan)
+    paths[0] = at
+    alive = np.ones(count, bool)
+    last = _direction(field, at, sign)
+    for step in range(1, MOST_STEPS + 1):
+        rows = np.flatnonzero(alive)
+        if not rows.size:
+            break
+        moved, direction = _stepped(field, at[rows], sign)
+        inside = ((moved >= 0.0) & (moved <= 1.0)).all(axis=1)
+        onwards = (direction * last[rows]).sum(axis=1) > 0.0
+        good = inside & onwards & np.isfinite(moved).all(axis=1)
+        alive[rows[~good]] = False
+        rows, moved, direction = rows[good], moved[good], direction[good]
+        at[rows], last[rows] = moved, direction
+        paths[step, rows] = moved
+    return [path[np.isfinite(path[:, 0])] for path in paths.transpose(1, 0, 2)]
+
+
+def boundary(field: Field, point: FixedPoint, low: Array, high: Array) -> list[Array]:
+    """The motions that end in a saddle: on one side of them the car comes back, on the other not.
+
+    They are followed backwards in time from beside the saddle, along its stable direction.
+    """
+    if point.kind != "saddle":
+        return []
+    span = high - low
+    values, vectors = np.linalg.eig(point.jacobian)
+    inwards = np.real(vectors[:, int(np.argmin(np.real(values)))]) / span
+    inwards /= np.hypot(*inwards)
+    at = (point.at - low) / span
+    starts = np.array([at + _NUDGE * inwards, at - _NUDGE * inwards])
+    lines = followed(lambda p: field(low + span * p) / span, starts, -1.0)
+    return [low + span * np.vstack([at, line]) for line in lines]
+
+
+def _direction(field: Field, points: Array, sign: float) -> Array:
+    rates = field(points)
+    length = np.hypot(rates[:, 0], rates[:, 1])
+    # A point where nothing moves gets no direction, and its line ends.
+    return sign * rates / np.where(length > 0.0, length, np.inf)[:, None]
+
+
+def _stepped(field: Field, at: Array, sign: float) -> tuple[Array, Array]:
+    """The classical Runge-Kutta step of one length, and the direction at its start."""
+    k1 = _direction(field, at, sign)
+    k2 = _direction(field, at + 0.5 * STEP * k1, sign)
+    k3 = _direction(field, at + 0.5 * STEP * k2, sign)
+    k4 = _direction(field, at + STEP * k3, sign)
+    return at + (STEP / 6.0) * (k1 + 2.0 * k2 + 2.0 * k3 + k4), k1
+
+
+def _seeds() -> Array:
+    """Middles of every third cell, from the rim inwards: lines that cross the picture first."""
+    middle = (np.arange(1, CELLS, 3) + 0.5) / CELLS
+    grid = np.stack(np.meshgrid(middle, middle, indexing="ij"), axis=-1).reshape(-1, 2)
+    rim = np.minimum(grid, 1.0 - grid).min(axis=1)
+    return grid[np.argsort(rim, kind="stable")]
+
+
+def _spread(seeds: Array, forward: Sequence[Array], backward: Sequence[Array]) -> list[Array]:
+    taken = np.zeros((CELLS, CELLS), bool)
+    lines: list[Array] = []
+    for k, seed in enumerate(seeds):
+        if taken[_cell(seed[None])[0]]:
+            continue
+        ahead, behind = (_free(path[k], taken) for path in (forward, backward))
+        line = np.concatenate([behind[:0:-1], ahead])
+        if len(line) * STEP < LEAST_LENGTH:
+            continue
+        for i, j in _cell(line):
+            taken[max(0, i - 1) : i + 2, max(0, j - 1) : j + 2] = True
+        lines.append(line)
+    return lines
+
+
+def _free(path: Array, taken: Array) -> Array:
+    """The part of a line before it enters a cell of another."""
+    hits = [k for k, cell in enumerate(_cell(path)) if taken[cell]]
+    return path[: hits[0]] if hits else path
+
+
+def _cell(points: Array) -> list[tuple[int, int]]:
+    cells = np.clip((points * CELLS).astype(int), 0, CELLS - 1)
+    return [(int(i), int(j)) for i, j in cells]
+
+
+Range = tuple[float, float] | None
+_MARKERS: dict[str, Any] = {
+    "stable": {"marker": "o", "color": GREEN, "markeredgecolor": "white"},
+    "saddle": {"marker": "x", "color": ORANGE},
+    "unstable": {"marker": "o", "markerfacecolor": "white", "markeredgecolor": ORANGE},
+}
+_LINE = "#7A9DB8"
+
+
+def phase_portrait(
+    vehicle: Vehicle,
+    x: str = "beta",
+    y: str = "omega",
+    *,
+    speed: float,
+    steer: float = 0.0,
+    state: Mapping[str, float] | None = None,
+    inputs: Mapping[str, float] | None = None,
+    x_range: Range = None,
+    y_range: Range = None,
+    path: FilePath = None,
+    backend: str = "matplotlib",
+    title: str | None = None,
+    size: Size = None,
+) -> Figure:
+    """Where the motion of a vehicle goes from any point of a plane, with speed and steering held.
+
+    `x` is "beta" or "v_y", `y` mostly "omega"; other states need a range. `speed` in m/s, `steer`
+    in rad, ranges in SI units. `state` and `inputs` are values of the others. Points where nothing
+    changes are marked as stable, saddles or unstable; the boundary through the saddles encloses the
+    motions that come back by themselves.
+    """
+    check(path, backend, size)
+    plane = Plane(vehicle, (x, y), speed=speed, steer=steer, state=state, inputs=inputs)
+    ranges = [_range(plane, x, x_range), _range(plane, y, y_range)]
+    low, high = np.array(ranges).T
+    by = np.array([factor(plane.unit(name)) for name in plane.names])
+    flow = streams(plane.rates, low, high)
+    points = fixed_points(plane.rates, low, high)
+    borders = [line for point in points for line in boundary(plane.rates, point, low, high)]
+    with new_figure((5.6,), (4.6,), size) as (figure, grid):
+        axes = figure.add_subplot(grid[0, 0])
+        axes.grid(False)
+        axes.set(
+            xlim=(by[0] * low[0], by[0] * high[0]),
+            ylim=(by[1] * low[1], by[1] * high[1]),
+            xlabel=axis_label(x, plane.unit(x)),
+            ylabel=axis_label(y, plane.unit(y)),
+        )
+        _draw_flow(axes, flow, by)
+        if borders:
+            border = _joined(borders, by)
+            axes.plot(*border, color=ORANGE, lw=1.8, label="stability boundary", zorder=3.0)
+        _draw_points(axes, points, by)
+        legend_above(axes)
+        own = f"{vehicle.name} at {speed:g} m/s, steered by {math.degrees(steer):.3g}°"
+        headings(figure, own if title is None else title)
+    return finished(figure, path)
+
+
+def _range(plane: Plane, name: str, limits: Range) -> tuple[float, float]:
+    """The range asked for, or slip angles of 30° and yaw rates that a car can have."""
+    if limits is None:
+        most = {
+            "beta": np.deg2rad(30.0),
+            "v_y": 0.5 * plane.speed,
+            "omega": max(0.5, 2.5 * 9.81 / plane.speed),
+        }.get(name)
+        if most is None:
+            raise InvalidValue(f"say which range of {name!r} to show: x_range= or y_range=")
+        return -float(most), float(most)
+    low, high = limits
+    if not (np.isfinite([low, high]).all() and low < high):
+        raise InvalidValue(f"range of {name} = {limits} must be two numbers, the lower one first")
+    return float(low), float(high)
+
+
+def _draw_flow(axes: Axes, flow: Streams, by: Array) -> None:
+    from matplotlib.patches import FancyArrowPatch
+
+    axes.plot(*_joined(flow.lines, by), color=_LINE, linewidth=1.0, zorder=2.0)
+    # A patch, as in unequal axes a direction is known only when the figure is laid out.
+    for head, direction in zip(flow.heads * by, flow.directions * by, strict=True):
+        axes.add_patch(
+            FancyArrowPatch(
+                tuple(head - direction),
+                tuple(head),
+                arrowstyle="-|>",
+                mutation_scale=8.0,
+                color=_LINE,
+                linewidth=0.0,
+                shrinkA=0.0,
+                shrinkB=0.0,
+                zorder=2.5,
+            )
+        )
+
+
+def _draw_points(axes: Axes, points: Sequence[FixedPoint], by: Array) -> None:
+    for kind, look in _MARKERS.items():
+        places = np.array([point.at for point in points if point.kind == kind]).reshape(-1, 2) * by
+        if len(places):
+            axes.plot(*places.T, ls="none", ms=8.0, mew=1.3, label=kind, zorder=4.0, **look)
+
+
+def _joined(lines: Sequence[Array], by: Array) -> tuple[Array, Array]:
+    """Many lines as one, broken by NaN between them."""
+    broken = [np.vstack([line * by, [[np.nan, np.nan]]]) for line in lines]
+    points = np.concatenate(broken)[:-1] if broken else np.empty((0, 2))
+    return points[:, 0], points[:, 1]

@@ -1,0 +1,579 @@
+"""The figure of a run: its path and panels of what was recorded over time.
+
+What stands and moves on a stage, drawn from above in metres.
+
+The picture of a map: solid areas, occupancy grid, walls, centre line and cones.
+
+The path over ground, coloured by speed, with the vehicle drawn at intervals, on a map.
+
+What is shown of a run over time: panels of lines, chosen from the columns recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...core.arrays import Array
+from ...core.model import Vehicle
+from ...errors import InvalidValue
+from ...geometry.maps.areas import Polygon
+from ...geometry.maps.map import Map
+from ...geometry.polygon import signed_area
+from ...run.trajectory import Trajectory
+from ...run.trajectory_table import Column
+from ..stage import BodyShape, Stage
+from .motion import (
+    MOST_POINTS,
+    Placed,
+    moments,
+    placed_along,
+    speed,
+    thinned,
+    travelled,
+    with_motion,
+)
+from .style import (
+    BLUE,
+    COLOURS,
+    DASHES,
+    DOTS,
+    DPI,
+    INK,
+    FilePath,
+    Size,
+    check,
+    colour_bar,
+    equal_axes,
+    finished,
+    headings,
+    legend_above,
+    literal,
+    new_figure,
+    on_screen,
+    room,
+    screen_unit,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MOST_CELLS = 2000
+"""Cells of an occupancy grid across or up; more are merged."""
+WALL, BLOCK, REGION = "#8A8F98", "#B08D57", "#7FB8A4"
+UNKNOWN = "#F3F1E7"
+"""Fill of cells that nobody has seen."""
+_FILLS = {"wall": WALL, "block": BLOCK}
+_CONE = "#E8720C"
+_LINES: dict[str, Any] = {"centre": DOTS, "reference": DASHES}
+
+
+def draw_areas(axes: Axes, outlines: Sequence[Array], **look: Any) -> None:
+    """Closed outlines (n, 2), filled."""
+    from matplotlib.collections import PolyCollection
+
+    if len(outlines):
+        look = {"edgecolor": "none", "linewidth": 0.8, **look}
+        axes.add_collection(PolyCollection(list(outlines), **look))
+
+
+def draw_stage(axes: Axes, stage: Stage) -> None:
+    """Grids, regions, walls and blocks, lines on the ground and cones, in this order."""
+    for grid in stage.grids:
+        cells = np.frombuffer(grid.cells, np.uint8).reshape(grid.height, grid.width)
+        place = (grid.x, grid.y, 0.0)
+        draw_cells(axes, cells == 255, None, grid.resolution, place, WALL)
+    for polygon in stage.polygons:
+        solid = polygon.kind in _FILLS
+        fill = known_colour(polygon.colour) or _FILLS.get(polygon.kind, REGION)
+        look = {"alpha": 0.9, "zorder": 1.3} if solid else {"alpha": 0.25, "zorder": 1.2}
+        draw_areas(axes, [np.asarray(polygon.points)], facecolor=fill, **look)
+    for line in stage.lines:
+        colour, dashes = known_colour(line.colour) or "#B4BBC4", _LINES.get(line.kind, "-")
+        points = np.asarray(line.points).T
+        axes.plot(*points, color=colour, linestyle=dashes, linewidth=1.0, zorder=1.4)
+    kinds: dict[tuple[str, float], list[tuple[float, float]]] = {}
+    for disc in stage.discs:
+        key = (known_colour(disc.colour) or _CONE, disc.radius)
+        kinds.setdefault(key, []).append((disc.x, disc.y))
+    for (colour, radius), places in kinds.items():
+        diameter = 3.8 if radius > 0.13 else 3.0
+        axes.plot(*np.array(places).T, "o", color=colour, ms=diameter, mew=0.0, zorder=1.5)
+
+
+def stage_extent(stage: Stage) -> Array:
+    """Points (n, 2) that a diagram of the stage has to show."""
+    points = [np.asarray(polygon.points) for polygon in stage.polygons]
+    points += [np.asarray(line.points) for line in stage.lines]
+    points += [np.array([[disc.x, disc.y]]) for disc in stage.discs]
+    for grid in stage.grids:
+        corner = np.array([grid.x, grid.y])
+        far = corner + grid.resolution * np.array([grid.width, grid.height])
+        points.append(np.array([corner, far]))
+    return np.vstack([np.empty((0, 2)), *points])
+
+
+def draw_bodies(
+    axes: Axes, bodies: Sequence[Placed], fills: Mapping[str, str], *, alpha: float
+) -> None:
+    """Outlines and wheels of bodies; `fills` are their colours, by the body's name or kind."""
+    outlines: dict[str, list[Array]] = {}
+    # Trailers below what pulls them.
+    for body in sorted(bodies, key=lambda one: one.body.kind != "trailer"):
+        fill = fills.get(body.body.name) or fills[body.body.kind]
+        outlines.setdefault(fill, []).extend(body.outlines)
+    for fill, areas in outlines.items():
+        draw_areas(axes, areas, facecolor=fill, edgecolor=INK, alpha=alpha, zorder=3.0)
+    wheels = [wheel for body in bodies for wheel in body.wheels]
+    draw_areas(axes, wheels, facecolor="#444444", zorder=3.1)
+
+
+def draw_cells(
+    axes: Axes,
+    occupied: Any,
+    unknown: Any,
+    resolution: float,
+    origin: tuple[float, float, float],
+    colour: str,
+) -> None:
+    """An occupancy grid (rows from below, columns) as a picture; `origin` is the pose of its
+    corner. Where it has too many cells, some are drawn as one that is occupied if any is."""
+    from matplotlib.colors import to_rgba
+    from matplotlib.transforms import Affine2D
+
+    merge = -(-max(occupied.shape) // MOST_CELLS)
+    shown = _merged(occupied, merge)
+    image = np.zeros((*shown.shape, 4))
+    if unknown is not None:
+        image[_merged(unknown, merge)] = to_rgba(UNKNOWN)
+    image[shown] = to_rgba(colour)
+    rows, columns = merge * resolution * np.array(shown.shape)
+    x, y, yaw = origin
+    axes.imshow(
+        image,
+        origin="lower",
+        extent=(0.0, columns, 0.0, rows),
+        transform=Affine2D().rotate(yaw).translate(x, y) + axes.transData,
+        interpolation="nearest",
+        aspect="equal",
+        zorder=1.1,
+    )
+
+
+def _merged(cells: Any, size: int) -> Any:
+    """Blocks of cells as one that is true where any of them is."""
+    rows, columns = (-(-length // size) for length in cells.shape)
+    padded = np.zeros((rows * size, columns * size), dtype=np.bool_)
+    padded[: cells.shape[0], : cells.shape[1]] = cells
+    return padded.reshape(rows, size, columns, size).any(axis=(1, 3))
+
+
+def known_colour(colour: str) -> str:
+    """A colour such as #aabbcc; nothing for what is none."""
+    from matplotlib.colors import is_color_like, to_hex
+
+    return to_hex(colour) if is_color_like(colour) else ""
+
+
+SOLID = "#D6DAE0"
+CONES = {"blue": "#1F6FD0", "yellow": "#F2C200", "orange": "#E8720C"}
+
+_LONGER_SIDE = 6.4
+"""Of the area with the map, in inches."""
+
+
+def plot(map_: Map, path: FilePath = None, *, title: str | None = None) -> Figure:
+    """The figure described at `Map.plot`."""
+    check(path, "matplotlib", None)
+    x0, y0, x1, y1 = map_.bounds
+    room = 0.04 * max(x1 - x0, y1 - y0, 1e-3)
+    width, height = x1 - x0 + 2.0 * room, y1 - y0 + 2.0 * room
+    scale = _LONGER_SIDE / max(width, height)
+    size = (max(3.2, width * scale) + 0.8, max(1.6, height * scale) + 0.9)
+    with new_figure((1.0,), (1.0,), size) as (figure, grid):
+        axes = figure.add_subplot(grid[0, 0])
+        axes.set_aspect("equal", adjustable="box")
+        axes.set(xlim=(x0 - room, x1 + room), ylim=(y0 - room, y1 + room))
+        draw_map(axes, map_)
+        heading = literal(map_.name if title is None else title)
+        axes.set(xlabel="x [m]", ylabel="y [m]", title=heading)
+    return finished(figure, path)
+
+
+def png(map_: Map) -> bytes:
+    """The figure as a PNG file."""
+    buffer = BytesIO()
+    plot(map_).savefig(buffer, dpi=DPI / 1.5, format="png")
+    return buffer.getvalue()
+
+
+def draw_map(axes: Axes, map_: Map, *, line_colour: str = BLUE) -> None:
+    """What is in a map, on axes with equal scales."""
+    from matplotlib.collections import LineCollection, PathCollection
+
+    if (cells := map_.grid) is not None:
+        place = (cells.resolution, cells.origin)
+        draw_cells(axes, cells.occupied, cells.unknown, *place, INK)
+    solids = [_outline(solid) for solid in map_.solids]
+    axes.add_collection(PathCollection(solids, facecolor=SOLID, edgecolor="none", zorder=1.2))
+    width = 1.3 if len(map_.segments) < 2000 else 0.6
+    walls = LineCollection(
+        list(map_.segments.reshape(-1, 2, 2)), colors=INK, linewidths=width, zorder=1.3
+    )
+    walls.set_capstyle("round")
+    axes.add_collection(walls)
+    if map_.centre_line is not None:
+        _, x, y, *_ = map_.centre_line.T
+        axes.plot(x, y, color=line_colour, linewidth=1.1, zorder=1.4)
+    for colour, shade in CONES.items():
+        at = map_.cones[[k for k, own in enumerate(map_.colours) if own == colour]]
+        if len(at):
+            area = 26.0 if colour == "orange" else 14.0
+            look: Any = {"color": shade, "edgecolors": INK, "linewidths": 0.4}
+            axes.scatter(*at.T, s=area, zorder=1.5, **look)
+
+
+def _outline(solid: Polygon) -> Any:
+    """Outline and holes as one path, which is filled between them as they run opposite ways."""
+    from matplotlib.path import Path
+
+    parts: list[Path] = []
+    for k, ring in enumerate([solid.outline, *solid.holes]):
+        right_way = (signed_area(ring) > 0.0) == (k == 0)
+        turned = ring if right_way else ring[::-1]
+        parts.append(Path(np.vstack([turned, turned[:1]]), closed=True))
+    return Path.make_compound_path(*parts)
+
+
+FILLS = {"vehicle": "#9FB4C7", "trailer": "#C2CDD6"}
+MOST_PIECES = 4000
+"""Pieces of a coloured path; longer recordings are thinned."""
+DARTS = 7
+"""Marks along the path where the vehicle points, at equal distances."""
+ABOVE_BODIES = 3.5
+"""Of the path, which vehicles close to each other would hide."""
+_DART = np.array([[-0.7, -0.6], [1.0, 0.0], [-0.7, 0.6], [-0.3, 0.0], [-0.7, -0.6]])
+
+
+def path(
+    run: Trajectory,
+    vehicle: Vehicle | BodyShape | None = None,
+    *,
+    map: Map | Stage | None = None,
+    every: float | None = None,
+    count: int = 12,
+    path: FilePath = None,
+    backend: str = "matplotlib",
+    title: str | None = None,
+    size: Size = None,
+) -> Figure:
+    """The path over ground, coloured by speed, with the vehicle as it was at intervals.
+
+    The vehicle is drawn every so many seconds, or `count` times at equal distances; its shape comes
+    from its parameters, and its place from its body; without it the columns x and y are taken.
+    `map` draws walls and cones: a `Map`, or what stands still on a `Stage`.
+    """
+    check(path, backend, size)
+    with new_figure((7.0,), (7.0,), size) as (figure, grid):
+        axes = figure.add_subplot(grid[0, 0])
+        draw_path(axes, run, vehicle, map, every=every, count=count)
+        if size is None:
+            # Shaped as the path is.
+            (x0, x1), (y0, y1) = axes.get_xlim(), axes.get_ylim()
+            ratio = float(np.clip((y1 - y0) / (x1 - x0), 0.3, 1.4))
+            figure.set_size_inches(7.0, 7.0 * ratio * 0.86 + 0.8)
+        headings(figure, run.name if title is None else title)
+    return finished(figure, path)
+
+
+def draw_path(
+    axes: Axes,
+    run: Trajectory,
+    vehicle: Vehicle | BodyShape | None = None,
+    ground: Map | Stage | None = None,
+    *,
+    every: float | None = None,
+    count: int = 12,
+    most: int = MOST_PIECES,
+) -> None:
+    """Map, path and vehicles on axes with equal scales, x to the right and y up; start and end are
+    marked. Without a vehicle small darts show where it points. `most` bounds the pieces."""
+    recorded, run = run, with_motion(run, vehicle)
+    _check_place(run, vehicle)
+    bodies = [] if vehicle is None else placed_along(recorded, vehicle, moments(run, every, count))
+    x, y = run["x"], run["y"]
+    seen = [np.column_stack([x, y]), *(o for body in bodies for o in body.outlines)]
+    if ground is not None:
+        seen.append(_extent(ground))
+    if isinstance(ground, Stage):
+        draw_stage(axes, ground)
+    elif ground is not None:
+        draw_map(axes, ground, line_colour="#B9C4CE")
+    _draw_line(axes, x, y, speed(run), most)
+    if vehicle is None and "yaw" in run:
+        _draw_darts(axes, run)
+    draw_bodies(axes, bodies, FILLS, alpha=0.7)
+    axes.plot(x[:1], y[:1], "o", label="start", color="white", mec=INK, ms=8.0, mew=1.3, zorder=4.0)
+    axes.plot(x[-1:], y[-1:], "s", label="end", color=INK, mec="white", ms=5.0, mew=1.3, zorder=4.0)
+    equal_axes(axes, *_ranges(np.vstack(seen)))
+    axes.set(title="Path [m]", xlabel="x", ylabel="y")
+    legend_above(axes)
+
+
+def _check_place(run: Trajectory, vehicle: Vehicle | BodyShape | None) -> None:
+    needed = {"x", "y"} if vehicle is None else {"x", "y", "yaw"}
+    if not needed <= set(run.names):
+        raise InvalidValue(
+            "a path needs the columns x and y, and to draw a vehicle yaw; or else the vehicle that "
+            "the run was recorded with, and all of its states and inputs in the run; there are "
+            f"{', '.join(run.names) or 'none'}"
+        )
+
+
+def _draw_line(axes: Axes, x: Array, y: Array, speeds: Array | None, most: int) -> None:
+    """The line, coloured by speed where that changes by more than a per cent, which is ripple."""
+    from matplotlib.collections import LineCollection
+
+    rows = np.unique(np.append(np.arange(0, x.size, -(-x.size // most)), x.size - 1))
+    known = np.empty(0) if speeds is None else speeds[np.isfinite(speeds)]
+    span = 1e-2 * max(1.0, float(np.abs(known).max(initial=0.0)))
+    if speeds is None or rows.size < 2 or not known.size or np.ptp(known) < span:
+        axes.plot(x[rows], y[rows], color=BLUE, linewidth=2.2, zorder=ABOVE_BODIES)
+        return
+    points, values = np.column_stack([x, y])[rows], speeds[rows]
+    line = LineCollection(
+        list(np.stack([points[:-1], points[1:]], axis=1)), linewidth=2.2, zorder=ABOVE_BODIES
+    )
+    line.set_array(0.5 * (values[:-1] + values[1:]))
+    line.set_clim(float(known.min()), float(known.max()))
+    line.set_capstyle("round")
+    axes.add_collection(line)
+    colour_bar(axes, line, "speed [m/s]")
+
+
+def _draw_darts(axes: Axes, run: Trajectory) -> None:
+    """Small darts that point where the vehicle points, which in a slide is not along the path."""
+    from matplotlib.markers import MarkerStyle
+    from matplotlib.transforms import Affine2D
+
+    covered = travelled(run)
+    if not covered[-1] > 0.0:
+        return
+    for k in np.searchsorted(covered, covered[-1] * (np.arange(DARTS) + 0.5) / DARTS):
+        turned = Affine2D().rotate(float(run["yaw"][k]))
+        dart = MarkerStyle(_DART, transform=turned)
+        axes.plot(run["x"][k], run["y"][k], marker=dart, ms=9.0, mew=0.0, color=INK, zorder=3.6)
+
+
+def _extent(ground: Map | Stage) -> Array:
+    """Points (n, 2) that a picture of the ground has to show."""
+    if isinstance(ground, Stage):
+        return stage_extent(ground)
+    x0, y0, x1, y1 = ground.bounds
+    return np.array([[x0, y0], [x1, y1]])
+
+
+def _ranges(points: Array) -> tuple[tuple[float | None, float | None], ...]:
+    """Room around the path, and at least a metre across, so that a parked car has a place."""
+    known = points[np.isfinite(points).all(axis=1)]
+    if not len(known):
+        return (None, None), (None, None)
+    low, high = known.min(axis=0), known.max(axis=0)
+    short = np.maximum(0.0, 1.0 - (high - low)) / 2.0
+    wide = np.array([low - short, high + short])
+    return room([wide[:, 0]], 0.08), room([wide[:, 1]], 0.08)
+
+
+TARGET = "target"
+"""Label of an input that is drawn with the state following it, in the same colour."""
+
+
+class Line(NamedTuple):
+    """One curve, in the units of the screen."""
+
+    label: str
+    values: Array
+    colour: str
+    held: bool = False
+    """An input: constant between samples, drawn as steps and dashed."""
+
+
+class Panel(NamedTuple):
+    """One small diagram over time."""
+
+    title: str
+    unit: str
+    lines: tuple[Line, ...]
+
+
+def panels(trajectory: Trajectory) -> list[Panel]:
+    """The standard panels of a run; those without data are left out.
+
+    A run that has none of these quantities shows its states, or whatever it has.
+    """
+    candidates = (
+        _speeds(trajectory),
+        _panel(trajectory, "Acceleration", ("a_x", "a_y")),
+        _by_wheel(trajectory, "Steering angle", "steer", "rad"),
+        _panel(trajectory, "Yaw rate", ("omega",)),
+        _by_wheel(trajectory, "Torque", "tau", "N·m"),
+        _by_wheel(trajectory, "Wheel load", "F_z", "N"),
+    )
+    states = [column.name for column in trajectory.columns if column.role == "state"]
+    return [panel for panel in candidates if panel.lines] or chosen_panels(
+        trajectory, states or trajectory.names
+    )
+
+
+def chosen_panels(trajectory: Trajectory, names: Sequence[str]) -> list[Panel]:
+    """The named columns, one panel per unit in the order they are named."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(trajectory.column(name).unit.symbol, []).append(name)
+    return [
+        Panel(
+            ", ".join(group), _screen_unit(trajectory.column(group[0])), _lines(trajectory, group)
+        )
+        for group in groups.values()
+    ]
+
+
+def _speeds(trajectory: Trajectory) -> Panel:
+    panel = _panel(trajectory, "Speed", ("v_x", "v_y", "v", "speed"))
+    whole = speed(trajectory)
+    if whole is None or not {"v_x", "v_y"} <= set(trajectory.names):
+        return panel
+    # Under the components: where v_y is small it would hide v_x.
+    return panel._replace(lines=(Line("speed", whole, "#BBBBBB"), *panel.lines))
+
+
+def _panel(trajectory: Trajectory, title: str, names: Sequence[str]) -> Panel:
+    """The named columns, each followed by the input of the same name, in its colour."""
+    present = [name for name in names if name in trajectory]
+    pairs = [each for name in present for each in (name, f"u_{name}") if each in trajectory]
+    only_inputs = [f"u_{n}" for n in names if n not in trajectory and f"u_{n}" in trajectory]
+    shown = [*pairs, *only_inputs]
+    unit = _screen_unit(trajectory.column(shown[0])) if shown else ""
+    return Panel(title, unit, _lines(trajectory, shown))
+
+
+def _by_wheel(trajectory: Trajectory, title: str, stem: str, symbol: str) -> Panel:
+    """Columns such as `tau_fl`, labelled `fl`: the title says the rest."""
+    panel = _panel(trajectory, title, _starting(trajectory, stem, symbol))
+    lines = (line._replace(label=line.label.removeprefix(f"{stem}_")) for line in panel.lines)
+    return panel._replace(lines=tuple(lines))
+
+
+def _lines(trajectory: Trajectory, names: Sequence[str]) -> tuple[Line, ...]:
+    lines: list[Line] = []
+    colours: dict[str, str] = {}
+    for name in names:
+        column = trajectory.column(name)
+        quantity = name.removeprefix("u_")
+        paired = column.role == "input" and quantity in colours
+        colour = colours.setdefault(quantity, COLOURS[len(colours) % len(COLOURS)])
+        values = on_screen(column.values, column.unit.symbol)
+        label = TARGET if paired else name
+        lines.append(Line(label, values, colour, held=column.role == "input"))
+    return tuple(lines)
+
+
+def _screen_unit(column: Column) -> str:
+    return screen_unit(column.unit.symbol)
+
+
+def _starting(trajectory: Trajectory, stem: str, symbol: str) -> list[str]:
+    """Columns named `stem` or `stem_...` with this unit; inputs without their `u_`."""
+    own = [
+        c.name.removeprefix("u_") if c.role == "input" else c.name
+        for c in trajectory.columns
+        if c.unit.symbol == symbol
+    ]
+    return list(dict.fromkeys(n for n in own if n == stem or n.startswith(f"{stem}_")))
+
+
+def trajectory(
+    run: Trajectory,
+    vehicle: Vehicle | BodyShape | None = None,
+    *,
+    map: Map | Stage | None = None,
+    columns: Sequence[str] | None = None,
+    every: float | None = None,
+    count: int = 12,
+    path: FilePath = None,
+    backend: str = "matplotlib",
+    title: str | None = None,
+    size: Size = None,
+) -> Figure:
+    """A run: its path, as `plots.path` has it, beside panels of what was recorded.
+
+    With the vehicle, its motion is what its body tells, whatever its states are called.
+
+    `columns` shows panels of these in place of the usual ones, with the path only where there is a
+    vehicle or a map.
+    """
+    check(path, backend, size)
+    moving = with_motion(run, vehicle)
+    shown = panels(moving) if columns is None else chosen_panels(moving, columns)
+    with_path = columns is None and {"x", "y"} <= set(run.names)
+    with_path = with_path or vehicle is not None or map is not None
+    if not shown and not with_path:
+        raise InvalidValue(
+            "nothing to plot: name some columns with columns=[...], of "
+            f"{', '.join(run.names) or 'none'}"
+        )
+    # From five on the panels stand in two stacks, so that none gets too flat.
+    stacks = 2 if len(shown) > 4 else min(len(shown), 1)
+    rows = max(1, -(-len(shown) // max(stacks, 1)))
+    height = max(4.4, 1.5 * rows + 0.7) if with_path else 1.9 * rows + 0.7
+    widths = (*[5.5] * with_path, *[4.4] * stacks)
+    with new_figure(widths, (height / rows,) * rows, size) as (figure, grid):
+        if with_path:
+            axes = figure.add_subplot(grid[:, 0])
+            draw_path(axes, run, vehicle, map, every=every, count=count)
+        draw_panels(figure, grid, int(with_path), run.t, shown)
+        warning = "" if run.error is None else f"ended early at {run.t[-1]:g} s: {run.error}"
+        headings(figure, run.name if title is None else title, warning=warning)
+    return finished(figure, path)
+
+
+def draw_panels(
+    figure: Figure,
+    grid: Any,
+    column: int,
+    t: Array,
+    shown: Sequence[Panel],
+    *,
+    most: int = MOST_POINTS,
+) -> None:
+    """Panels over a common time from a column of the grid on, stack by stack; numbers stand at the
+    lowest of each."""
+    first: Axes | None = None
+    for i, panel in enumerate(shown):
+        stack, row = divmod(i, grid.nrows)
+        axes = figure.add_subplot(grid[row, column + stack], sharex=first)
+        first = first or axes
+        _draw_panel(axes, t, panel, most)
+        lowest = row == grid.nrows - 1 or i == len(shown) - 1
+        axes.tick_params(labelbottom=lowest)
+        axes.set_xlabel("time [s]" if lowest else "")
+
+
+def _draw_panel(axes: Axes, t: Array, panel: Panel, most: int) -> None:
+    """Lines over time; inputs are dashed and stepped."""
+    whole: Any = {"linewidth": 1.4}
+    steps: Any = {"linestyle": DASHES, "linewidth": 1.0, "drawstyle": "steps-post"}
+    for line in panel.lines:
+        times, values = thinned(t, line.values, most)
+        look = steps if line.held else whole
+        # A single sample would be an invisible line.
+        marker = "o" if times.size == 1 else ""
+        label = literal(line.label)
+        axes.plot(times, values, color=line.colour, label=label, marker=marker, ms=4.0, **look)
+    axes.set_title(literal(f"{panel.title} [{panel.unit}]"))
+    axes.set_ylim(*room([line.values for line in panel.lines]))
+    legend_above(axes)

@@ -1,0 +1,312 @@
+"""Tyre curves: lateral force over slip angle, longitudinal over slip, and how they share.
+
+The tyres of a vehicle as functions of slip and load, from its own components.
+
+Found are the tyres that its parameters hold: `components.tyre.MagicFormula`, the coefficients of a
+tyre file (`components.magic_formula.Coefficients`), the records of tyres of spinning wheels
+(`components.tyre.Tyre`), and the cornering stiffnesses `C_f`, `C_r` over load of bicycles. The
+equations are those of the components, which the vehicle itself uses. Slip angles are positive when
+the tyre pushes to the left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...core import record
+from ...core.arrays import Array
+from ...core.checks import finite
+from ...core.model import Vehicle
+from ...errors import InvalidValue
+from ...tyres import parts
+from ...vehicles.commonroad import tyre as magic_formula
+from .style import (
+    DASHES,
+    INK,
+    FilePath,
+    Size,
+    check,
+    equal_axes,
+    finished,
+    headings,
+    new_figure,
+    shades,
+    symbol,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+G = 9.81
+
+Force = Callable[[Array, float], Array]
+"""Force in N at slips (n,) under a load in N."""
+Combined = Callable[[Array, Array, float], tuple[Array, Array]]
+"""Forces along and across in N at the arguments' slips under a load in N."""
+
+
+class Peak(NamedTuple):
+    """Largest friction along and across the wheel."""
+
+    along: float
+    across: float
+
+
+class TyreLaw(NamedTuple):
+    """One kind of tyre on a vehicle."""
+
+    name: str
+    lateral: Force
+    """Over slip angle in rad, without longitudinal slip or drive."""
+    load: float
+    """Load on one of them, or on an axle of them, at rest, in N."""
+    longitudinal: Force | None = None
+    """Over longitudinal slip, without slip angle; None where torque acts as a force at once."""
+    shared: Callable[[float, float], tuple[Array, Array]] | None = None
+    """Forces along and across under all drive and brake, at a slip angle in rad and a load in N."""
+    peak: Peak | None = None
+    """None for tyres whose force has no bound."""
+
+
+def tyre_laws(vehicle: Any) -> list[TyreLaw]:
+    """The tyres of a vehicle, or of a record of tyre coefficients."""
+    if isinstance(vehicle, parts.MagicFormula):
+        return [_simple("tyre", vehicle, 1000.0, None, None)]
+    if isinstance(vehicle, magic_formula.Coefficients):
+        return [_combined("tyre", vehicle, 3000.0)]
+    if isinstance(held := getattr(vehicle, "record", vehicle), parts.Tyre):
+        return [_spinning("tyre", held, 4000.0)]
+    if not isinstance(vehicle, Vehicle):
+        raise InvalidValue(
+            f"tyre curves need a vehicle or a record of tyre coefficients, got {vehicle!r}"
+        )
+    laws = [*_records(vehicle), *_stiffnesses(vehicle)]
+    if not laws:
+        raise InvalidValue(
+            f"{vehicle.name!r} has no tyres that can be drawn: none of its parameters is a "
+            "MagicFormula, a set of tyre Coefficients, a tyre record, or a stiffness C_f, C_r"
+        )
+    return laws
+
+
+def _records(vehicle: Vehicle) -> list[TyreLaw]:
+    p = vehicle.params
+    load = _weight(p) / 4.0
+    laws: list[TyreLaw] = []
+    for name in type(p)._fields:
+        value = getattr(p, name)
+        if isinstance(value, parts.MagicFormula):
+            most, floor = getattr(p, "use_max", None), getattr(p, "F_floor", 1.0)
+            laws.append(_simple(name, value, load, most, floor))
+        elif isinstance(value, magic_formula.Coefficients):
+            laws.append(_combined(name, value, load))
+        elif name == "tyres":
+            laws += [_spinning(place, one, load) for place, one in value._asdict().items()]
+    return laws
+
+
+def _stiffnesses(vehicle: Vehicle) -> list[TyreLaw]:
+    """Linear tyres of a bicycle: stiffness over load of each axle."""
+    p, names = vehicle.params, record.names(vehicle.model.Params)
+    if not {"C_f", "C_r", "l_f", "l_r"} <= set(names):
+        return []
+    weight, base = _weight(p), p.l_f + p.l_r
+    axles = (("front axle", p.C_f, p.l_r), ("rear axle", p.C_r, p.l_f))
+    return [TyreLaw(name, _linear(C), weight * lever / base) for name, C, lever in axles]
+
+
+def _linear(stiffness: float) -> Force:
+    return lambda alpha, F_z: stiffness * F_z * alpha
+
+
+def _weight(p: Any) -> float:
+    return float(getattr(p, "m", 1200.0)) * float(getattr(p, "g", G))
+
+
+def _simple(
+    name: str, p: parts.MagicFormula, load: float, most: float | None, floor: float | None
+) -> TyreLaw:
+    """The lateral formula; with `most` drive and brake take their share of its limit."""
+
+    def lateral(alpha: Array, F_z: float) -> Array:
+        return parts.friction(alpha, p) * F_z  # type: ignore[arg-type]
+
+    def shared(alpha: float, F_z: float) -> tuple[Array, Array]:
+        limit = p.D * F_z
+        demand = np.linspace(-1.25, 1.25, 201) * limit
+        used: Any = parts.use(demand, limit, most, floor)  # type: ignore[arg-type]
+        return limit * (used.firm + used.sliding), parts.friction(alpha, p) * F_z * used.across
+
+    return TyreLaw(
+        name, lateral, load, None, None if most is None else shared, Peak(float(p.D), float(p.D))
+    )
+
+
+def _combined(name: str, p: magic_formula.Coefficients, load: float) -> TyreLaw:
+    """A tyre file's forces, the mean of a left and a right tyre: the pull to one side cancels."""
+
+    def forces(kappa: Any, alpha: Any, F_z: float) -> tuple[Array, Array]:
+        # These coefficients take slip angles positive when the patch moves to the left.
+        force: Any = magic_formula.axle_force(magic_formula.Slip(kappa, -alpha, 0.0), F_z, p)
+        return force.x, force.y
+
+    def lateral(alpha: Array, F_z: float) -> Array:
+        return forces(0.0 * alpha, alpha, F_z)[1]
+
+    def longitudinal(kappa: Array, F_z: float) -> Array:
+        return forces(kappa, 0.0 * kappa, F_z)[0]
+
+    def shared(alpha: float, F_z: float) -> tuple[Array, Array]:
+        kappa = np.linspace(-1.0, 1.0, 401) ** 3
+        return forces(kappa, np.full_like(kappa, alpha), F_z)
+
+    peak = Peak(float(p.p_dx1), float(p.p_dy1))
+    return TyreLaw(name, lateral, load, longitudinal, shared, peak)
+
+
+def _spinning(name: str, p: Any, load: float) -> TyreLaw:
+    """Any tyre record, as on the side on which it was measured."""
+
+    def forces(kappa: Any, alpha: Any, F_z: float) -> Any:
+        # Tyres have slip angles that are positive when the patch moves to the left.
+        kappa, alpha = np.broadcast_arrays(kappa, -alpha)
+        at = parts.Contact(
+            F_z=F_z, kappa=kappa, alpha=alpha, v_x=10.0, v_y=10.0 * np.tan(alpha), p=p.pressure
+        )
+        at = at._replace(omega=(1.0 + kappa) * 10.0 / p.radii(at).effective)
+        return p.forces(at)
+
+    def lateral(alpha: Array, F_z: float) -> Array:
+        return forces(0.0, alpha, F_z).F_y
+
+    def longitudinal(kappa: Array, F_z: float) -> Array:
+        return forces(kappa, np.zeros(()), F_z).F_x
+
+    def shared(alpha: float, F_z: float) -> tuple[Array, Array]:
+        force = forces(np.linspace(-1.0, 1.0, 401) ** 3, np.array(alpha), F_z)
+        return force.F_x, force.F_y
+
+    at = parts.Contact(F_z=load, v_x=10.0, p=p.pressure)
+    peaks = p.peaks(at)
+    peak = Peak(float(peaks.mu_x), float(peaks.mu_y))
+    return TyreLaw(name, lateral, load, longitudinal, shared, peak)
+
+
+POINTS = 241
+SHARED_AT = (1.0, 2.0, 4.0, 8.0)
+"""Slip angles in degrees at which the sharing of friction is shown."""
+SLIP_MAX = 0.3
+"""Longitudinal slip up to which curves are drawn."""
+
+
+def tyre_curves(
+    vehicle: Any,
+    *,
+    loads: Sequence[float] | None = None,
+    alpha_max: float = 0.2618,
+    path: FilePath = None,
+    backend: str = "matplotlib",
+    title: str | None = None,
+    size: Size = None,
+) -> Figure:
+    """Forces of a vehicle's tyres: lateral over slip angle at several loads and, where the tyres
+    have them, longitudinal over slip and the friction that drive and cornering share.
+
+    Takes a vehicle or a record of tyre coefficients. `loads` in N, `alpha_max` in rad.
+    """
+    check(path, backend, size)
+    if not 0.0 < finite("alpha_max", alpha_max, "rad") < 1.5:
+        raise InvalidValue(f"alpha_max = {alpha_max} rad must be above 0 and below 1.5")
+    laws = tyre_laws(vehicle)
+    rows = [_diagrams(law, _loads(law, loads), alpha_max, len(laws) > 1) for law in laws]
+    if all(len(row) == 1 for row in rows):
+        rows = [[row[0] for row in rows]]
+    across = max(len(row) for row in rows)
+    with new_figure((4.3,) * across, (3.6,) * len(rows), size) as (figure, grid):
+        for i, row in enumerate(rows):
+            for j, (heading, draw) in enumerate(row):
+                axes = figure.add_subplot(grid[i, j])
+                axes.set_title(heading)
+                draw(axes)
+                axes.legend(loc="upper left", handlelength=1.4)
+        own = f"Tyres of {vehicle.name}" if isinstance(vehicle, Vehicle) else ""
+        headings(figure, own if title is None else title)
+    return finished(figure, path)
+
+
+def _loads(law: TyreLaw, loads: Sequence[float] | None) -> list[float]:
+    """The loads asked for in N, or half, one, one and a half and twice that at rest, rounded."""
+    if loads is None:
+        step = 10.0 ** np.floor(np.log10(law.load)) / 10.0
+        return [float(step * np.rint(share * law.load / step)) for share in (0.5, 1.0, 1.5, 2.0)]
+    values = np.atleast_1d(np.asarray(loads, dtype=float))
+    if not (values.size and np.isfinite(values).all() and (values > 0.0).all()):
+        raise InvalidValue(f"loads = {list(loads)} N must be greater than 0")
+    return sorted(values.tolist())
+
+
+def _diagrams(
+    law: TyreLaw, loads: Sequence[float], alpha_max: float, named: bool
+) -> list[tuple[str, Callable[[Axes], None]]]:
+    """Headings of what can be shown of a tyre, and what draws it."""
+    diagrams = {"lateral force": partial(_draw_lateral, law=law, loads=loads, alpha_max=alpha_max)}
+    if law.longitudinal is not None:
+        diagrams["longitudinal force"] = partial(_draw_longitudinal, law=law, loads=loads)
+    if law.shared is not None:
+        diagrams["shared friction"] = partial(_draw_shared, law=law, alpha_max=alpha_max)
+    return [(f"{law.name}: {n}" if named else n.capitalize(), d) for n, d in diagrams.items()]
+
+
+def _draw_lateral(axes: Axes, law: TyreLaw, loads: Sequence[float], alpha_max: float) -> None:
+    alpha = np.linspace(-alpha_max, alpha_max, POINTS)
+    _draw_by_load(axes, np.rad2deg(alpha), loads, lambda F_z: law.lateral(alpha, F_z))
+    slip = f"slip angle {symbol('alpha')} [°], positive pushes left"
+    axes.set(xlabel=slip, ylabel=f"{symbol('F_y')} [kN]")
+
+
+def _draw_longitudinal(axes: Axes, law: TyreLaw, loads: Sequence[float]) -> None:
+    force: Any = law.longitudinal
+    kappa = np.linspace(-SLIP_MAX, SLIP_MAX, POINTS)
+    _draw_by_load(axes, kappa, loads, lambda F_z: force(kappa, F_z))
+    axes.set(xlabel=f"longitudinal slip {symbol('kappa')} [1]", ylabel=f"{symbol('F_x')} [kN]")
+
+
+def _draw_by_load(
+    axes: Axes, slip: Array, loads: Sequence[float], force: Callable[[float], Array]
+) -> None:
+    axes.axhline(0.0, color="#BBBBBB", linewidth=0.6)
+    axes.axvline(0.0, color="#BBBBBB", linewidth=0.6)
+    # The heaviest first in the legend, as its curve is the highest.
+    for F_z, colour in reversed(list(zip(loads, shades(len(loads)), strict=True))):
+        label = f"{symbol('F_z')} = {F_z / 1000.0:g} kN"
+        axes.plot(slip, force(F_z) / 1000.0, color=colour, linewidth=1.6, label=label)
+    axes.set_xlim(slip[0], slip[-1])
+
+
+def _draw_shared(axes: Axes, law: TyreLaw, alpha_max: float) -> None:
+    """Force along and across at once, over the load: what cornering leaves for drive."""
+    shared: Any = law.shared
+    angles = [angle for angle in SHARED_AT if np.deg2rad(angle) <= alpha_max]
+    reach = 0.0
+    for angle, colour in zip(angles, shades(len(angles)), strict=True):
+        F_x, F_y = shared(float(np.deg2rad(angle)), law.load)
+        reach = max(reach, float(np.hypot(F_x, F_y).max()) / law.load)
+        for sign in (1.0, -1.0):
+            label = f"{symbol('alpha')} = {angle:g}°" if sign > 0.0 else None
+            x, y = F_x / law.load, sign * F_y / law.load
+            axes.plot(x, y, color=colour, linewidth=1.5, label=label)
+    if law.peak is not None:
+        turn = np.linspace(0.0, 2.0 * np.pi, 361)
+        x, y = law.peak.along * np.cos(turn), law.peak.across * np.sin(turn)
+        axes.plot(x, y, color=INK, linestyle=DASHES, linewidth=1.1, label="peaks")
+        reach = max(reach, *law.peak)
+    reach *= 1.12
+    # Room at the left for the legend, beside the curves.
+    equal_axes(axes, (-1.8 * reach, 1.1 * reach), (-reach, reach))
+    F_x, F_y, F_z = map(symbol, ("F_x", "F_y", "F_z"))
+    axes.set(xlabel=f"{F_x} / {F_z} [1]", ylabel=f"{F_y} / {F_z} [1]")

@@ -1,0 +1,584 @@
+"""Reading recordings back, to the bit.
+
+Recordings as Parquet, for analysis.
+
+One table for all bodies suits a fleet: `frame.groupby("body")` takes it apart. Bodies of different
+models share the columns that they have in common; the others are empty where they do not apply.
+
+A recording in memory: a stage, its rows of numbers, readings of sensors and notes.
+
+The runs of a recording, for those who look at a file without knowing whose it is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...core.arrays import Array, Mask
+from ...core.checks import finite, number, positive
+from ...core.files import counted, path_of, replacing
+from ...core.record import unknown_name
+from ...errors import InvalidValue, require
+from ...run.trajectory import Trajectory
+from ...run.trajectory_files import FORMAT, column_notes, known_units, to_parquet
+from ...run.trajectory_table import ROLES, SECOND, Column, Role
+from ...units import Unit
+from ..film import Film, ScanAt
+from ..stage import Channel, Scan, Stage
+from . import messages
+from .mcap import ChunkPlace, Contents, Damaged, MessagePlaces, opened
+from .messages import MESSAGE_HEAD, Bytes, MessageDecoder
+from .sensors import KINDS, SensorLog, SensorMount
+from .topics import BODY, LOST, NOTES, NUMBER, RECORDING, SENSOR, channels_by_body
+from .topics import FORMAT as reading_FORMAT
+
+if TYPE_CHECKING:
+    from ...world.contact.touches import ContactEvent
+
+_PURPOSE = "A recording as Parquet"
+
+
+def write_folder(path: Path, runs: Mapping[str, Trajectory]) -> None:
+    """A file per body."""
+    require("pyarrow", purpose=_PURPOSE)  # before there is a folder
+    path.mkdir(parents=True, exist_ok=True)
+    for name, run in zip(_file_names(runs), runs.values(), strict=True):
+        to_parquet(run, path / f"{name}.parquet")
+
+
+def write_sensors(
+    folder: Path,
+    lidars: Sequence[Scan],
+    scans: Sequence[ScanAt],
+    sensors: Sequence[SensorLog],
+    contacts: Sequence[ContactEvent],
+) -> None:
+    """A file per sensor in a folder per body, and one of the contacts."""
+    by_lidar: list[list[ScanAt]] = [[] for _ in lidars]
+    for scan in scans:
+        by_lidar[scan.index].append(scan)
+    owned = [
+        *((lidar.body, lidar.name, partial(_scan_table, lidar, by_lidar[k]))
+          for k, lidar in enumerate(lidars)),
+        *((log.mount.body, log.mount.name, partial(_sensor_table, log)) for log in sensors),
+    ]  # fmt: skip
+    bodies = dict.fromkeys(body for body, _, _ in owned)
+    for name, body in zip(_file_names(bodies), bodies, strict=True):
+        own = [(sensor, table) for owner, sensor, table in owned if owner == body]
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        for file, (_, table) in zip(_file_names([s for s, _ in own]), own, strict=True):
+            _write(folder / name / f"{file}.parquet", table())
+    if contacts:
+        folder.mkdir(parents=True, exist_ok=True)
+        _write(folder / "contacts.parquet", _contact_table(contacts))
+
+
+def _file_names(names: Iterable[str]) -> list[str]:
+    """File names for names, all different."""
+    chosen: list[str] = []
+    taken = set[str]()
+    for name in names:
+        plain = "".join(c if c.isalnum() or c in "-_. " else "_" for c in name)
+        candidate, count = plain, 2
+        # Some file systems do not distinguish upper and lower case.
+        while candidate.casefold() in taken:
+            candidate, count = f"{plain}_{count}", count + 1
+        taken.add(candidate.casefold())
+        chosen.append(candidate)
+    return chosen
+
+
+def write_table(path: Path, title: str, runs: Mapping[str, Trajectory]) -> None:
+    """One table with a row per body and time; the runs have the same times and notes."""
+    arrow = require("pyarrow", purpose=_PURPOSE)
+    parquet = require("pyarrow.parquet", purpose=_PURPOSE)
+    first = next(iter(runs.values()))
+    columns = _shared_columns(runs)
+    schema = arrow.schema(
+        [
+            _field(Column("t", SECOND, "state", first.t)),
+            arrow.field("body", arrow.dictionary(arrow.int32(), arrow.string())),
+            *map(_field, columns.values()),
+        ],
+        metadata={"skidpad": _notes(title, first.meta)},
+    )
+    count = first.t.size
+    empty = arrow.nulls(count, arrow.float64())
+    with (
+        replacing(path) as temporary,
+        parquet.ParquetWriter(temporary, schema, compression="zstd") as writer,
+    ):
+        for body, run in runs.items():
+            which = arrow.DictionaryArray.from_arrays(np.zeros(count, np.int32), [body])
+            own = {column.name: arrow.array(column.values) for column in run.columns}
+            values = [own.get(name, empty) for name in columns]
+            table: Any = arrow.table([arrow.array(run.t), which, *values], schema=schema)
+            writer.write_table(table)
+
+
+def _shared_columns(runs: Mapping[str, Trajectory]) -> dict[str, Column]:
+    """The columns of all bodies by name; raises where their units differ."""
+    columns: dict[str, Column] = {}
+    for body, run in runs.items():
+        for column in run.columns:
+            known = columns.setdefault(column.name, column)
+            if known.unit != column.unit:
+                raise InvalidValue(
+                    f"{body}.{column.name} is in {column.unit}, that of another body in "
+                    f"{known.unit}: they cannot share a table; write to a folder instead"
+                )
+    return columns
+
+
+def _field(column: Column) -> Any:
+    arrow = require("pyarrow", purpose=_PURPOSE)
+    return arrow.field(column.name, arrow.float64(), metadata=column_notes(column))
+
+
+def _scan_table(lidar: Scan, scans: Sequence[ScanAt]) -> Any:
+    """Scans of a lidar; the metadata of the ranges has the angles of the rays."""
+    arrow = require("pyarrow", purpose=_PURPOSE)
+    angles = (lidar.first_angle + lidar.step * np.arange(lidar.count)).tolist()
+    notes = {
+        "unit": "m",
+        "angles": json.dumps(angles),
+        "angle_unit": "rad",
+        "max_range": json.dumps(lidar.max_range),
+    }
+    kind = arrow.list_(arrow.float32(), lidar.count)
+    schema = arrow.schema(
+        [_time_field(), arrow.field("ranges", kind, metadata=notes)],
+        metadata=_sensor_notes(
+            "lidar", lidar.body, lidar.name, x=lidar.x, y=lidar.y, yaw=lidar.yaw
+        ),
+    )
+    ranges = np.array([scan.ranges for scan in scans], np.float32).ravel()
+    times = [scan.time for scan in scans]
+    columns = [arrow.array(times, arrow.float64()), arrow.FixedSizeListArray.from_arrays(
+        arrow.array(ranges), lidar.count)]  # fmt: skip
+    return arrow.table(columns, schema=schema)
+
+
+def _sensor_table(log: SensorLog) -> Any:
+    """Readings of another sensor."""
+    arrow = require("pyarrow", purpose=_PURPOSE)
+    about = log.mount._asdict()
+    first = (about.pop("kind"), about.pop("body"), about.pop("name"))
+    switch = log.mount.kind == "bumper"
+    kind = arrow.bool_() if switch else arrow.float64()
+    values = log.values != 0.0 if switch else log.values
+    schema = arrow.schema(
+        [_time_field(), *(arrow.field(n, kind, metadata={"unit": u}) for n, u in log.columns)],
+        metadata=_sensor_notes(*first, **about),
+    )
+    return arrow.table([arrow.array(log.times), *map(arrow.array, values.T)], schema=schema)
+
+
+def _contact_table(contacts: Sequence[ContactEvent]) -> Any:
+    """Beginnings and ends of contacts."""
+    arrow = require("pyarrow", purpose=_PURPOSE)
+    columns = list(zip(*contacts, strict=True))
+    places = {name: k for k, name in enumerate(contacts[0]._fields)}
+    text = arrow.string()
+    fields = [
+        (_time_field(), "time"),
+        *((arrow.field(name, text), name) for name in ("kind", "a", "b")),
+        *(
+            (arrow.field(name, arrow.float64(), metadata={"unit": unit}), name)
+            for name, unit in _CONTACT_UNITS.items()
+        ),
+    ]
+    schema = arrow.schema([field for field, _ in fields])
+    return arrow.table(
+        [arrow.array(columns[places[name]], field.type) for field, name in fields], schema=schema
+    )
+
+
+_CONTACT_UNITS = {
+    "x": "m",
+    "y": "m",
+    "normal_x": "1",
+    "normal_y": "1",
+    "normal_impulse": "N·s",
+    "tangential_impulse": "N·s",
+    "since": "s",
+}
+
+
+def _time_field() -> Any:
+    arrow = require("pyarrow", purpose=_PURPOSE)
+    return arrow.field("t", arrow.float64(), metadata={"unit": "s"})
+
+
+def _sensor_notes(kind: str, body: str, name: str, **place: Any) -> dict[str, str]:
+    """What the metadata of a sensor's file says: what it is, and where it sits in m and rad."""
+    return {"sensor": json.dumps({"kind": kind, "body": body, "name": name, **place})}
+
+
+def _write(path: Path, table: Any) -> None:
+    parquet = require("pyarrow.parquet", purpose=_PURPOSE)
+    with replacing(path) as temporary:
+        parquet.write_table(table, temporary, compression="zstd")
+
+
+def _notes(title: str, meta: Mapping[str, Any]) -> str:
+    return json.dumps({"format": FORMAT, "name": title, "meta": dict(meta), "error": ""})
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """What was recorded; `read` makes it from a file."""
+
+    stage: Stage
+    times: Array
+    """(T,) in s, increasing."""
+    rows: Array
+    """(T, channels) in the order of `stage.channels`, to the bit as they were given."""
+    scans: tuple[ScanAt, ...]
+    """In the order of their times; `inf` where nothing was in reach."""
+    sensors: tuple[SensorLog, ...]
+    """Of inertial units, satellite receivers, wheel odometry and bumpers; see `sensor`."""
+    contacts: tuple[ContactEvent, ...]
+    """Beginnings and ends of contacts, in the order of their times."""
+    meta: Mapping[str, Any]
+    """What was noted about the run; "error" is what ended it."""
+    complete: bool
+    """False of a file that was not closed, or that says what is lost (`meta["lost_samples"]`): what
+    it has is whole, but there was more."""
+    path: Path
+
+    def __repr__(self) -> str:
+        bodies = counted(len(self.stage.bodies), "body", "bodies")
+        samples = f"{bodies}, {counted(self.times.size, 'sample')}"
+        span = f" from {self.times[0]:g} to {self.times[-1]:g} s" if self.times.size else ""
+        state = "complete" if self.complete else "not complete"
+        return f"Recording({str(self.path)!r}: {samples}{span}, {state})"
+
+    @property
+    def duration(self) -> float:
+        """In s."""
+        return float(self.times[-1] - self.times[0]) if self.times.size else 0.0
+
+    def column(self, body: str, name: str) -> Array:
+        """A channel of a body over time."""
+        places = self._places(body)
+        if name not in places:
+            raise InvalidValue(unknown_name(body, name, list(places), "channel"))
+        return self.rows[:, places[name]]
+
+    def sensor(self, body: str, name: str) -> SensorLog:
+        """Readings of a sensor of a body; those of lidars are `scans`."""
+        known = {log.mount.name: log for log in self.sensors if log.mount.body == body}
+        if name not in known:
+            raise InvalidValue(unknown_name(body, name, list(known), "sensor"))
+        return known[name]
+
+    def film(self, fps: float | None = None) -> Film:
+        """For the page; with at most `fps` pictures per second of recorded time if given.
+
+        Beams that hit nothing end at the largest range of their lidar.
+        """
+        far = [scan.max_range for scan in self.stage.scans]
+        scans = [_for_show(scan, far[scan.index]) for scan in self.scans]
+        film = Film(self.stage, self.times, self.rows.astype(np.float32), tuple(scans))
+        return film if fps is None else film.thinned(fps)
+
+    def show(self, *, height: int = 560, limit_mb: float = 5.0) -> Any:
+        """The replay page for a notebook, as the last value of a cell; see `Film.show`."""
+        return self.film().show(height=height, limit_mb=limit_mb)
+
+    def _repr_html_(self) -> str | None:
+        return self.show()._repr_html_() if self.times.size else None
+
+    def trajectory(self, body: str) -> Trajectory:
+        """The channels of one body as a trajectory."""
+        columns = [
+            _column(self.stage.channels[place], self.rows[:, place])
+            for place in self._places(body).values()
+        ]
+        return Trajectory(self.times, tuple(columns), name=body, meta=dict(self.meta))
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Write Parquet for analysis: one table to a file `.parquet`, else a folder of them.
+
+        The table has a row per body and time with columns `t`, `body` and every channel, empty
+        where a body has none of that name; it has no readings of sensors.
+
+        The folder has a file per body, which `Trajectory.from_parquet` reads; for each sensor a
+        file `sensors/BODY/NAME.parquet` with `t` and the numbers of a reading, of lidars the list
+        `ranges`, whose metadata has the angles of the rays; and `sensors/contacts.parquet` if
+        there were contacts. Units are in the metadata of the columns, where a sensor sits in that
+        of the file.
+        """
+        if not self.times.size:
+            raise InvalidValue(f"{self.path} has no samples to write to {path}")
+        bodies = dict.fromkeys(channel.body for channel in self.stage.channels)
+        runs = {body: self.trajectory(body) for body in bodies}
+        if Path(path).suffix == ".parquet":
+            write_table(Path(path), self.stage.title, runs)
+        else:
+            write_folder(Path(path), runs)
+            write_sensors(
+                Path(path) / "sensors", self.stage.scans, self.scans, self.sensors, self.contacts
+            )
+
+    def between(self, start: float, end: float) -> Recording:
+        """The part with start <= t <= end, in s."""
+        inside = (self.times >= start) & (self.times <= end)
+        scans = tuple(scan for scan in self.scans if start <= scan.time <= end)
+        sensors = tuple(
+            log._replace(times=log.times[chosen], values=log.values[chosen])
+            for log in self.sensors
+            for chosen in [(log.times >= start) & (log.times <= end)]
+        )
+        contacts = tuple(event for event in self.contacts if start <= event.time <= end)
+        times, rows = self.times[inside], self.rows[inside]
+        return replace(
+            self, times=times, rows=rows, scans=scans, sensors=sensors, contacts=contacts
+        )
+
+    def _places(self, body: str) -> dict[str, int]:
+        places = channels_by_body(self.stage).get(body)
+        if places is None:
+            places = [self.stage.body(body).x]  # raises for a name that there is not
+        return {self.stage.channels[k].name: k for k in places}
+
+
+def _for_show(scan: ScanAt, far: float) -> ScanAt:
+    ranges = np.nan_to_num(scan.ranges, nan=far, posinf=far, neginf=0.0)
+    return scan._replace(ranges=ranges.astype(np.float32))
+
+
+def _column(channel: Channel, values: Array) -> Column:
+    unit = known_units().get(channel.unit) or Unit(channel.unit)
+    role: Role = channel.role if channel.role in ROLES else "output"
+    return Column(channel.name, unit, role, values)
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    start: float | None = None,
+    end: float | None = None,
+    rate: float | None = None,
+) -> Recording:
+    """A recording from its file, whole or as far as it was written.
+
+    Args:
+        path: of the file.
+        start, end: only what lies between these times, in s.
+        rate: largest number of samples per second of recorded time, in Hz; all readings of sensors
+            and contacts are returned.
+    """
+    if rate is not None:
+        rate = positive("rate", rate, "Hz")
+    low = 0.0 if start is None else finite("start", start, "s")
+    high = float("inf") if end is None else number("end", end, "s")
+    if not low <= high:
+        raise InvalidValue(f"start = {low:g} s must not be after end = {high:g} s")
+    file = path_of(path)
+    with opened(file) as contents:
+        stage = stage_of(contents)
+        if contents.missing:
+            raise Damaged("not all of its chunks can be found")
+        reader = _Reader(contents, stage, low, high, rate)
+        for chunk in contents.chunks:
+            if chunk.end_time >= low * 1e9 and chunk.start_time <= high * 1e9:
+                reader.add(chunk)
+        notes = notes_of(contents)
+        return Recording(
+            stage=stage,
+            times=np.concatenate([np.empty(0), *reader.times]),
+            rows=np.concatenate([np.empty((0, len(stage.channels))), *reader.rows]),
+            scans=tuple(sorted(reader.scans, key=lambda scan: scan.time)),
+            sensors=reader.sensor_logs(),
+            contacts=tuple(sorted(reader.contacts, key=lambda event: event.time)),
+            meta=notes,
+            complete=contents.complete and LOST not in notes,
+            path=file,
+        )
+
+
+def about(contents: Contents) -> dict[str, str]:
+    """What a file says of itself; raises if it is no recording, or a newer one."""
+    values = next((values for name, values in contents.metadata if name == RECORDING), None)
+    if values is None:
+        torn = "" if contents.complete else ", or was cut off before it said so"
+        raise InvalidValue(f"{contents.path} is an MCAP file, but not a recording of skidpad{torn}")
+    version = values.get("format", "")
+    if not version.isdecimal() or int(version) > reading_FORMAT:
+        raise InvalidValue(
+            f"{contents.path} was recorded by a newer skidpad ({values.get('program', 'unknown')}, "
+            f"format {version or 'unknown'}); this one reads up to format {reading_FORMAT}: "
+            "install a newer one"
+        )
+    return values
+
+
+def stage_of(contents: Contents) -> Stage:
+    """The stage of a recording; raises if it is none."""
+    values = about(contents)
+    contents.check()
+    try:
+        return Stage.from_json(json.loads(values["stage"]))
+    except (KeyError, ValueError) as error:
+        raise InvalidValue(f"{contents.path}: {error}") from error
+
+
+def notes_of(contents: Contents) -> dict[str, Any]:
+    """What was noted about the run, the later over the earlier."""
+    notes: dict[str, Any] = {}
+    for name, values in contents.metadata:
+        if name == NOTES:
+            notes.update(json.loads(values.get("notes", "{}")))
+    return notes
+
+
+class _Sensor:
+    """A sensor besides lidars, and what was read of it."""
+
+    def __init__(self, notes: Mapping[str, str]) -> None:
+        if SENSOR in notes:
+            self._mount = SensorMount(**json.loads(notes[SENSOR]))
+        else:  # the first recordings had inertial units only, and did not say where they sit
+            self._mount = SensorMount(notes["name"], notes[BODY])
+        mount, template = self._mount, messages.bumper_flag()
+        if mount.kind == "imu":
+            template = messages.imu_numbers(mount.oriented)
+        elif mount.kind == "gnss":
+            template = messages.location_numbers()
+        elif mount.kind == "odometry":
+            template = messages.odometry_numbers(0)
+        self._decoder = MessageDecoder(template)
+        self.tables: list[Array] = []
+        """Times in s and numbers, chunk by chunk."""
+
+    def values(self, data: Bytes, places: MessagePlaces) -> Array:
+        """Numbers (n, columns) of the messages of a chunk."""
+        tables = self._decoder.tables(data, places.ends)
+        return tables["flag" if self._mount.kind == "bumper" else "reading"]
+
+    def log(self) -> SensorLog:
+        """All that was read."""
+        width = 1 + len(self._mount.columns)
+        table = np.concatenate([np.empty((0, width)), *self.tables])
+        # A reading that comes out late may lie in a later chunk than what was taken after it.
+        table = table[np.argsort(table[:, 0], kind="stable")]
+        mount = self._mount._replace(deviations=tuple(self._mount.deviations))
+        return SensorLog(mount, table[:, 0], table[:, 1:])
+
+
+class _Reader:
+    """What is read between two times, chunk by chunk."""
+
+    def __init__(
+        self, contents: Contents, stage: Stage, low: float, high: float, rate: float | None
+    ) -> None:
+        self._contents, self._stage = contents, stage
+        self._low, self._high, self._rate = low, high, rate
+        self._tick = -1.0
+        columns = channels_by_body(stage)
+        states = {c.metadata.get(BODY): c.id for c in contents.by_role("state")}
+        missing = columns.keys() - states.keys()
+        if missing:
+            raise Damaged(f"it has no states of {', '.join(sorted(missing))}")
+        self._bodies = [
+            (states[body], places, MessageDecoder(messages.state(range(len(places)))))
+            for body, places in columns.items()
+        ]
+        self._lidars = [(c.id, int(c.metadata[NUMBER])) for c in contents.by_role("scan")]
+        channels = [c for kind in KINDS for c in contents.by_role(kind)]
+        channels.sort(key=lambda channel: int(channel.metadata[NUMBER]))
+        self._sensors = {channel.id: _Sensor(channel.metadata) for channel in channels}
+        self._contacts = [channel.id for channel in contents.by_role("contacts")]
+        self.contacts: list[ContactEvent] = []
+        self.times: list[Array] = []
+        self.rows: list[Array] = []
+        self.scans: list[ScanAt] = []
+
+    def add(self, chunk: ChunkPlace) -> None:
+        """What a chunk has."""
+        data = self._contents.messages(chunk)
+        places = self._contents.places(data)
+        if self._bodies[0][0] in places:
+            self._add_states(data, places)
+        for channel, lidar in self._lidars:
+            if channel in places:
+                self._add_scans(data, places[channel], lidar)
+        for channel, sensor in self._sensors.items():
+            if channel in places:
+                times = places[channel].times / 1e9
+                inside = self._inside(times)
+                values = sensor.values(data, places[channel])
+                sensor.tables.append(np.column_stack([times, values])[inside])
+        for channel in self._contacts:
+            if channel in places:
+                self._add_contacts(data, places[channel])
+
+    def sensor_logs(self) -> tuple[SensorLog, ...]:
+        """Readings of the sensors besides lidars, in the order of their times."""
+        return tuple(sensor.log() for sensor in self._sensors.values())
+
+    def _add_contacts(self, data: Bytes, places: MessagePlaces) -> None:
+        times = places.times / 1e9
+        for k in np.flatnonzero(self._inside(times)):
+            message = data[places.begins[k] + MESSAGE_HEAD : places.ends[k]]
+            self.contacts.append(messages.contact_event(message.tobytes(), float(times[k])))
+
+    def _add_states(self, data: Bytes, places: dict[int, MessagePlaces]) -> None:
+        count = len(places[self._bodies[0][0]].ends)
+        rows = np.empty((count, len(self._stage.channels)))
+        times = np.empty(0)
+        for channel, columns, decoder in self._bodies:
+            if channel not in places or len(places[channel].ends) != count:
+                raise Damaged("the bodies of a chunk have different numbers of samples")
+            tables = decoder.tables(data, places[channel].ends)
+            times = tables["time"][:, 0]
+            if columns:
+                rows[:, columns] = tables["row"]
+        kept = self._inside(times) & self._due(times)
+        self.times.append(times[kept])
+        self.rows.append(rows[kept])
+
+    def _inside(self, times: Array) -> Mask:
+        return (times >= self._low) & (times <= self._high)
+
+    def _due(self, times: Array) -> Mask:
+        if self._rate is None:
+            return np.ones(len(times), bool)
+        ticks = np.floor(times * self._rate + 1e-6)
+        due = np.diff(ticks, prepend=self._tick) > 0.0
+        self._tick = float(ticks[-1])
+        return due
+
+    def _add_scans(self, data: Bytes, places: MessagePlaces, lidar: int) -> None:
+        decoder = MessageDecoder(messages.laser_ranges(self._stage.scans[lidar].count))
+        ranges = decoder.tables(data, places.ends)["reading"].astype(np.float32)
+        times = places.times / 1e9
+        inside = self._inside(times)
+        self.scans += [
+            ScanAt(lidar, time, scan)
+            for time, scan in zip(times[inside].tolist(), ranges[inside], strict=True)
+        ]
+
+
+def recorded_runs(path: Path) -> dict[str, Trajectory] | None:
+    """The trajectory of each body of a recording; None if an MCAP file is none of skidpad's."""
+    try:
+        with opened(path) as contents:
+            own = any(name == RECORDING for name, _ in contents.metadata)
+    except InvalidValue:  # said by who reads the files of others
+        return None
+    if not own:
+        return None
+    recording = read(path)
+    bodies = dict.fromkeys(channel.body for channel in recording.stage.channels)
+    return {body: recording.trajectory(body) for body in bodies}

@@ -1,0 +1,608 @@
+"""Recorders: a run goes into an MCAP file while it happens.
+
+Samples wait in batches for a thread that writes them while the caller goes on.
+
+What waits is bounded: whoever brings more than fits waits until there is room, so that a slow disk
+slows the simulation down and loses nothing.
+
+Samples and readings of a while as one chunk of messages in the order of their times.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import io
+import json
+import os
+import queue
+import threading
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...core.arrays import AnyArray, Array, Mask
+from ...core.checks import positive
+from ...core.files import brief_repr, path_of
+from ...errors import InvalidValue
+from ..stage import Stage
+from . import messages
+from .mcap import LARGEST_CHUNK, McapFile, MessageIndexes, RecordingFailed, with_checksum
+from .messages import Bytes, Message, MessageRows, Source, Times
+from .sensors import SensorMount
+from .topics import FORMAT, LOST, NOTES, RECORDING, Topics
+
+if TYPE_CHECKING:
+    from ...world.contact.touches import ContactEvent
+
+WAITING = 4
+"""Batches that may wait for the disk."""
+PATIENCE = 1.0
+"""How long the thread waits for a batch before it takes one that is not full, in s."""
+
+
+class Reading(NamedTuple):
+    """What a sensor gave."""
+
+    sensor: int
+    """Its number: lidars first, then what is read together."""
+    time: float
+    """In s."""
+    values: AnyArray
+
+
+class Event(NamedTuple):
+    """What happened once."""
+
+    time: float
+    """In s."""
+    message: Message
+
+
+class Batch:
+    """Samples, readings and events in the order in which they came."""
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+        """Of the samples (T,), in s."""
+        self.rows: list[Array] = []
+        """Numbers of the samples (T, width), one or several samples behind each other in each."""
+        self.readings: list[Reading] = []
+        self.reading_size = 0
+        """Numbers in the readings."""
+        self.events: list[Event] = []
+
+
+class WriterThread:
+    """Hands batches to `write`, in order, when they are full or a second old.
+
+    Args:
+        write: what it raises is raised again whenever something is added, flushed or closed.
+        failed: called with what `write` raised and the times in s of the samples that are lost.
+        full: whether a batch is to be written.
+    """
+
+    def __init__(
+        self,
+        write: Callable[[Batch], None],
+        failed: Callable[[BaseException, Sequence[float]], None],
+        full: Callable[[Batch], bool],
+    ) -> None:
+        self._write, self._failed, self._full = write, failed, full
+        self._batch = Batch()
+        self._queue: queue.Queue[Batch | None] = queue.Queue(WAITING)
+        self._lock = threading.Lock()
+        self._error: BaseException | None = None
+        # Not waited for when the program ends without closing; the recorder sees to that.
+        threading.Thread(target=self._run, name="skidpad recording", daemon=True).start()
+
+    def add(self, times: Sequence[float], numbers: Array) -> None:
+        """Samples at times (n,) in s with numbers (n * width,), which are not copied.
+
+        Waits while too many batches do.
+        """
+        with self._lock:
+            self._check()
+            self._batch.times += times
+            self._batch.rows.append(numbers)
+            if self._full(self._batch):
+                self._hand_over()
+
+    def add_reading(self, reading: Reading) -> None:
+        """What a sensor gave, which is not copied. Waits while too many batches do."""
+        with self._lock:
+            self._check()
+            self._batch.readings.append(reading)
+            self._batch.reading_size += reading.values.size
+            if self._full(self._batch):
+                self._hand_over()
+
+    def add_event(self, event: Event) -> None:
+        """What happened once. Waits while too many batches do."""
+        with self._lock:
+            self._check()
+            self._batch.events.append(event)
+            self._batch.reading_size += len(event.message[1].data)
+            if self._full(self._batch):
+                self._hand_over()
+
+    def flush(self) -> None:
+        """Wait until everything is written."""
+        with self._lock:
+            self._check()
+            self._hand_over()
+        self._queue.join()
+        self._check()
+
+    def close(self) -> None:
+        """Wait until everything is written and end the thread."""
+        self.flush()
+        self._queue.put(None)
+
+    def _check(self) -> None:
+        if self._error is not None:
+            raise self._error
+
+    def _hand_over(self) -> None:
+        """With the lock held. A wait that is interrupted leaves the batch where it is."""
+        if self._batch.times or self._batch.readings or self._batch.events:
+            self._queue.put(self._batch)
+            self._batch = Batch()
+
+    def _run(self) -> None:
+        while self._error is None:
+            try:
+                batch = self._queue.get(timeout=PATIENCE)
+            except queue.Empty:
+                # Waiting neither for the lock nor for room: who has them may wait for this thread.
+                if self._lock.acquire(blocking=False):
+                    if self._queue.empty():
+                        self._hand_over()
+                    self._lock.release()
+                continue
+            if batch is None:
+                return
+            try:
+                self._write(batch)
+            except BaseException as error:
+                self._fail(error, batch)
+            finally:
+                self._queue.task_done()
+
+    def _fail(self, error: BaseException, batch: Batch) -> None:
+        _forget_locals(error)
+        self._error = error
+        lost = [batch, *self._waiting()]
+        # There is room now for what somebody with the lock may have been waiting to put.
+        with self._lock:
+            lost += [*self._waiting(), self._batch]
+        self._failed(error, [time for batch in lost for time in batch.times])
+
+    def _waiting(self) -> list[Batch]:
+        """What waits, which is then taken out."""
+        batches: list[Batch] = []
+        while not self._queue.empty():
+            batch = self._queue.get()
+            self._queue.task_done()
+            if batch is not None:
+                batches.append(batch)
+        return batches
+
+
+def _forget_locals(error: BaseException) -> None:
+    """Let go of what an error that is kept holds: the variables of the functions it came through.
+
+    Among them are views of buffers, which could not be closed before them.
+    """
+    cause: BaseException | None = error
+    while cause is not None:
+        traceback.clear_frames(cause.__traceback__)
+        cause = cause.__cause__ or cause.__context__
+
+
+SHOWN_RATE = 120.0
+"""At most so many poses and transforms per second of recorded time, in Hz: what screens can show.
+The states come with every sample."""
+STILL_PERIOD = 60.0
+"""How often what does not change is repeated, in s of recorded time."""
+_NS = 1e9
+
+
+class _Part(NamedTuple):
+    """Rows of messages, each row at its own time."""
+
+    messages: MessageRows
+    times: Times
+    """(n,), not decreasing."""
+    rows: Bytes
+    """(n, bytes)."""
+
+
+class ChunkEncoder:
+    """Makes chunks of what was sampled, one after the other."""
+
+    def __init__(self, topics: Topics) -> None:
+        self._rotations, self._still = topics.rotations, topics.still
+        self._states = MessageRows(topics.states)
+        self._motion = MessageRows(topics.motion)
+        self._sensors = [MessageRows(messages) for messages in topics.sensors]
+        self._last_shown = -1
+        self._last_still = -1
+        self._buffer = io.BytesIO()
+
+    @property
+    def sample_size(self) -> int:
+        """Bytes of a sample that is shown."""
+        return self._states.size + self._motion.size
+
+    @property
+    def still_size(self) -> int:
+        """Bytes of what does not change."""
+        return sum(len(template.data) for _, template in self._still)
+
+    def chunk(
+        self,
+        times: Array,
+        rows: Array,
+        readings: Sequence[Reading] = (),
+        events: Sequence[Event] = (),
+    ) -> tuple[memoryview, list[MessageIndexes]]:
+        """Message records of samples at times (T,) in s with rows (T, channels), of readings and of
+        events, and where each of them is; there is at least one. Forget them before the next
+        call."""
+        single = [_single(one.message, int(nanoseconds(np.array(one.time)))) for one in events]
+        parts = [*self._samples(times, rows), *self._readings(readings), *single]
+        start = min(int(part.times[0]) for part in parts)
+        return self._merged([*self._repeated(start), *parts])
+
+    def _samples(self, times: Array, rows: Array) -> list[_Part]:
+        if not len(times):
+            return []
+        ns, clock = nanoseconds(times), times[:, None]
+        states = self._states.encoded(ns, {"row": rows, "time": clock})
+        parts = [_Part(self._states, ns, states)]
+        shown = self._shown(times)
+        if self._motion.size and shown.any():
+            if not shown.all():
+                ns, rows = ns[shown], rows[shown]
+            rotations = self._rotations.of(rows)
+            motion = self._motion.encoded(ns, {"row": rows, "rotation": rotations})
+            parts.append(_Part(self._motion, ns, motion))
+        return parts
+
+    def _shown(self, times: Array) -> Mask:
+        ticks = np.floor(times * SHOWN_RATE + 1e-6).astype(np.int64)
+        shown = np.diff(ticks, prepend=self._last_shown) > 0
+        self._last_shown = int(ticks[-1])
+        return shown
+
+    def _readings(self, readings: Sequence[Reading]) -> list[_Part]:
+        by_sensor: dict[int, list[Reading]] = {}
+        for reading in readings:
+            by_sensor.setdefault(reading.sensor, []).append(reading)
+        parts: list[_Part] = []
+        for sensor, alike in by_sensor.items():
+            ns = nanoseconds(np.array([reading.time for reading in alike]))
+            table = np.array([reading.values for reading in alike], np.float64)
+            messages = self._sensors[sensor]
+            tables: dict[Source, AnyArray] = {"reading": table, "flag": table != 0.0}
+            parts.append(_Part(messages, ns, messages.encoded(ns, tables)))
+        return parts
+
+    def _repeated(self, now: int) -> list[_Part]:
+        """What does not change, if it is due."""
+        tick = int(now / (STILL_PERIOD * _NS))
+        if tick <= self._last_still:
+            return []
+        self._last_still = tick
+        return [_single(message, now) for message in self._still]
+
+    def _merged(self, parts: Sequence[_Part]) -> tuple[memoryview, list[MessageIndexes]]:
+        """All rows in the order of time, and where their messages are."""
+        counts = [len(part.times) for part in parts]
+        sizes = np.repeat([part.rows.shape[1] for part in parts], counts)
+        order = np.argsort(np.concatenate([part.times for part in parts]), kind="stable")
+        ends = np.cumsum(sizes[order])
+        begins = np.empty(len(order), np.uint64)
+        begins[order] = ends - sizes[order]
+        rows = [row for part in parts for row in part.rows]
+        indexes = [
+            MessageIndexes(part.messages.channels, part.times, part.messages.offsets[:, None] + own)
+            for part, own in zip(parts, np.split(begins, np.cumsum(counts)[:-1]), strict=True)
+        ]
+        return joined(self._buffer, [rows[k] for k in order.tolist()]), indexes
+
+
+def joined(buffer: io.BytesIO, arrays: Sequence[AnyArray]) -> memoryview:
+    """Arrays one behind the other, in a buffer that is kept.
+
+    Memory that is new takes longer to get than to fill, and np.concatenate lets go of the
+    interpreter lock and takes it again array by array.
+    """
+    buffer.seek(0)
+    buffer.writelines(array.data for array in arrays)
+    return buffer.getbuffer()[: buffer.tell()]
+
+
+def nanoseconds(times: Array) -> Times:
+    """Times in s as MCAP has them."""
+    return np.rint(times * _NS).astype(np.uint64)
+
+
+def _single(message: Message, ns: int) -> _Part:
+    messages, when = MessageRows([message]), np.array([ns], np.uint64)
+    return _Part(messages, when, messages.encoded(when, {}))
+
+
+CHUNK_SIZE = 4 << 20
+"""Bytes of messages in a chunk: few enough to jump to, and so many that what a chunk costs besides
+its messages does not matter."""
+_EARLY = 1e-6
+"""How much too early a sample may be, in periods of the rate: times are sums of steps."""
+_BEFORE = -5e-324
+"""The latest time before 0."""
+_LATEST = 2**34
+"""In s: times beyond do not fit into a message."""
+
+
+class Recorder:
+    """Writes samples of a stage to an MCAP file.
+
+    Adding only copies; messages are made, compressed and written by a thread. At most a second of
+    wall time later they are in the file, which can be read up to there whatever happens to the
+    program. Closing makes it complete; a `with` block closes it, also after an error, which is then
+    noted in the file. When writing fails, the file notes what is lost.
+
+    A recorder belongs to the process that opened it: in a child of it, it does nothing.
+
+    Args:
+        path: of the file; what is there is replaced.
+        stage: what there is to see.
+        rate: at most so many samples per second of recorded time, in Hz; None for all.
+        meta: anything worth knowing about the run, as plain JSON values.
+        sensors: those whose readings come with `add_reading`; of several that are read together,
+            which are odometries, a sequence.
+        contacts: whether contacts come with `add_contact`.
+        rows_of: computes rows from what is added in their place, in the thread; see
+            `WorldRecorder`.
+        width: numbers of what is added in place of a row.
+    """
+
+    __repr__ = brief_repr
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        stage: Stage,
+        *,
+        rate: float | None = None,
+        meta: Mapping[str, Any] | None = None,
+        sensors: Sequence[SensorMount | Sequence[SensorMount]] = (),
+        contacts: bool = False,
+        rows_of: Callable[[Array], Array] | None = None,
+        width: int | None = None,
+    ) -> None:
+        from ... import __version__
+
+        if rate is not None:
+            rate = positive("rate", rate, "Hz")
+        if not isinstance(stage, Stage):
+            raise InvalidValue(f"stage must be a Stage, got a {type(stage).__qualname__}")
+        self.path, self.stage, self.rate = path_of(path), stage, rate
+        self._process = os.getpid()
+        self._sensors = [[one] if isinstance(one, SensorMount) else [*one] for one in sensors]
+        self._shapes = [(sum(len(one.columns) for one in group),) for group in self._sensors]
+        self._rows_of = rows_of
+        self._notes: dict[str, Any] = {}
+        self._time, self._next = _BEFORE, 0.0
+        self._reading_times: dict[int, float] = {}
+        self._closed = self._finished = False
+        program = f"skidpad {__version__}"
+        topics = Topics(stage, self._sensors, contacts=contacts)
+        self._contacts = topics.contacts
+        self._encoder = ChunkEncoder(topics)
+        size = self._encoder.sample_size + self._encoder.still_size
+        if size > LARGEST_CHUNK // 2:
+            raise InvalidValue(
+                f"a sample of the stage with its shapes and grids takes {size} bytes; a recording "
+                f"takes at most {LARGEST_CHUNK // 2}"
+            )
+        plain = json.dumps(stage.to_json(), ensure_ascii=False, separators=(",", ":"))
+        about = {"format": str(FORMAT), "program": program, "stage": plain}
+        metadata = {RECORDING: with_checksum(RECORDING, about), NOTES: _notes(dict(meta or {}))}
+        self._file = McapFile(self.path, topics.schemas, topics.channels, metadata, library=program)
+        self._samples = max(CHUNK_SIZE // self._encoder.sample_size, 1)
+        self._width = len(stage.channels) if width is None else width
+        self._buffer = io.BytesIO()
+        self._thread = WriterThread(self._write, self._failed, self._full)
+        atexit.register(self._close_at_exit)
+
+    def add(self, time: float, row: ArrayLike) -> None:
+        """A sample at a time in s, later than the one before; skipped if too soon for the rate."""
+        if time >= self._next or not time > self._time:
+            self._add_sample(time, _shaped(np.array(row, np.float64), (self._width,)))
+
+    def add_rows(self, times: ArrayLike, rows: ArrayLike) -> None:
+        """Samples at increasing times (T,) in s, rows (T, channels)."""
+        when, table = np.asarray(times, np.float64), np.asarray(rows, np.float64)
+        _shaped(table, (when.size, self._width))
+        if when.ndim != 1 or not _increasing(when, self._time):
+            raise InvalidValue(
+                "times must be finite, have one axis and increase, "
+                + (f"from {self._time} s on" if self._time >= 0.0 else "and not be negative")
+            )
+        if not self._open() or not when.size:
+            return
+        self._time = float(when[-1])
+        if self.rate is not None:
+            ticks = np.floor(when * self.rate + _EARLY)
+            due = (np.diff(ticks, prepend=-1.0) > 0.0) & (when >= self._next)
+            when, table = when[due], table[due]
+        if when.size:
+            self._next = self._after(float(when[-1]))
+        for begin in range(0, len(when), self._samples):
+            part = slice(begin, begin + self._samples)
+            self._thread.add(when[part].tolist(), table[part].flatten())
+
+    def add_scan(self, index: int, time: float, ranges: ArrayLike) -> None:
+        """A scan of a lidar of the stage, in m; kept as float32, which is 1 µm at 20 m."""
+        if not 0 <= index < len(self.stage.scans):
+            raise InvalidValue(f"there is no lidar {index}; there are {len(self.stage.scans)}")
+        values = _shaped(np.array(ranges, np.float32), (self.stage.scans[index].count,))
+        self._add_reading(Reading(index, time, values))
+
+    def add_reading(self, index: int, time: float, values: ArrayLike) -> None:
+        """A reading of one of the `sensors`, with the time in s at which it was taken.
+
+        Args:
+            index: of the sensor.
+            time: not before the one of its last reading.
+            values: the numbers that `SensorMount.columns` lists; of several sensors that are read
+                together those of one behind those of the other.
+        """
+        if not 0 <= index < len(self._sensors):
+            raise InvalidValue(f"there is no sensor {index}; there are {len(self._sensors)}")
+        numbers = _shaped(np.array(values, np.float64), self._shapes[index])
+        self._add_reading(Reading(len(self.stage.scans) + index, time, numbers))
+
+    def add_contact(self, event: ContactEvent) -> None:
+        """Two things that began or ceased to touch, as a world notes it."""
+        if not self._contacts:
+            raise InvalidValue("this recording has no contacts; open it with contacts=True")
+        if not 0.0 <= event.time < _LATEST:
+            raise InvalidValue(f"time = {event.time} s must be finite and not negative")
+        if self._open():
+            self._thread.add_event(Event(event.time, (self._contacts, messages.contact(event))))
+
+    def note(self, **notes: Any) -> None:
+        """Note something about the run, as plain JSON values; written when it is closed."""
+        _notes(notes)
+        self._notes.update(notes)
+
+    def flush(self) -> None:
+        """Wait until everything that was added is in the file."""
+        if not self._elsewhere:
+            self._thread.flush()
+
+    def close(self) -> None:
+        """Write what waits and make the file complete. Nothing happens the second time."""
+        if self._finished or self._elsewhere:
+            return
+        self._closed = True
+        try:
+            self._thread.close()
+        except Exception:
+            self._forget()
+            raise
+        # Whoever is interrupted above has not finished: the end of the program tries again.
+        self._forget()
+        self._end_file()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is not None and not isinstance(error, RecordingFailed):
+            self._notes["error"] = f"{type(error).__name__}: {error}"
+        self.close()
+
+    @property
+    def _elsewhere(self) -> bool:
+        """Whether this is a child of the process that opened the file.
+
+        It shares the file with that process and has not got the thread.
+        """
+        return os.getpid() != self._process
+
+    def _end_file(self) -> None:
+        """Note what there is to note and make the file complete."""
+        try:
+            if self._notes:
+                self._file.add_metadata(NOTES, _notes(self._notes))
+            self._file.finish()
+        finally:
+            self._file.close()
+
+    def _forget(self) -> None:
+        self._finished = True
+        atexit.unregister(self._close_at_exit)
+
+    def _close_at_exit(self) -> None:
+        # Whoever recorded has been told of a failure, or has stopped listening.
+        with contextlib.suppress(Exception):
+            self.close()
+
+    def _add_sample(self, time: float, row: Array) -> None:
+        """A sample that is due; its row (width,) is not copied."""
+        if not self._time < time < _LATEST:
+            raise InvalidValue(
+                f"time = {time} s must be finite, not negative and later than the last sample"
+                + (f" at {self._time} s" if self._time >= 0.0 else "")
+            )
+        if self._open():
+            self._time, self._next = time, self._after(time)
+            self._thread.add((time,), row)
+
+    def _after(self, time: float) -> float:
+        """When the next sample is due."""
+        if self.rate is None:
+            return time
+        return (int(time * self.rate + _EARLY) + 1 - _EARLY) / self.rate
+
+    def _add_reading(self, reading: Reading) -> None:
+        last = self._reading_times.get(reading.sensor, 0.0)
+        if not last <= reading.time < _LATEST:
+            raise InvalidValue(f"time = {reading.time} s must be finite and not before {last} s")
+        if self._open():
+            self._reading_times[reading.sensor] = reading.time
+            self._thread.add_reading(reading)
+
+    def _open(self) -> bool:
+        """Whether something can be added; raises if it is closed."""
+        if self._closed:
+            raise InvalidValue(f"the recording {self.path} is closed")
+        return not self._elsewhere
+
+    def _full(self, batch: Batch) -> bool:
+        return len(batch.times) >= self._samples or 8 * batch.reading_size > CHUNK_SIZE
+
+    def _write(self, batch: Batch) -> None:
+        """In the thread: a batch as a chunk."""
+        rows = np.frombuffer(joined(self._buffer, batch.rows)).reshape(
+            len(batch.times), self._width
+        )
+        if self._rows_of is not None and batch.times:
+            rows = self._rows_of(rows)
+        chunk = self._encoder.chunk(np.array(batch.times), rows, batch.readings, batch.events)
+        self._file.add_messages(*chunk)
+
+    def _failed(self, error: BaseException, lost: Sequence[float]) -> None:
+        """In the thread: note what is lost and end the file. That may fit where a chunk did not."""
+        self._notes["error"] = f"{type(error).__name__}: {error}"
+        self._notes[LOST] = {"count": len(lost)}
+        if lost:
+            self._notes[LOST] |= {"from": lost[0], "to": lost[-1]}
+        with contextlib.suppress(RecordingFailed):
+            self._end_file()
+
+
+def _shaped(numbers: AnyArray, shape: tuple[int, ...]) -> AnyArray:
+    if numbers.shape != shape:
+        raise InvalidValue(f"expected numbers of shape {shape}, got {numbers.shape}")
+    return numbers
+
+
+def _increasing(times: Array, after: float) -> bool:
+    whole = np.concatenate([[after], times])
+    return bool((np.diff(whole) > 0.0).all() and whole[-1] < _LATEST)
+
+
+def _notes(values: Mapping[str, Any]) -> dict[str, str]:
+    """A metadata record of notes."""
+    try:
+        return with_checksum(NOTES, {"notes": json.dumps(values, ensure_ascii=False)})
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidValue(f"notes must be plain JSON values: {error}") from error

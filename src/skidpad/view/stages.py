@@ -1,0 +1,540 @@
+"""The stage of recorded runs: one body per trajectory, a row per sample.
+
+The stage of a world, and its numbers taken step by step.
+
+The stage of vehicles of one kind among walls, and a row of its numbers for each moment.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..compile import pipeline
+from ..compile.cpu import CpuMap
+from ..core import record
+from ..core.arrays import AnyArray, Array
+from ..core.body import body_of
+from ..core.model import Vehicle
+from ..errors import InvalidValue
+from ..geometry.maps.grid import Grid as OccupiedGrid
+from ..road.road import Road
+from ..run.trajectory import Trajectory
+from ..sensors.lidar import Scan as Reading
+from ..world import scene as said
+from ..world.motion.groups import Group, mean_acceleration
+from ..world.world import World
+from .stage import (
+    ATTITUDE,
+    POSE,
+    Body,
+    BodyShape,
+    ComputedMotion,
+    Line,
+    Named,
+    Polygon,
+    Relief,
+    Rows,
+    Scan,
+    Stage,
+    Trailers,
+    attitude_on_road,
+    drawn_wheels,
+    named_channels,
+    relief_of,
+    road_box,
+    road_under,
+    shape_of,
+    shown_grid,
+    still_life,
+)
+
+__all__ = [
+    "WorldStage",
+    "trajectory_stage",
+]
+
+
+def trajectory_stage(
+    runs: Mapping[str, Trajectory],
+    vehicles: Mapping[str, Vehicle | BodyShape] | Vehicle | BodyShape,
+    *,
+    title: str = "",
+    **still: Any,
+) -> tuple[Stage, Array, Array]:
+    """The stage of some runs by name, its times (T,) in s and rows (T, channels).
+
+    Runs that differ in their times are shown at those of the first, the shorter ones standing
+    still at their end. `still` are lines, polygons and discs on the ground, by the fields of
+    `Stage`.
+    """
+    if not runs:
+        raise InvalidValue("a stage needs at least one trajectory")
+    times = _common_times(list(runs.values()))
+    rows = Rows()
+    drawn: list[tuple[Body, BodyShape]] = []
+    columns: list[Array] = []
+    roads: dict[Road, list[Array]] = {}
+    for name, run in runs.items():
+        vehicle = vehicles.get(name) if isinstance(vehicles, Mapping) else vehicles
+        if vehicle is None:
+            raise InvalidValue(f"no vehicle is given for the trajectory {name!r}")
+        seen = _SeenRun(name, run, times, vehicle)
+        drawn.append((seen.body(rows), seen.shape))
+        if seen.road is not None:
+            roads.setdefault(seen.road, []).append(seen.poses[:, :2])
+        columns += seen.columns.values()
+    trailers = Trailers(drawn, rows)
+    bodies = (*(body for body, _ in drawn), *trailers.bodies)
+    still.setdefault("reliefs", _reliefs(roads))
+    stage = Stage(title or next(iter(runs)), tuple(rows.channels), bodies, **still)
+    return stage, times, trailers.added(np.column_stack(columns))
+
+
+class _SeenRun:
+    """One run at the times of the stage: its columns by the names of their channels."""
+
+    def __init__(
+        self, name: str, run: Trajectory, times: Array, vehicle: Vehicle | BodyShape
+    ) -> None:
+        self._name, self._model = name, run.name
+        self._named = [Named(c.name, c.unit.symbol, c.role) for c in run.columns]
+        self.columns: dict[str, Array] = _sampled(run, times)
+        if isinstance(vehicle, BodyShape):
+            self.shape, self._pose = vehicle, tuple(one.name for one in POSE)
+        else:
+            self.shape, self._pose = shape_of(vehicle), self._computed(vehicle)
+        missing = [field for field in self._pose if field not in self.columns]
+        if missing:
+            raise InvalidValue(
+                f"the trajectory {name!r} has no {', '.join(missing)}, so it cannot be drawn"
+            )
+        self.road = road_under(vehicle)
+        """What it drove on, if that is a road."""
+        if isinstance(vehicle, Vehicle) and self.road is not None:
+            self._lay_on_road(vehicle, self.road)
+
+    @property
+    def poses(self) -> Array:
+        """x, y and yaw (T, 3)."""
+        return np.column_stack([self.columns[field] for field in self._pose])
+
+    def _lay_on_road(self, vehicle: Vehicle, road: Road) -> None:
+        """Add height, pitch and roll, unless the run has such columns itself."""
+        values = attitude_on_road(vehicle, road, self.poses)
+        for named, column in zip(ATTITUDE, values, strict=True):
+            if named.name not in self.columns:
+                self.columns[named.name] = column
+                self._named.append(named)
+
+    def _computed(self, vehicle: Vehicle) -> tuple[str, ...]:
+        """Add what the vehicle's body computes; returns the names of the columns of the pose."""
+        motion, columns = ComputedMotion(vehicle), self.columns
+        if motion.named:
+            x = record.unflatten(vehicle.State, self._all(record.names(vehicle.State)))
+            inputs = [f"u_{field}" for field in record.names(vehicle.Input)]
+            u = record.unflatten(vehicle.Input, self._all(inputs))
+            values = motion.values(x, u, vehicle.params)
+            columns |= {n.name: v for n, v in zip(motion.named, values, strict=True)}
+            self._named += motion.named
+        return motion.pose
+
+    def _all(self, names: Sequence[str]) -> list[Array]:
+        missing = [name for name in names if name not in self.columns]
+        if missing:
+            raise InvalidValue(
+                f"the trajectory {self._name!r} has no {', '.join(missing)}, so that its place "
+                "is not known"
+            )
+        return [self.columns[name] for name in names]
+
+    def body(self, rows: Rows) -> Body:
+        """The vehicle, with channels behind those that there are."""
+        shape, places = self.shape, rows.add(self._name, self._named)
+        at = (places[field] for field in self._pose)
+        wheels = drawn_wheels(shape.wheels, places)
+        vehicle = Body(self._name, "vehicle", shape.outlines, *at, wheels=wheels, channels=places)
+        return replace(vehicle, model=self._model)
+
+
+def _reliefs(roads: Mapping[Road, Sequence[Array]]) -> tuple[Relief, ...]:
+    drawn = (relief_of(r, road_box(r, np.concatenate(paths))) for r, paths in roads.items())
+    return tuple(relief for relief in drawn if relief is not None)
+
+
+def _common_times(runs: Sequence[Trajectory]) -> Array:
+    longest = max(runs, key=lambda run: run.t[-1])
+    return longest.t
+
+
+def _sampled(run: Trajectory, times: Array) -> dict[str, Array]:
+    """The columns of a run at these times (T,); its ends beyond them."""
+    inside = np.clip(times, run.t[0], run.t[-1])
+    if len(times) == len(run) and np.array_equal(inside, run.t):
+        return {column.name: column.values for column in run.columns}
+    latest = np.searchsorted(run.t, inside, side="right") - 1
+    return {
+        column.name: column.values[latest]
+        if column.role == "input"
+        else np.interp(inside, run.t, column.values)
+        for column in run.columns
+    }
+
+
+_FELT = ("a_x", "a_y")
+"""Accelerations of the centre of mass, along and across the vehicle."""
+_POSE = (Named("x", "m", "state"), Named("y", "m", "state"), Named("yaw", "rad", "state"))
+_CIRCLE = tuple((float(np.cos(a)), float(np.sin(a))) for a in np.arange(16) * np.pi / 8.0)
+
+
+class _Part(NamedTuple):
+    """Where the numbers of a group lie in what is taken and in the rows."""
+
+    group: Group
+    taken: slice
+    """States, inputs and disturbances, field by field."""
+    outputs: CpuMap | None
+    motion: ComputedMotion
+    accelerations: _Accelerations | None
+
+
+class _Accelerations(NamedTuple):
+    """Where the accelerations of the centres of mass of a group go, in place of those that the
+    forces of their tyres alone would give."""
+
+    taken: slice
+    """Poses and velocities at the row before (B, 6) and the time since then, NaN if there is none,
+    of each vehicle."""
+    columns: tuple[int, int]
+    """Of a_x and a_y among the outputs."""
+    centres: Array
+    """Centres of mass (2, B) in the axes of the vehicles."""
+
+
+class _Moment(NamedTuple):
+    """How everything moved when it was last taken."""
+
+    time: float
+    motions: list[Array]
+    jumps: list[AnyArray]
+
+
+class WorldStage:
+    """The stage of a world and the rows of numbers that go with it.
+
+    Taking numbers is a copy of arrays; what has to be computed from them (outputs such as wheel
+    loads) is computed for many rows together, when somebody wants to see them.
+
+    Where `a_x` and `a_y` are outputs, a row has the mean acceleration of the centre of mass since
+    the row before: the change of its velocity, impulses of contacts included, in the axes of the
+    vehicle. Of the first row, and of a vehicle that was put elsewhere, it has the model's.
+    """
+
+    def __init__(self, world: World, title: str = "", lines: Sequence[Line] = ()) -> None:
+        self.world = world
+        rows = Rows()
+        self._parts: list[_Part] = []
+        self._shapes: dict[str, BodyShape] = {}
+        bodies: list[Body] = []
+        self._size = 0
+        for group in world.groups:
+            bodies += self._add_group(group, rows)
+        self._before: _Moment | None = None
+        self._now: _Moment | None = None
+        self._others = [*world.movable]
+        bodies += [self._other(name, rows) for name in self._others]
+        self._uneven = world.uneven
+        if self._uneven:
+            bodies = [self._tilting(body, rows) for body in bodies]
+        self._trailers = Trailers([(b, s) for b in bodies if (s := self._shapes.get(b.name))], rows)
+        bodies += self._trailers.bodies
+        attitudes = 3 * len(world.vehicles) if self._uneven else 0
+        self._stated = self._size + 3 * len(self._others) + attitudes
+        self.width = self._stated
+        self._place_accelerations()
+        """How many numbers `take` gives."""
+        self._repeated: dict[int, tuple[Array, Array]] = {}
+        self.scans, self._readings = self._lidars()
+        self.stage = Stage(
+            title=title or Path(world.scene.file).name or "world",
+            channels=tuple(rows.channels),
+            bodies=tuple(bodies),
+            scans=tuple(self.scans),
+            lines=tuple(lines),
+            **still_life(world.scene),
+        )
+        """What there is to see."""
+
+    def take(self, out: Array | None = None) -> Array:
+        """The numbers of this moment, to be turned into rows by `rows`; into `out` if it is given.
+
+        They are as many as `width`.
+        """
+        taken, at = np.empty(self.width) if out is None else out, 0
+        for group in self.world.groups:
+            for table in (group.state, group.inputs, group.disturbances):
+                # Straight to where they go: on the way they would push the world out of the cache.
+                taken[at : at + table.size].reshape(table.shape[::-1])[...] = table.T
+                at += table.size
+        for name in self._others:
+            taken[at : at + 3] = self.world.block(name)[:3]
+            at += 3
+        if self._uneven:
+            taken[at : self._stated] = self.world.attitudes().ravel()
+        self._take_motions(taken)
+        return taken
+
+    def _take_motions(self, taken: Array) -> None:
+        """Note how the vehicles move, and take how they did when they were last taken."""
+        measured = [part for part in self._parts if part.accelerations is not None]
+        if not measured:
+            return
+        time, then = self.world.time, self._now
+        bodies = [self.world.vehicles[part.group.names[0]].bodies for part in measured]
+        if then is None or time != then.time:
+            self._before = then if then is not None and then.time < time else None
+            self._now = _Moment(time, [b.motions for b in bodies], [b.jumps.copy() for b in bodies])
+        before = self._before
+        for k, part in enumerate(measured):
+            assert part.accelerations is not None
+            table = taken[part.accelerations.taken].reshape(len(part.group.names), 7)
+            if before is None:
+                table[:] = np.nan
+                continue
+            table[:, :6], table[:, 6] = before.motions[k], time - before.time
+            table[before.jumps[k] != bodies[k].jumps] = np.nan
+
+    def rows(self, taken: Array) -> Array:
+        """Rows (T, channels) of the stage from what `take` gave, (T, ...)."""
+        columns = [np.empty((len(taken), 0))]
+        for part in self._parts:
+            columns += self._group_rows(part, taken)
+        columns.append(taken[:, self._size : self._stated])
+        return self._trailers.added(np.concatenate(columns, axis=1))
+
+    def row(self) -> Array:
+        """The row of this moment."""
+        return self.rows(self.take()[None])[0]
+
+    def readings(self) -> list[Reading | None]:
+        """The latest scan of every lidar of the stage; None of one that has none yet."""
+        sensing = self.world.sensing
+        return [sensing.of(owner)[name] for owner, name in self._readings]
+
+    def _add_group(self, group: Group, rows: Rows) -> list[Body]:
+        states, inputs, outputs = named_channels(group.model)
+        if _accelerations(outputs) is not None:
+            outputs = [n._replace(role="measured") if n.name in _FELT else n for n in outputs]
+        motion = ComputedMotion(group.vehicles[0])
+        places = rows.add_many(group.names, [*states, *inputs, *outputs, *motion.named])
+        widths = (len(states), len(inputs), record.size(group.model.Disturbance))
+        size = len(group.names) * sum(widths)
+        program = None
+        if outputs:
+            program = CpuMap(pipeline.outputs_program(group.vehicles[0]), "float64", 1)
+        part = slice(self._size, self._size + size)
+        self._parts.append(_Part(group, part, program, motion, None))
+        self._size += size
+        return [
+            self._vehicle(name, motion.pose, one)
+            for name, one in zip(group.names, places, strict=True)
+        ]
+
+    def _place_accelerations(self) -> None:
+        """Find where the accelerations come from, behind everything else that is taken."""
+        for k, part in enumerate(self._parts):
+            columns = _accelerations(named_channels(part.group.model)[2])
+            if columns is None:
+                continue
+            size = 7 * len(part.group.names)
+            own = slice(self.width, self.width + size)
+            self.width += size
+            built = [self.world.vehicles[name].built for name in part.group.names]
+            centres = np.array([one.geometry.centre_of_mass for one in built], float).T
+            self._parts[k] = part._replace(accelerations=_Accelerations(own, columns, centres))
+
+    def _vehicle(self, name: str, pose: tuple[str, ...], places: dict[str, int]) -> Body:
+        vehicle = self.world.vehicles[name].built.vehicle
+        self._shapes[name] = shape = shape_of(vehicle)
+        at = (places[field] for field in pose)
+        wheels = drawn_wheels(shape.wheels, places)
+        body = Body(name, "vehicle", shape.outlines, *at, wheels=wheels, channels=places)
+        return replace(body, model=vehicle.name)
+
+    def _group_rows(self, part: _Part, taken: Array) -> list[Array]:
+        """States and inputs, and outputs of a group, field by field, (T, ...) each."""
+        group, count, times = part.group, len(part.group.names), len(taken)
+        model = group.model
+        sizes = [record.size(kind) for kind in (model.State, model.Input, model.Disturbance)]
+        ends = np.cumsum([0, *sizes]) * count
+        own = taken[:, part.taken]
+        known = own[:, : ends[2]]
+        computed = self._computed(part, known)
+        if part.outputs is None:
+            return [known, *computed]
+        # With the times last, vehicles at all times lie behind each other in every field.
+        flat = np.ascontiguousarray(own.T)
+        x, u, w = (
+            flat[a:b].reshape(n, count * times).T[None]
+            for (a, b), n in zip(itertools.pairwise(ends), sizes, strict=True)
+        )
+        y = part.outputs.run([x, x, u, w, self._params(part, times)], count * times)[0]
+        outputs = y.reshape(count, times, -1).transpose(1, 2, 0)
+        if part.accelerations is not None:
+            outputs = outputs.copy()
+            self._put_accelerations(part, known, taken[:, part.accelerations.taken], outputs)
+        return [known, outputs.reshape(times, -1), *computed]
+
+    def _put_accelerations(self, part: _Part, known: Array, before: Array, outputs: Array) -> None:
+        """Write accelerations into outputs (T, fields, B), from states and inputs field by field
+        and what was taken of the row before (T, B * 7)."""
+        assert part.accelerations is not None
+        _, columns, (x, y) = part.accelerations
+        table = before.reshape(len(known), -1, 7)
+        body = body_of(part.group.vehicles[0], "a picture")
+        s, u, p = self._records(part, known)
+        now = np.broadcast_arrays(*body.pose(s, p), *body.velocity(s, u, p))
+        then = [table[:, :, k] for k in range(6)]
+        mean = mean_acceleration(_at_point(then, x, y), _at_point(now, x, y), table[:, :, 6])
+        for column, values in zip(columns, mean[:2], strict=True):
+            given = outputs[:, column]
+            outputs[:, column] = np.where(np.isnan(table[:, :, 6]), given, values)
+
+    def _computed(self, part: _Part, known: Array) -> list[Array]:
+        """What the bodies of a group compute (T, B) from states and inputs field by field."""
+        return part.motion.values(*self._records(part, known)) if part.motion.named else []
+
+    def _records(self, part: _Part, known: Array) -> tuple[Any, Any, Any]:
+        """States, inputs (T, B) and parameters (B,) of a group as records."""
+        model, count = part.group.model, len(part.group.names)
+        columns = [known[:, k : k + count] for k in range(0, known.shape[1], count)]
+        states = record.size(model.State)
+        x = record.unflatten(model.State, columns[:states])
+        u = record.unflatten(model.Input, columns[states:])
+        return x, u, record.unflatten(model.Params, list(part.group.params.T))
+
+    def _params(self, part: _Part, times: int) -> Array:
+        """Parameters of the vehicles of a group, each so many times; kept until they change."""
+        now = part.group.params
+        kept = self._repeated.get(id(part.group))
+        if kept is None or kept[0].shape[1] != times * len(now) or not np.array_equal(kept[1], now):
+            kept = np.repeat(now.T, times, axis=1).T[None], now.copy()
+            self._repeated[id(part.group)] = kept
+        return kept[0]
+
+    def _other(self, name: str, rows: Rows) -> Body:
+        """A block or somebody who walks."""
+        places = rows.add(name, _POSE)
+        scene = self.world.scene
+        block = next((b for b in scene.blocks if b.name == name), None)
+        if block is not None:
+            outlines = (tuple((float(x), float(y)) for x, y in block.shape.outline),)
+            kind, colour = "block", block.color
+        else:
+            actor = next(a for a in scene.actors if a.name == name)
+            r = actor.collision_radius
+            outlines, kind, colour = (tuple((r * x, r * y) for x, y in _CIRCLE),), "actor", ""
+        at = (places["x"], places["y"], places["yaw"])
+        return Body(name, kind, outlines, *at, channels=places, colour=colour)
+
+    def _tilting(self, body: Body, rows: Rows) -> Body:
+        if body.kind != "vehicle":
+            return body
+        return replace(body, channels={**body.channels, **rows.add(body.name, ATTITUDE)})
+
+    def _lidars(self) -> tuple[list[Scan], list[tuple[str, str]]]:
+        scans: list[Scan] = []
+        readings: list[tuple[str, str]] = []
+        for spec in self.world.scene.vehicles:
+            for one in spec.sensors:
+                if isinstance(one, said.Laser):
+                    at, step = one.pose, one.fov / max(one.nrays - 1, 1)
+                    where = (float(at.x), float(at.y), float(at.yaw))
+                    rays = (-0.5 * one.fov, step, one.nrays, one.max_range)
+                    scans.append(Scan(one.name, spec.name, *where, *rays))
+                    readings.append((spec.name, one.name))
+        return scans, readings
+
+
+def _accelerations(outputs: Sequence[Named]) -> tuple[int, int] | None:
+    """Places of a_x and a_y among the outputs; None of a model that has not got both."""
+    names = [one.name for one in outputs]
+    return (names.index("a_x"), names.index("a_y")) if {*_FELT} <= {*names} else None
+
+
+def _at_point(motion: Sequence[Any], x: Any, y: Any) -> list[Any]:
+    """Pose and velocity with the velocity of another point of the body, seen from its own."""
+    *pose, v_x, v_y, omega = motion
+    return [*pose, v_x - omega * y, v_y + omega * x, omega]
+
+
+class EpisodeStage:
+    """Some vehicles of one kind on the ground, by their names.
+
+    Args:
+        title: of what is shown.
+        vehicle: what each of them is.
+        names: of them.
+        walls: segments x0, y0, x1, y1 in m, (k, 4).
+        grid: what is occupied.
+        polygons: on the ground.
+        scans: lidars of the vehicles.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        vehicle: Vehicle,
+        names: Sequence[str],
+        *,
+        walls: Array | None = None,
+        grid: OccupiedGrid | None = None,
+        polygons: Sequence[Polygon] = (),
+        scans: Sequence[Scan] = (),
+    ) -> None:
+        rows, shape = Rows(), shape_of(vehicle)
+        self._motion = ComputedMotion(vehicle)
+        states, inputs, outputs = named_channels(vehicle.model)
+        bodies: list[Body] = []
+        for name in names:
+            places = rows.add(name, [*states, *inputs, *outputs, *self._motion.named])
+            at = (places[field] for field in self._motion.pose)
+            wheels = drawn_wheels(shape.wheels, places)
+            body = Body(name, "vehicle", shape.outlines, *at, wheels=wheels, channels=places)
+            bodies.append(replace(body, model=vehicle.name))
+        self._trailers = Trailers([(body, shape) for body in bodies], rows)
+        self.stage = Stage(
+            title,
+            tuple(rows.channels),
+            (*bodies, *self._trailers.bodies),
+            tuple(scans),
+            tuple(polygons),
+            lines_of(walls),
+            grids=() if grid is None else (shown_grid(grid),),
+        )
+        """What there is to see."""
+
+    def row(self, vehicles: Sequence[tuple[Vehicle, Any, Any]]) -> Array:
+        """The numbers of a moment: each vehicle with its state and input."""
+        values: list[float] = []
+        for vehicle, x, u in vehicles:
+            outputs = record.flatten(vehicle.outputs(x, u))
+            computed = self._motion.values(x, u, vehicle.params)
+            values += [*record.flatten(x), *record.flatten(u), *outputs, *map(float, computed)]
+        return self._trailers.added(np.array([values], float))[0]
+
+
+def lines_of(walls: Array | None) -> tuple[Line, ...]:
+    """Segments (k, 4) as lines, those that go on from each other as one."""
+    lines: list[list[tuple[float, float]]] = []
+    for x0, y0, x1, y1 in [] if walls is None else walls.tolist():
+        if lines and lines[-1][-1] == (x0, y0):
+            lines[-1].append((x1, y1))
+        else:
+            lines.append([(x0, y0), (x1, y1)])
+    return tuple(Line(tuple(points), "boundary") for points in lines)

@@ -1,1 +1,0 @@
-"""What a world file describes, as plain data."""

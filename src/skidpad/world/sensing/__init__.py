@@ -1,1 +1,0 @@
-"""The sensors of a world and their readings."""

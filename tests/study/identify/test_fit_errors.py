@@ -1,0 +1,102 @@
+"""Logs and demands that cannot give an answer: which parameter, and what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import skidpad as sp
+from skidpad.study.identify import Log, fit
+from study.identify.drives import BASE, MODEL, TRUTH, drive, log_of, noisy
+
+
+def log_with(acceleration: float = 1.0, steer: float = 0.12, **changes: np.ndarray) -> Log:
+    run = drive(1, amplitudes={"acceleration": acceleration, "steer": steer})
+    return log_of({**noisy(run, 1), **changes})
+
+
+def test_a_command_that_never_changes_tells_no_dead_time() -> None:
+    with pytest.raises(sp.InvalidValue) as caught:
+        fit(log_with(steer=0.0), MODEL, BASE)
+    text = str(caught.value)
+    assert (
+        "u_steer never changes; drive does not tell steer_time_delay; steer_time_constant" in text
+    )
+    assert "Fit the others with --free acc_time_delay --free acc_time_constant" in text
+    assert "--free steer_time" not in text
+
+
+def test_a_factor_on_nothing_cannot_be_told() -> None:
+    others = ["acc_time_delay", "acc_time_constant", "debug_steer_scaling_factor"]
+    with pytest.raises(sp.InvalidValue, match="does not tell debug_steer_scaling_factor: a"):
+        fit(log_with(steer=0.0), MODEL, BASE, free=others)
+    assert fit(log_with(steer=0.0), MODEL, BASE, free=others[:2]).estimates
+
+
+def test_limits_that_are_never_reached_cannot_be_told() -> None:
+    with pytest.raises(sp.InvalidValue, match=r"vel_lim.*Fit the others with --free steer_bias"):
+        fit(log_with(), MODEL, BASE, free=["vel_lim", "steer_bias"])
+
+
+def test_parameters_that_do_the_same_are_named_together() -> None:
+    run = drive(1)
+    kept = ("t", "v_x", "omega", "u_acceleration", "u_steer", "u_gear")
+    columns = {n: v for n, v in noisy(run, 1).items() if n in kept}
+    # Without the steering angle, a longer car and weaker commands turn the same at small angles.
+    found = fit(log_of(columns), MODEL, {**BASE, **TRUTH}, free=["debug_steer_scaling_factor"])
+    assert found.estimates
+    small = drive(1, amplitudes={"acceleration": 1.0, "steer": 0.003})
+    columns = {n: v for n, v in noisy(small, 1).items() if n in kept}
+    both = ["debug_steer_scaling_factor", "wheel_base", "steer_bias"]
+    with pytest.raises(sp.InvalidValue, match=r"wheel_base.*\(only together\)"):
+        fit(log_of(columns), MODEL, {**BASE, **TRUTH}, free=both)
+
+
+def test_a_dead_time_under_noise_cannot_be_told() -> None:
+    run = drive(1, amplitudes={"acceleration": 1.0, "steer": 1e-5})
+    with pytest.raises(sp.InvalidValue, match="does not tell steer_time_delay"):
+        fit(log_of(noisy(run, 1)), MODEL, {**BASE, **TRUTH}, free=["steer_time_delay"])
+
+
+def test_a_dead_time_beyond_those_tried_is_refused() -> None:
+    with pytest.raises(sp.InvalidValue, match=r"steer_time_delay seems to be 0\.1 s or more"):
+        fit(log_with(), MODEL, {**BASE, **TRUTH}, free=["steer_time_delay"], longest=0.1)
+
+
+def test_the_demand_is_checked() -> None:
+    log = log_with()
+    with pytest.raises(sp.InvalidValue, match="no parameter to fit 'steer_bais'; did you mean"):
+        fit(log, MODEL, BASE, free=["steer_bais"])
+    with pytest.raises(sp.InvalidValue, match="steer_bias is named twice"):
+        fit(log, MODEL, BASE, free=["steer_bias", "steer_bias"])
+    with pytest.raises(sp.InvalidValue, match="IDEAL_STEER_ACC has no dead time"):
+        fit(log, "IDEAL_STEER_ACC", BASE)
+    for wrong in ({"window": 0.0}, {"longest": float("nan")}):
+        with pytest.raises(sp.InvalidValue, match="must be finite and greater than 0"):
+            fit(log, MODEL, BASE, **wrong)
+
+
+def test_a_short_log_is_refused() -> None:
+    run = drive(1, steps=45)
+    with pytest.raises(sp.InvalidValue, match=r"is 1\.12 s long; dead times of 1 s"):
+        fit(log_of(noisy(run)), MODEL, BASE)
+
+
+def test_a_start_that_diverges_is_refused() -> None:
+    log = log_with()
+    rows = np.full(601, 1e300)
+    huge = {n: s._replace(values=rows) for n, s in log.series.items() if n in ("x", "v_x")}
+    wild = Log("wild", {**log.series, **huge})
+    with pytest.raises(sp.InvalidValue, match="DELAY_STEER_ACC_GEARED diverges with"):
+        fit(wild, MODEL, {**BASE, "vel_lim": 1e308})
+
+
+def test_files_are_written_where_there_is_a_folder(tmp_path: Path) -> None:
+    found = fit(log_with(), MODEL, {**BASE, **TRUTH}, free=["steer_bias"])
+    with pytest.raises(sp.InvalidValue, match="there is no folder"):
+        found.write(tmp_path / "none" / "a.yaml")
+    with pytest.raises(sp.InvalidValue, match="it is a folder"):
+        found.write(tmp_path)
+    assert list(tmp_path.iterdir()) == []
