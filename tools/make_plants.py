@@ -114,15 +114,15 @@ def commanded_results(fleet: sp.Fleet) -> dict[str, np.ndarray]:
     """Samples and the queue at the end, with random commands, gears and delays per vehicle."""
     random = np.random.default_rng(22)
     plant = fleet.plant
-    x0 = np.zeros((VEHICLES, sp.record.size(plant.State)))
-    x0[:, sp.record.names(plant.State).index("v_x")] = random.uniform(0.0, 9.0, VEHICLES)
-    if "column.front" in sp.record.names(plant.State):
-        x0[:, sp.record.names(plant.State).index("column.front")] = -1.0
+    x0 = np.zeros((VEHICLES, sp.core.record.size(plant.State)))
+    x0[:, sp.core.record.names(plant.State).index("v_x")] = random.uniform(0.0, 9.0, VEHICLES)
+    if "column.front" in sp.core.record.names(plant.State):
+        x0[:, sp.core.record.names(plant.State).index("column.front")] = -1.0
     columns = [
         random.choice([0.0, 1.0, 2.0, 20.0, 22.0, 23.0], (STEPS // 20, VEHICLES)).repeat(20, axis=0)
         if name == "gear"
         else random.uniform(*_RANGES[name], (STEPS, VEHICLES))
-        for name in sp.record.names(plant.Input)
+        for name in sp.core.record.names(plant.Input)
     ]
     delays = {name: random.uniform(0.0, 0.3, VEHICLES) for name in plant.dead_times.values()}
     delayed = bool(delays)
@@ -142,7 +142,7 @@ def car(name: str) -> sp.Vehicle:
 def inputs(State: type = State, Input: type = Input) -> tuple[np.ndarray, np.ndarray]:
     """Start states (B, nx) and streamed inputs (T, B, nu): motion, and torques of the wheels."""
     random = np.random.default_rng(20)
-    states, controls = sp.record.names(State), sp.record.names(Input)
+    states, controls = sp.core.record.names(State), sp.core.record.names(Input)
     x0 = np.zeros((VEHICLES, len(states)))
     x0[:, 2] = random.uniform(-3.0, 3.0, VEHICLES)
     x0[:, 3] = random.uniform(5.0, 15.0, VEHICLES)

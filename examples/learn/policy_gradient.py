@@ -132,7 +132,7 @@ class Loop:
     def __init__(self) -> None:
         policy = network_policy(new_network(0), observe, act, trainable=True, name="learner")
         self.fleet = sp.Fleet(CAR, DT, "rk4").closed_loop(policy)
-        self.params = np.array([sp.record.flatten(self.fleet.plant.params)])
+        self.params = np.array([sp.core.record.flatten(self.fleet.plant.params)])
         self.weights = np.s_[-new_network(0).weights.size :]
 
     def with_weights(self, weights: Array) -> Array:
@@ -199,7 +199,7 @@ def cost_of_stanley() -> float:
     x = np.linspace(-10.0, 140.0, 301)
     path = Reference.along(np.column_stack([x, line(x)[0]]), SPEED)
     fleet = sp.Fleet(CAR, DT, "rk4").closed_loop(stanley.policy(CAR, path))
-    nothing = sp.record.flatten(sp.record.build(fleet.plant.State))[HELD_OUT.shape[1] :]
+    nothing = sp.core.record.flatten(sp.core.record.build(fleet.plant.State))[HELD_OUT.shape[1] :]
     x0 = np.concatenate([HELD_OUT, np.tile(nothing, (len(HELD_OUT), 1))], axis=1)
     values, _ = fleet.gradient(x0, None, COST, steps=steps(), wrt=())
     return float(values.mean())

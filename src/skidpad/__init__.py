@@ -13,28 +13,32 @@ from .core.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from . import (
+        compat,
         control,
+        core,
         errors,
         export,
+        geometry,
         integrate,
+        learn,
         ops,
+        random,
         road,
+        ros2,
+        run,
         sensors,
         study,
         testing,
         tyres,
         units,
         vehicles,
+        view,
         world,
     )
-    from .compat import autoware as planning
-    from .compat import truck as engine
     from .compat.autoware.simulator import PlanningSimulator
     from .compat.commonroad.simulation import Simulation
     from .compat.truck.engine import Engine
     from .compile.program import Program
-    from .control import networks
-    from .core import body, record
     from .core.body import (
         Acceleration,
         Body,
@@ -49,6 +53,7 @@ if TYPE_CHECKING:
     from .core.model import Model, Vehicle, VehicleFactory
     from .core.policy import Cost, Policy
     from .errors import (
+        ImplausibleParameter,
         InvalidValue,
         MissingExtra,
         MissingFile,
@@ -59,20 +64,15 @@ if TYPE_CHECKING:
         TraceError,
         UnknownOperation,
     )
-    from .geometry import collision, maps, raycast
     from .geometry.maps.map import Map
     from .road.road import Road
-    from .run import monte_carlo
     from .run.fleet import Fleet
     from .run.linearisation import linearise
     from .run.simulator import Simulator
     from .run.trajectory import Trajectory
     from .run.trajectory_table import TrajectoryMode
-    from .sensors import uncertainty
-    from .study import identify, manoeuvres
     from .study.campaign import Campaign
     from .vehicles.parts.disturbance import with_disturbance
-    from .view import plots, stage
     from .world.world import World
 
 __version__ = "0.1.0"
@@ -86,6 +86,7 @@ __all__ = [
     "Engine",
     "Fleet",
     "Geometry",
+    "ImplausibleParameter",
     "InvalidValue",
     "Limits",
     "Map",
@@ -114,33 +115,27 @@ __all__ = [
     "Wheel",
     "World",
     "__version__",
-    "body",
-    "collision",
+    "compat",
     "control",
-    "engine",
+    "core",
     "errors",
     "export",
-    "identify",
+    "geometry",
     "integrate",
+    "learn",
     "linearise",
-    "manoeuvres",
-    "maps",
-    "monte_carlo",
-    "networks",
     "ops",
-    "planning",
-    "plots",
-    "raycast",
-    "record",
+    "random",
     "road",
+    "ros2",
+    "run",
     "sensors",
-    "stage",
     "study",
     "testing",
     "tyres",
-    "uncertainty",
     "units",
     "vehicles",
+    "view",
     "with_disturbance",
     "world",
 ]
@@ -179,6 +174,7 @@ __getattr__ = lazy_attributes(
             "Policy",
         ),
         ".errors": (
+            "ImplausibleParameter",
             "InvalidValue",
             "MissingExtra",
             "MissingFile",
@@ -201,33 +197,9 @@ __getattr__ = lazy_attributes(
         ".world.world": ("World",),
     },
     modules={
-        "body": ".core.body",
-        "collision": ".geometry.collision",
-        "control": ".control",
-        "engine": ".compat.truck",
-        "errors": ".errors",
-        "export": ".export",
-        "identify": ".study.identify",
-        "integrate": ".integrate",
-        "manoeuvres": ".study.manoeuvres",
-        "maps": ".geometry.maps",
-        "monte_carlo": ".run.monte_carlo",
-        "networks": ".control.networks",
-        "ops": ".ops",
-        "planning": ".compat.autoware",
-        "plots": ".view.plots",
-        "raycast": ".geometry.raycast",
-        "record": ".core.record",
-        "road": ".road",
-        "sensors": ".sensors",
-        "stage": ".view.stage",
-        "study": ".study",
-        "testing": ".testing",
-        "tyres": ".tyres",
-        "uncertainty": ".sensors.uncertainty",
-        "units": ".units",
-        "vehicles": ".vehicles",
-        "world": ".world",
+        name: f".{name}"
+        for name in __all__
+        if name.islower() and name not in ("__version__", "linearise", "with_disturbance")
     },
 )
 

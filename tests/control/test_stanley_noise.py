@@ -11,7 +11,7 @@ import skidpad as sp
 from control.roads import DYNAMIC, KINEMATIC, lane_change
 from skidpad.control import stanley
 from skidpad.ops import abs, clip
-from skidpad.sensors.uncertainty import Gaussian
+from skidpad.random import Gaussian
 
 DT, STEPS, HALF_LANE = 0.1, 80, 1.75
 NOISE = {"x": 0.075, "y": 0.075}

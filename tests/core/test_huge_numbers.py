@@ -69,7 +69,7 @@ ENTRIES: dict[str, tuple[Callable[[], Any], str]] = {
     "runs": (lambda: study(runs=HUGE), r"runs = 10\^400"),
     "many runs": (lambda: study(runs=MANY), "runs = 10000000000000 takes 8e.04 GB"),
     "duration of runs": (lambda: study(steps=None, duration=HUGE), r"duration = 10\^400"),
-    "mean": (lambda: sp.sensors.uncertainty.Gaussian(**GAUSSIAN), "mean"),
+    "mean": (lambda: sp.random.Gaussian(**GAUSSIAN), "mean"),
     "environments": (lambda: learn.Environments(TASK, HUGE), r"count = 10\^400"),
     "many environments": (lambda: learn.Environments(TASK, MANY), "count = 10000000000000 takes"),
     "design": (lambda: Sobol(HUGE), r"runs = 10\^400"),

@@ -153,7 +153,7 @@ def test_only_the_start_of_a_run_is_looked_at() -> None:
     wind = np.zeros(5)
     wind[3] = 10.0
     runs = sp.Fleet(FAST_CAR, 0.01).monte_carlo(
-        {"v": 50.0}, {}, runs=3, steps=50, disturbance=sp.sensors.uncertainty.NoUncertainty(5, wind)
+        {"v": 50.0}, {}, runs=3, steps=50, disturbance=sp.random.NoUncertainty(5, wind)
     )
     assert runs.replay(0)["v"][-1] == pytest.approx(55.0)
 
@@ -196,7 +196,7 @@ def test_an_uncertainty_model_of_other_fields_is_refused() -> None:
     car = sp.vehicles.commonroad_kinematic_bicycle()
     fleet = sp.Fleet(car, 0.05)
     names = ["a", "b", "c", "d", "e"]
-    other = sp.sensors.uncertainty.Gaussian(np.zeros(5), np.full(5, 0.1), fields=names)
+    other = sp.random.Gaussian(np.zeros(5), np.full(5, 0.1), fields=names)
     for arguments in ({"x0": other}, {"x0": {}, "disturbance": other}):
         with pytest.raises(InvalidValue, match=r"is a model of a, b, c, d, e, but .* x, y, v, yaw"):
             fleet.monte_carlo(controls={}, runs=3, steps=2, **arguments)

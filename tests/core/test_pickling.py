@@ -331,7 +331,7 @@ def test_costs_and_policies_are_pickled_or_say_why_not() -> None:
 
 
 def test_an_uncertainty_model_is_pickled() -> None:
-    first = sp.sensors.uncertainty.Gaussian(mean=[0.0, 1.0], std=[1.0, 2.0])
+    first = sp.random.Gaussian(mean=[0.0, 1.0], std=[1.0, 2.0])
     second = again(first)
     for model in (first, second):
         model.reset(3)

@@ -64,7 +64,7 @@ def simulated(vehicle: Any, told: Told) -> list[float]:
     sim = sp.Simulator(vehicle, DT, "rk4")
     for k in range(50):
         sim.step(**{told.input.removeprefix("input."): 0.05 * (k % 7)})
-    return [float(value) for value in sp.record.flatten(sim.state)]
+    return [float(value) for value in sp.core.record.flatten(sim.state)]
 
 
 def run(command: Sequence[str | Path], **environment: str) -> list[float]:

@@ -30,18 +30,18 @@ def followed(vehicle: Any, folder: Path, version: int = 3, **how: Any) -> Unit:
     unit, sim = Unit(folder / "car").start(), sp.Simulator(vehicle, DT, car.method)
     if how.get("precision") == "float32":
         sim = sp.Simulator(vehicle, DT, car.method, precision="float32")
-    assert unit.states() == list(sp.record.flatten(sim.state))
-    names = sp.record.names(vehicle.Input)
-    ranges = [leaf.allowed for leaf in sp.record.fields(vehicle.Input)]
+    assert unit.states() == list(sp.core.record.flatten(sim.state))
+    names = sp.core.record.names(vehicle.Input)
+    ranges = [leaf.allowed for leaf in sp.core.record.fields(vehicle.Input)]
     for k in range(60):
         size = 0.05 * np.sin(0.3 * k + np.arange(len(names)))
         row = [v if r is None else 1.0 for v, r in zip(size.tolist(), ranges, strict=True)]
         unit.write([f"input.{name}" for name in names], row)
         unit.step(k * DT)
-        assert unit.states() == list(sp.record.flatten(sim.step(row)))
-    outputs = [f"output.{name}" for name in sp.record.names(vehicle.model.Outputs)]
+        assert unit.states() == list(sp.core.record.flatten(sim.step(row)))
+    outputs = [f"output.{name}" for name in sp.core.record.names(vehicle.model.Outputs)]
     found = unit.read(*outputs) if outputs else []
-    assert found == list(sp.record.flatten(sim.outputs()))
+    assert found == list(sp.core.record.flatten(sim.outputs()))
     return unit
 
 
@@ -110,7 +110,7 @@ def test_shared_arrays_are_part_of_the_source(tmp_path: Path) -> None:
     numbers = [
         leaf.name
         for leaf, value in zip(
-            sp.record.fields(OnMap), sp.record.flatten(block.params), strict=True
+            sp.core.record.fields(OnMap), sp.core.record.flatten(block.params), strict=True
         )
         if isinstance(value, ArrayNumber)
     ]

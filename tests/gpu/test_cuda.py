@@ -58,10 +58,10 @@ def test_gradients_have_the_bits_of_the_cpu(name, precision, cpu_results):
 def test_steps_of_different_lengths_are_those_of_fleets_of_each(name, precision):
     fleet = load(name, precision)
     halves = load(name, precision, dt=0.5 * fleet.dt)
-    x0 = np.zeros((9, sp.record.size(fleet.plant.State)), precision)
+    x0 = np.zeros((9, sp.core.record.size(fleet.plant.State)), precision)
     x0[:, 3] = np.linspace(3.0, 9.0, 9)
     rng = np.random.default_rng(1)
-    u = 0.01 * rng.standard_normal((40, 9, sp.record.size(fleet.plant.Input)))
+    u = 0.01 * rng.standard_normal((40, 9, sp.core.record.size(fleet.plant.Input)))
     u[:, :, 5:] = np.abs(u[:, :, 5:])  # brakes
     first = fleet.rollout(x0, u[:25])
     second = halves.rollout(first[-1], u[25:])

@@ -132,10 +132,10 @@ def test_what_is_drawn_follows_its_distribution() -> None:
     )
     environments = Environments(drawn, 4000)
     environments.reset(3)
-    speed = environments.state[:, sp.record.names(CAR.model.State).index("v_x")]
+    speed = environments.state[:, sp.core.record.names(CAR.model.State).index("v_x")]
     assert speed.mean() == pytest.approx(4.0, abs=4.0 * 0.5 / np.sqrt(4000))
     assert speed.std() == pytest.approx(0.5, rel=0.05)
-    lengths = environments.engine.p[0, :, sp.record.names(CAR.model.Params).index("l_f")]
+    lengths = environments.engine.p[0, :, sp.core.record.names(CAR.model.Params).index("l_f")]
     assert lengths.min() >= np.float32(0.9 * wheel_base)
     assert lengths.max() <= np.float32(1.1 * wheel_base)
     assert lengths.std() == pytest.approx(0.2 * wheel_base / np.sqrt(12.0), rel=0.05)

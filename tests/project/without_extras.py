@@ -87,7 +87,7 @@ def base() -> sp.Trajectory:
     value, slope = fleet.gradient(start, held, cost, steps=50)
     assert value.shape == (2,)
     assert np.abs(slope.x0).max() > 0.0
-    noise = sp.sensors.uncertainty.Gaussian(mean=0.05, std=0.01)
+    noise = sp.random.Gaussian(mean=0.05, std=0.01)
     study = fleet.monte_carlo({"v_x": 5.0}, held, runs=10, duration=0.2, params={"l_f": noise})
     assert study.band("y", 0.9)[1].shape == study.t.shape
     assert car.linearise(car.State(v_x=5.0), car.Input(), 0.02).A.shape[0] == len(car.State._fields)

@@ -14,7 +14,11 @@ def test_fields_come_by_name_with_their_units() -> None:
     car = sp.vehicles.four_wheel()
     sensor = FullState.of(car, {"a_y": Channel(bias=0.5), "v_x": Channel()})
     assert sensor.Reading._fields == ("a_y", "v_x", "stamp")
-    assert [str(leaf.unit) for leaf in sp.record.fields(sensor.Reading)] == ["m/s²", "m/s", "s"]
+    assert [str(leaf.unit) for leaf in sp.core.record.fields(sensor.Reading)] == [
+        "m/s²",
+        "m/s",
+        "s",
+    ]
     sim = sp.Simulator(car, dt=0.001)
     sim.reset(v_x=9.0)
     sim.step(steer=0.1)
@@ -40,7 +44,7 @@ def test_what_comes_first_wins() -> None:
 
 def test_nested_fields_have_names_without_dots() -> None:
     car = sp.vehicles.autoware("DELAY_STEER_ACC_GEARED_WO_FALL_GUARD")
-    name = sp.record.names(car.State)[0]
+    name = sp.core.record.names(car.State)[0]
     assert FullState.of(car, {name: Channel()}).Reading._fields == (name, "stamp")
     sensor = FullState(fields={"tyre.B": Channel()})
     assert sensor.measure({"tyre.B": 3.0}).tyre_B == 3.0

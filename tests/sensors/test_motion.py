@@ -123,5 +123,5 @@ def test_unknown_fields_and_other_vehicles_are_named(run: sp.Trajectory) -> None
 
 
 def test_every_field_has_a_unit_and_a_meaning() -> None:
-    leaves = sp.record.fields(Motion)
-    assert all(leaf.doc and leaf.unit is not sp.record.NO_UNIT for leaf in leaves)
+    leaves = sp.core.record.fields(Motion)
+    assert all(leaf.doc and leaf.unit is not sp.core.record.NO_UNIT for leaf in leaves)

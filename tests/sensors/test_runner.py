@@ -202,5 +202,5 @@ def test_other_mistakes_are_named(run: sp.Trajectory) -> None:
 def test_every_field_of_a_reading_has_a_unit_and_a_meaning() -> None:
     for sensor in SENSORS:
         if not isinstance(sensor, FullState):
-            leaves = sp.record.fields(sensor.Reading)
-            assert all(leaf.doc and leaf.unit is not sp.record.NO_UNIT for leaf in leaves)
+            leaves = sp.core.record.fields(sensor.Reading)
+            assert all(leaf.doc and leaf.unit is not sp.core.record.NO_UNIT for leaf in leaves)

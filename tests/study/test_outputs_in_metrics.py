@@ -79,6 +79,6 @@ def test_a_function_may_ask_for_outputs_and_a_model_without_any_says_so(tmp_path
     for m, load in zip(np.asarray(table["m"]), np.asarray(table["load"]), strict=True):
         assert load == pytest.approx(simulated(float(m))["F_z_fl"][-1], rel=1e-12)
     bare = sp.vehicles.double_integrator()
-    if not sp.record.size(bare.Outputs):
+    if not sp.core.record.size(bare.Outputs):
         with pytest.raises(InvalidValue, match="no output of the model"):
             Drive(bare, dt=0.1, duration=1.0, metrics={"one": last(lambda y: y.a_y)})

@@ -37,7 +37,9 @@ def without_slip(table: Measurements, recorded: Any, PDY3: float) -> Measurement
 
 
 def coefficients(tyre: sp.tyres.Tyre) -> dict[str, float]:
-    leaves = zip(sp.record.names(type(tyre.record)), sp.record.flatten(tyre.record), strict=True)
+    leaves = zip(
+        sp.core.record.names(type(tyre.record)), sp.core.record.flatten(tyre.record), strict=True
+    )
     return {name.rpartition(".")[2]: float(value) for name, value in leaves}
 
 

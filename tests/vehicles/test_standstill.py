@@ -118,7 +118,7 @@ def columns(fleet: sp.Fleet, rows: np.ndarray) -> dict[str, np.ndarray]:
 
 def started(car: sp.Vehicle, **values: float) -> list[float]:
     settle: Any = car.model.settle
-    return sp.record.flatten(settle(car.State(**values), car.params))
+    return sp.core.record.flatten(settle(car.State(**values), car.params))
 
 
 def braked(car: sp.Vehicle, on: float) -> dict[str, float]:
@@ -221,7 +221,7 @@ def test_the_slope_of_a_stop_is_that_of_differences() -> None:
     car = fleet.vehicle
     u, steps, names = braked(car, 1.0), 1500, car.State._fields
     settle: Any = car.model.settle
-    start = np.array([sp.record.flatten(settle(car.State(v_x=1.0), car.params))])
+    start = np.array([sp.core.record.flatten(settle(car.State(v_x=1.0), car.params))])
     column = names.index("v_x")
     for place in ("x", "kappa_fl"):
         _, found = fleet.gradient(

@@ -52,7 +52,7 @@ def driven(
     rows = sp.Fleet(car, dt=dt, integrator=integrator).rollout(
         start, u, steps=round(seconds / dt), disturbances=each("mu", mu) | {"F_x": F_x}
     )
-    return dict(zip(sp.record.names(car.State), rows[:, 0].T, strict=True))
+    return dict(zip(sp.core.record.names(car.State), rows[:, 0].T, strict=True))
 
 
 @every_tyre
@@ -75,9 +75,9 @@ def test_a_fleet_at_the_limit_stays_finite(tyre: str) -> None:
     settle, p = car.model.settle, car.params
     assert settle is not None
     speeds = (20.0, 30.0, 40.0, 60.0)
-    start = np.array([sp.record.flatten(settle(car.State(v_x=v), p)) for v in speeds])
+    start = np.array([sp.core.record.flatten(settle(car.State(v_x=v), p)) for v in speeds])
     ends = sp.Fleet(car, dt=NAMED, integrator="rk4").rollout(start, {"steer": 0.1}, steps=300)
-    names = sp.record.names(car.State)
+    names = sp.core.record.names(car.State)
     slips = [names.index(name) for name in (*each("kappa", 0.0), *each("tan_alpha", 0.0))]
     assert np.abs(ends[:, :, slips]).max() < 2.0
 

@@ -18,7 +18,7 @@ def angles(vehicle: sp.Vehicle) -> dict[str, float]:
     ends = vehicle.limits.inputs
     return {
         leaf.name: max(map(abs, ends[leaf.name]))
-        for leaf in sp.record.fields(vehicle.Input)
+        for leaf in sp.core.record.fields(vehicle.Input)
         if leaf.unit.symbol == "rad" and leaf.name in ends
     }
 

@@ -12,8 +12,8 @@ from ..compat.commonroad.simulation import Simulation
 from ..core import record
 from ..core.arrays import AnyArray
 from ..core.model import Vehicle
+from ..random import Gaussian
 from ..run.fleet import Fleet
-from ..sensors.uncertainty import Gaussian
 from ..vehicles.registry import get
 from .peers.numpy import simulating
 from .timing import TIME, Budget, Entry, Measured, best_rate, interleaved

@@ -7,8 +7,8 @@ import pytest
 
 from skidpad.compat.commonroad import Simulation
 from skidpad.errors import InvalidValue
+from skidpad.random import Gaussian, by_name
 from skidpad.sensors.models import FullStateFeedback
-from skidpad.sensors.uncertainty import Gaussian, by_name
 
 from .bicycles import (
     KINEMATIC,

@@ -9,7 +9,8 @@ import skidpad as sp
 from run.monte_carlo.models import explosive
 from skidpad.compat.commonroad import Simulation
 from skidpad.errors import InvalidValue, SimulationDiverged
-from skidpad.sensors.uncertainty import FullStateFeedback, Gaussian, OrnsteinUhlenbeck
+from skidpad.random import Gaussian, OrnsteinUhlenbeck
+from skidpad.sensors import FullStateFeedback
 
 X0 = {"x": 0.0, "y": 0.0, "v_x": 12.0, "v_y": 0.0, "yaw": 0.0, "omega": 0.0, "steer": 0.01}
 STD = [0.0, 0.0, 0.5, 0.3, 0.0, 0.025, 0.0]

@@ -9,8 +9,8 @@ import pytest
 from scipy.integrate import DOP853
 
 from skidpad.compat.commonroad import Simulation
+from skidpad.random import Recorded
 from skidpad.sensors.models import FullStateFeedback
-from skidpad.sensors.uncertainty import Recorded
 from skidpad.vehicles import (
     commonroad_dynamic_bicycle,
     commonroad_kinematic_bicycle,

@@ -7,10 +7,10 @@ import pytest
 
 from skidpad.compat.commonroad import Simulation
 from skidpad.errors import InvalidValue, SimulationDiverged
+from skidpad.random import Gaussian, Recorded, UncertaintyModel, of_run
 from skidpad.random.streams import normals
 from skidpad.run.fleet import Fleet
 from skidpad.sensors.models import FullStateFeedback
-from skidpad.sensors.uncertainty import Gaussian, Recorded, UncertaintyModel, of_run
 
 from .bicycles import DynamicState, Input, KinematicState, dynamic, kinematic
 

@@ -14,16 +14,10 @@ from skidpad.compat.commonroad import Simulation
 from skidpad.compat.commonroad.motion import grid
 from skidpad.core.model import Model, Vehicle
 from skidpad.errors import InvalidValue
+from skidpad.random import Gaussian, NoUncertainty, OrnsteinUhlenbeck, Recorded, Uniform
 from skidpad.run.fleet import Fleet
 from skidpad.run.trajectory import Trajectory
 from skidpad.sensors.models import FullStateFeedback, SelectedOutputs, SensorModel
-from skidpad.sensors.uncertainty import (
-    Gaussian,
-    NoUncertainty,
-    OrnsteinUhlenbeck,
-    Recorded,
-    Uniform,
-)
 from skidpad.units import one
 
 from .bicycles import DYNAMIC, DynamicState, Input, KinematicState, dynamic, kinematic

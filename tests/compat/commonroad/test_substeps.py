@@ -12,7 +12,7 @@ import skidpad as sp
 from skidpad.core.model import Model, VehicleFactory
 from skidpad.errors import InvalidValue
 from skidpad.ops import maximum, minimum
-from skidpad.sensors.uncertainty import Gaussian
+from skidpad.random import Gaussian
 from skidpad.world.motion.groups import Group
 
 

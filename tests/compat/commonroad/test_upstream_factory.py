@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from skidpad.compat.commonroad import Simulation
+from skidpad.random import Gaussian
 from skidpad.sensors.models import FullStateFeedback, SelectedOutputs
-from skidpad.sensors.uncertainty import Gaussian
 
 from .bicycles import Input, kinematic
 

@@ -74,7 +74,7 @@ def test_bits_of_many_weights_do_not_depend_on_lanes_and_batch(fleet: sp.Fleet) 
     closed = fleet.closed_loop(driver)
     rng = np.random.default_rng(5)
     starts = np.tile(np.concatenate([STARTS, np.zeros((5, network.hidden))], axis=1), (9, 1))
-    params = np.tile(sp.record.flatten(closed.plant.params), (45, 1))
+    params = np.tile(sp.core.record.flatten(closed.plant.params), (45, 1))
     assert params.shape[1] > MOST_IN_REGISTERS
     params[:, -len(network.weights) :] += 0.1 * rng.normal(size=(45, len(network.weights)))
     states = closed.rollout(starts, steps=STEPS, params=params)
@@ -96,7 +96,7 @@ def test_bits_of_many_weights_do_not_depend_on_lanes_and_batch(fleet: sp.Fleet) 
 def test_weights_have_the_derivative_of_the_rollout(fleet: sp.Fleet, network: Any) -> None:
     driver = policy(network, trainable=True)
     closed = fleet.closed_loop(driver)
-    params = np.array([sp.record.flatten(closed.plant.params)])
+    params = np.array([sp.core.record.flatten(closed.plant.params)])
     own = np.arange(params.shape[1])[-len(network.weights) :]
     assert params[0, own].tobytes() == network.weights.tobytes()
     assert weights_of(driver) == slice(0, len(network.weights))
@@ -239,4 +239,4 @@ def test_what_does_not_fit_is_named_when_it_is_compiled(fleet: sp.Fleet) -> None
 
 
 def record_names(kind: type) -> list[str]:
-    return [*sp.record.names(kind)]
+    return [*sp.core.record.names(kind)]

@@ -76,7 +76,7 @@ WORK = {
         work = lambda: fleet.gradient(x0, u, cost, steps=10_000)
     """,
     "monte carlo": """
-        Gaussian = sp.uncertainty.Gaussian
+        Gaussian = sp.random.Gaussian
         gusts = Gaussian(mean=[0.0, 0.0, 0.0, 1.0], std=[50.0, 50.0, 20.0, 0.0])
         study = lambda steps: fleet.monte_carlo(
             x0[0], u[0], runs=2000, steps=steps, disturbance=gusts
@@ -205,7 +205,7 @@ def test_an_interrupt_within_an_import_does_no_harm() -> None:
     """The first study brings numba along, which takes a second and could be left half imported."""
     first = """
         import sys
-        Gaussian = sp.uncertainty.Gaussian
+        Gaussian = sp.random.Gaussian
         gusts = Gaussian(mean=[0.0, 0.0, 0.0, 1.0], std=[50.0, 50.0, 20.0, 0.0])
         study = lambda: fleet.monte_carlo(x0[0], u[0], runs=3, steps=2, disturbance=gusts)
 

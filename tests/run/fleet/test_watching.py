@@ -35,7 +35,7 @@ def engine() -> CpuRollout:
 def arrays(steps: int = STEPS) -> tuple[RolloutArrays, np.ndarray]:
     vehicle = sp.vehicles.kinematic_bicycle()
     x0, u = starts(vehicle, COUNT), inputs(vehicle, steps, COUNT)
-    p = np.array(sp.record.flatten(vehicle.params))[None, None]
+    p = np.array(sp.core.record.flatten(vehicle.params))[None, None]
     out = np.full((steps // 100 + 1, *x0.shape), np.nan)
     out[0] = x0
     return RolloutArrays(x0[None], u, np.zeros((1, 1, 0)), p), out

@@ -50,7 +50,7 @@ def difference(value: Any, at: np.ndarray, place: tuple[int, ...], h: float) -> 
 @pytest.mark.parametrize("cost", [COST, REMEMBERED], ids=["of the vehicle", "of the loop"])
 def test_it_is_the_derivative_of_the_rollout(closed: sp.Fleet, cost: sp.Cost) -> None:
     told = references()
-    params = np.tile(sp.record.flatten(closed.plant.params), (2, 1))
+    params = np.tile(sp.core.record.flatten(closed.plant.params), (2, 1))
 
     def value(x: Any = STARTS, r: Any = told, p: Any = params) -> np.ndarray:
         return closed.gradient(x, r, cost, params=p, wrt=())[0]
@@ -62,7 +62,7 @@ def test_it_is_the_derivative_of_the_rollout(closed: sp.Fleet, cost: sp.Cost) ->
     for step, field in ((0, 0), (5, 1), (STEPS - 1, 1)):
         slope = difference(lambda r: value(r=r), told, np.s_[step, :, field], 1e-4)
         np.testing.assert_allclose(gradient.controls[step, :, field], slope, rtol=2e-5, atol=1e-8)
-    names = sp.record.names(closed.plant.Params)
+    names = sp.core.record.names(closed.plant.Params)
     for name in ("m", "policy.throttle.k_p", "policy.k_y", "policy.k_yaw"):
         column = names.index(name)
         h = 1e-5 * params[0, column]

@@ -44,7 +44,7 @@ def drive(torch: Any, **kwargs: Any) -> tuple[Any, Any]:
 
 
 def parameters(torch: Any, fleet: sp.Fleet) -> Any:
-    row = torch.tensor(sp.record.flatten(fleet.plant.params), dtype=torch.float64)
+    row = torch.tensor(sp.core.record.flatten(fleet.plant.params), dtype=torch.float64)
     return row.repeat(VEHICLES, 1).requires_grad_()
 
 

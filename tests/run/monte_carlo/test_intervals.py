@@ -13,8 +13,8 @@ from scipy import stats
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
+from skidpad.random import Gaussian, Uniform
 from skidpad.run.monte_carlo_runs import mean_bounds, quantile_ranks
-from skidpad.sensors.uncertainty import Gaussian, Uniform
 
 from .models import explosive, mass
 
@@ -29,7 +29,7 @@ EXACT = {"normal": stats.norm(2.0, 3.0), "skewed": stats.chi2(1), "flat": stats.
 
 @cache
 def studies() -> list[sp.run.monte_carlo.MonteCarlo]:
-    start = sp.sensors.uncertainty.by_name(mass().State, x=Gaussian(2.0, 3.0), v=Uniform(0.0, 1.0))
+    start = sp.random.by_name(mass().State, x=Gaussian(2.0, 3.0), v=Uniform(0.0, 1.0))
     quantities = {
         "normal": "x",
         "skewed": lambda x: ((x.x - 2.0) / 3.0) ** 2,

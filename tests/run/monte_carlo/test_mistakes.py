@@ -10,7 +10,7 @@ import pytest
 import skidpad as sp
 from skidpad import ops
 from skidpad.errors import InvalidValue
-from skidpad.sensors.uncertainty import Gaussian
+from skidpad.random import Gaussian
 
 from .models import holding, mass
 

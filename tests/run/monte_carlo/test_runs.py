@@ -9,7 +9,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue, SimulationDiverged
-from skidpad.sensors.uncertainty import Draw, Gaussian, OrnsteinUhlenbeck, UncertaintyModel
+from skidpad.random import Draw, Gaussian, OrnsteinUhlenbeck, UncertaintyModel
 
 from .models import Input, explosive, holding, late, mass
 

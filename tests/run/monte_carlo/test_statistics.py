@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 import skidpad as sp
+from skidpad.random import Gaussian, Uniform
 from skidpad.run.monte_carlo import proportion
-from skidpad.sensors.uncertainty import Gaussian, Uniform
 
 from .models import holding, mass
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from skidpad.errors import InvalidValue
-from skidpad.sensors.uncertainty import (
+from skidpad.random import (
     Gaussian,
     GaussianDistribution,
     Joined,

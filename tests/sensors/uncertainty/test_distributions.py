@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from skidpad.sensors.uncertainty import (
+from skidpad.random import (
     Draw,
     Gaussian,
     GaussianDistribution,

@@ -10,8 +10,8 @@ from scipy import stats
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
+from skidpad.random import Draw, FrictionPatches, Patch, Scatter, strip
 from skidpad.random.patches import on_top, same_for_all
-from skidpad.sensors.uncertainty import Draw, FrictionPatches, Patch, Scatter, strip
 
 ICE = Scatter(
     count=3, value=(0.1, 0.3), x=(0.0, 100.0), y=(-4.0, 4.0), length=(1.0, 9.0), width=(2.0, 2.0)
@@ -64,7 +64,7 @@ def test_the_position_may_stand_anywhere_in_the_state() -> None:
     assert model.sample(Draw(1, "g", [0, 1]), None, states)[0][:, 0].tolist() == [0.5, 1.0]
     State = sp.vehicles.four_wheel().State
     by_name = FrictionPatches([strip(0.5, 10.0, 20.0)], state=State, position=("y", "x"))
-    state = sp.record.build(State, y=15.0)
+    state = sp.core.record.build(State, y=15.0)
     assert by_name.sample(Draw(1, "g", [0]), None, np.array([state]))[0].item() == 0.5
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.sensors.uncertainty import (
+from skidpad.random import (
     Draw,
     FrictionPatches,
     Gaussian,
@@ -143,11 +143,11 @@ def test_parts_draw_alone() -> None:
 
 def test_by_name_puts_each_where_it_belongs() -> None:
     both = by_name(State, v_x=Gaussian(3.0, 0.0), omega=Uniform(5.0, 5.0))
-    expected = np.zeros(sp.record.size(State))
+    expected = np.zeros(sp.core.record.size(State))
     expected[[State._fields.index("v_x"), State._fields.index("omega")]] = 3.0, 5.0
     assert np.array_equal(both.nominal_value, expected)
     assert (run(both, slice(None)) == expected).all()
-    assert both.fields == sp.record.names(State)
+    assert both.fields == sp.core.record.names(State)
     only = by_name(State, v_x=Gaussian(0.0, 1.0))
     more = by_name(State, yaw=Gaussian(0.0, 1.0), v_x=Gaussian(0.0, 1.0))
     place = State._fields.index("v_x")

@@ -15,6 +15,7 @@ from skidpad.core import record
 from skidpad.core.body import Limits, Pose, Velocity, car_geometry
 from skidpad.errors import InvalidValue
 from skidpad.ops import atan, cos, sin, tan
+from skidpad.random import Draw, Gaussian
 from skidpad.sensors import (
     Channel,
     FullState,
@@ -22,11 +23,11 @@ from skidpad.sensors import (
     Growth,
     Imu,
     Motion,
+    MountedSensor,
     Mounting,
     Odometry,
     motion_of,
 )
-from skidpad.sensors.uncertainty import Draw, Gaussian, MountedSensor
 from skidpad.units import m, m_s, m_s2, one, rad, rad_s
 
 CAR = sp.vehicles.four_wheel()

@@ -15,22 +15,20 @@ import skidpad as sp
 from skidpad.core import record
 from skidpad.core.model import Model, VehicleFactory
 from skidpad.errors import InvalidValue
-from skidpad.sensors.uncertainty import (
+from skidpad.random import (
     FrictionPatches,
-    FullStateFeedback,
     Gaussian,
     Joined,
     NoUncertainty,
     OrnsteinUhlenbeck,
-    OutputFunction,
     Patch,
     Recorded,
-    SelectedOutputs,
     Truncated,
     UncertaintyModel,
     Uniform,
     by_name,
 )
+from skidpad.sensors import FullStateFeedback, OutputFunction, SelectedOutputs
 
 
 class State(NamedTuple):

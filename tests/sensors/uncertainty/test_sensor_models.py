@@ -12,18 +12,15 @@ import pytest
 import skidpad as sp
 from skidpad.core import record
 from skidpad.errors import InvalidValue
-from skidpad.sensors.uncertainty import (
+from skidpad.random import (
     Draw,
-    FullStateFeedback,
     Gaussian,
     NoUncertainty,
     OrnsteinUhlenbeck,
-    OutputFunction,
     Recorded,
-    SelectedOutputs,
-    SensorModel,
     UncertaintyModel,
 )
+from skidpad.sensors import FullStateFeedback, OutputFunction, SelectedOutputs, SensorModel
 from skidpad.units import m_s, rad
 
 CAR = sp.vehicles.four_wheel()

@@ -10,16 +10,16 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.sensors import Channel, FullState, Imu
-from skidpad.sensors.sensor import Instrument
-from skidpad.sensors.uncertainty import (
+from skidpad.random import Gaussian, OrnsteinUhlenbeck, UncertaintyModel
+from skidpad.sensors import (
+    Channel,
+    FullState,
     FullStateFeedback,
-    Gaussian,
+    Imu,
     MountedSensor,
-    OrnsteinUhlenbeck,
     SelectedOutputs,
-    UncertaintyModel,
 )
+from skidpad.sensors.sensor import Instrument
 
 CAR = sp.vehicles.four_wheel()
 KNOBS: dict[str, Any] = {"rate": 30.0, "delay": 0.05, "dropout": 0.2}

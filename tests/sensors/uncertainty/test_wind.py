@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from skidpad.errors import InvalidValue
-from skidpad.sensors.uncertainty import Draw, OrnsteinUhlenbeck
+from skidpad.random import Draw, OrnsteinUhlenbeck
 
 RARE = 1e-6
 RUNS = np.arange(30_000)

@@ -81,8 +81,8 @@ def test_dead_reckoning_of_a_circle() -> None:
     p = robot.params
     left, right = ((1.0 - wheel.y) / wheel.radius for wheel in (p.wheel_left, p.wheel_right))
     spins = {"spin_left": left, "spin_right": right}
-    state: Any = sp.record.build(robot.State, {"yaw": 0.0, **spins})
-    states = np.tile(np.array(sp.record.flatten(state)), (len(t), 1, 1))
+    state: Any = sp.core.record.build(robot.State, {"yaw": 0.0, **spins})
+    states = np.tile(np.array(sp.core.record.flatten(state)), (len(t), 1, 1))
     com = np.array(car.geometry.centre_of_mass)
     x, y = np.sin(t), 1.0 - np.cos(t)
     signals = {
@@ -90,7 +90,7 @@ def test_dead_reckoning_of_a_circle() -> None:
         "x": (x + com[0] * np.cos(t) - com[1] * np.sin(t))[:, None],
         "y": (y + com[0] * np.sin(t) + com[1] * np.cos(t))[:, None],
     }
-    inputs = np.zeros((len(t), 1, sp.record.size(robot.Input)))
+    inputs = np.zeros((len(t), 1, sp.core.record.size(robot.Input)))
     run = CaseRun("circle", t, signals, states.reshape(len(t), 1, -1), inputs)
     for track in (track_of(car, run), told_by_wheels(car, run)):
         np.testing.assert_allclose(track.x[:, 0], x, atol=2e-6)

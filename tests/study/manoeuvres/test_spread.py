@@ -37,7 +37,7 @@ def test_a_star_takes_all_that_are_not_zero() -> None:
     tyres = {
         name: value
         for name, value in zip(
-            sp.record.names(CAR.model.Params), sp.record.flatten(CAR.params), strict=True
+            sp.core.record.names(CAR.model.Params), sp.core.record.flatten(CAR.params), strict=True
         )
         if name.startswith("tyres.") and value
     }

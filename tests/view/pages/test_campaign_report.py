@@ -502,8 +502,8 @@ def test_a_film_ends_where_a_run_diverged_and_takes_the_vehicle_it_names(tmp_pat
     study = campaign.run(tmp_path / "folder", progress=False)
     run = study.replay(1)
     vehicle = sp.vehicles.single_track()
-    states = np.stack([run[name] for name in sp.record.names(vehicle.State)], axis=1)
-    inputs = np.stack([run[f"u_{name}"] for name in sp.record.names(vehicle.Input)], axis=1)
+    states = np.stack([run[name] for name in sp.core.record.names(vehicle.State)], axis=1)
+    inputs = np.stack([run[f"u_{name}"] for name in sp.core.record.names(vehicle.Input)], axis=1)
     for number, end in ((0, 1), (1, 20)):
         lost = np.where(np.arange(len(run))[:, None] < end, states, np.nan)
         kept = sp.Trajectory.from_arrays(

@@ -21,7 +21,7 @@ def run() -> sp.Trajectory:
 def study() -> sp.run.monte_carlo.MonteCarlo:
     """A bicycle in gusts, few enough runs to be quick."""
     car = sp.vehicles.commonroad_dynamic_bicycle()
-    wind = sp.sensors.uncertainty.Gaussian(mean=np.zeros(7), std=[0, 0, 0.5, 0.3, 0, 0.025, 0])
+    wind = sp.random.Gaussian(mean=np.zeros(7), std=[0, 0, 0.5, 0.3, 0, 0.025, 0])
     return sp.Fleet(car, dt=0.1, substeps=5).monte_carlo(
         {"v_x": 15.0},
         {"a": 0.0},

@@ -77,7 +77,7 @@ def shown(thing) -> Nesting:
 def test_every_vehicle_has_a_page_with_its_parameters(name):
     car = sp.vehicles.get(name)()
     page = shown(car)
-    names = sp.record.names(car.model.Params)
+    names = sp.core.record.names(car.model.Params)
     assert set(names) <= set(page.texts)
     assert name in page.texts
     assert {"svg", "x [m]", "y [m]"} <= page.tags | set(page.texts)

@@ -33,6 +33,7 @@ from ...core.files import brief_repr, shortened, shown
 from ...core.model import Model, NoDisturbance, Vehicle, VehicleFactory
 from ...errors import InvalidValue
 from ...integrate.base import Integrator
+from ...random import Draw, NoUncertainty, UncertaintyModel, sampled
 from ...random import streams as seeds
 from ...random.model import checked_model
 from ...run.arguments import check_room
@@ -40,7 +41,6 @@ from ...run.fleet import Fleet
 from ...run.trajectory import Trajectory
 from ...run.trajectory_table import Layout, TrajectoryMode
 from ...sensors.models import FullStateFeedback, SensorModel
-from ...sensors.uncertainty import Draw, NoUncertainty, UncertaintyModel, sampled
 from ...vehicles.parts.disturbance import with_disturbance
 from .motion import Grid, Motion, grid, motion, own_integrator, seconds, solver_class
 
