@@ -25,8 +25,9 @@ from numpy.typing import ArrayLike
 
 from ..core import record
 from ..core.arrays import Array
-from ..core.checks import positive, positive_step, vehicle_of
+from ..core.checks import positive, positive_step
 from ..core.files import shown
+from ..core.model import vehicle_of
 from ..core.policy import Policy
 from ..errors import InvalidValue
 from ..ops import clip, lookup

@@ -35,9 +35,9 @@ import numpy as np
 from ..core import record
 from ..core.arrays import Array
 from ..core.body import Pose, Velocity
-from ..core.checks import positive_step, vehicle_of, whole
+from ..core.checks import positive_step, whole
 from ..core.files import brief_repr
-from ..core.model import Vehicle
+from ..core.model import Vehicle, vehicle_of
 from ..errors import InvalidValue, MissingExtra, SkidpadError
 from ..integrate.base import Integrator
 from ..ops import cos, sin

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 from ..core import record
 from ..core.arrays import Array
 from ..core.body import Demand
-from ..core.checks import vehicle_of
+from ..core.model import vehicle_of
 from ..core.policy import Policy
 from ..core.record import made_once
 from ..errors import InvalidValue

@@ -536,3 +536,11 @@ class VehicleFactory(Generic[X, U, P, Y, W]):
     def __call__(self, params: Any = None, /, **values: Any) -> Vehicle[X, U, P, Y, W]:
         """A vehicle with the default parameters, some of them replaced by keyword or mapping."""
         return Vehicle(self.model, record.build(self.model.Params, params, **values))
+
+
+def vehicle_of(vehicle: Any) -> Vehicle:
+    """The vehicle; raises for anything else, such as a factory that was not called."""
+    if isinstance(vehicle, Vehicle):
+        return vehicle
+    hint = f"; call it: {vehicle.model.name}()" if isinstance(vehicle, VehicleFactory) else ""
+    raise InvalidValue(f"vehicle must be a Vehicle, got a {type(vehicle).__qualname__}{hint}")

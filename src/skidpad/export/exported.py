@@ -22,9 +22,8 @@ from ..compile.lower import lower
 from ..compile.passes import scheduled, with_held_parts
 from ..compile.plant import Plant
 from ..compile.program import Program
-from ..core.checks import vehicle_of
 from ..core.files import brief_repr, shortened
-from ..core.model import Model, Vehicle
+from ..core.model import Model, Vehicle, vehicle_of
 from ..errors import InvalidValue
 from ..integrate.base import Integrator
 from ..run.settings import Settings

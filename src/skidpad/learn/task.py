@@ -51,9 +51,9 @@ from .. import integrate
 from ..core import record
 from ..core.arrays import Array
 from ..core.body import Body, Demand, Limits, Outline, Pose, Velocity, body_of
-from ..core.checks import finite, must_be, not_negative, positive, vehicle_of, whole
+from ..core.checks import finite, must_be, not_negative, positive, whole
 from ..core.files import brief_repr
-from ..core.model import Constant, Vehicle, arguments
+from ..core.model import Constant, Vehicle, arguments, vehicle_of
 from ..core.policy import Nothing
 from ..errors import InvalidValue
 from ..geometry.maps.track import Track

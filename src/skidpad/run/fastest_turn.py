@@ -19,8 +19,8 @@ from ..core import record
 from ..core.arrays import Array
 from ..core.backends import inlined
 from ..core.body import Demand
-from ..core.checks import positive, vehicle_of
-from ..core.model import Vehicle
+from ..core.checks import positive
+from ..core.model import Vehicle, vehicle_of
 from ..errors import InvalidValue
 from ..integrate.base import making_expressions
 from ..ops import atan2, sqrt

@@ -12,8 +12,7 @@ from ..compile.closed_loop import policy_of
 from ..compile.cpu import CpuRollout
 from ..compile.plant import Plant
 from ..core.arrays import AnyArray
-from ..core.checks import vehicle_of
-from ..core.model import P, U, Vehicle, W, X, Y
+from ..core.model import P, U, Vehicle, W, X, Y, vehicle_of
 from ..core.policy import Cost, Policy
 from ..core.progress import Choice
 from ..core.threads import alone

@@ -52,8 +52,15 @@ from ..core import record
 from ..core.arrays import AnyArray, Array
 from ..core.backends import taken_by
 from ..core.body import Demand, Pose, Velocity, body_of, own_fields
-from ..core.checks import finite, positive, positive_step, vehicle_of
-from ..core.model import Continuous, Discrete, LinearAcceleration, NormalisedAcceleration, Vehicle
+from ..core.checks import finite, positive, positive_step
+from ..core.model import (
+    Continuous,
+    Discrete,
+    LinearAcceleration,
+    NormalisedAcceleration,
+    Vehicle,
+    vehicle_of,
+)
 from ..errors import InvalidValue, StepNotConverged
 from ..integrate import compiled_integrator
 from ..integrate.base import Integrator, making_expressions

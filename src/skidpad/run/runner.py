@@ -24,7 +24,7 @@ from ..compile.cpu import BoundRollout, CpuMap, CpuRollout, Late, RolloutArrays
 from ..compile.plant import Plant
 from ..core import record
 from ..core.arrays import AnyArray
-from ..core.checks import must_be_policy, one_of, steps_of, whole
+from ..core.checks import instance_of, one_of, steps_of, whole
 from ..core.model import Vehicle
 from ..core.policy import Policy
 from ..core.progress import Choice, Progress, watching
@@ -365,7 +365,7 @@ class Runner:
 
     def loop(self, policy: Policy) -> Runner:
         """The closed loop with a policy, compiled once whatever the policy's parameters."""
-        must_be_policy(policy)
+        instance_of("policy", policy, Policy)
         code = (policy.act, policy.Memory, policy.Reference, policy.Params, policy.name)
         if code not in self._loops:
             self._loops[code] = self.closed_loop(policy)
@@ -373,7 +373,7 @@ class Runner:
 
     def closed_loop(self, policy: Policy) -> Runner:
         """What runs this vehicle with a policy compiled in; see `Fleet.closed_loop`."""
-        must_be_policy(policy)
+        instance_of("policy", policy, Policy)
         plant, substeps = self.plant, self.engines.substeps
         if self.engines.channels:
             raise InvalidValue(

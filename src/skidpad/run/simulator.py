@@ -27,8 +27,8 @@ from ..compile.host import TICK_BAD_INPUT, TICK_DIVERGED, TICK_OK
 from ..compile.plant import Plant
 from ..core import record
 from ..core.arrays import AnyArray, Array, ArrayNumber
-from ..core.checks import finite, positive_step, vehicle_of
-from ..core.model import P, U, Vehicle, W, X, Y
+from ..core.checks import finite, positive_step
+from ..core.model import P, U, Vehicle, W, X, Y, vehicle_of
 from ..core.policy import Policy
 from ..core.progress import Choice, Progress, watching
 from ..errors import (

@@ -41,9 +41,9 @@ from ..compile.lower import lower
 from ..compile.program import Program
 from ..core import record
 from ..core.arrays import AnyArray, Array
-from ..core.checks import must_be, must_be_policy, positive, steps_in, vehicle_of, whole
+from ..core.checks import instance_of, must_be, positive, steps_in, whole
 from ..core.files import brief_repr
-from ..core.model import Constant, Vehicle
+from ..core.model import Constant, Vehicle, vehicle_of
 from ..core.policy import Nothing, Policy
 from ..errors import InvalidValue
 from ..integrate.base import Integrator
@@ -272,7 +272,7 @@ def _check_driver(drive: DriveSettings) -> None:
         if drive.policy_params:
             raise InvalidValue("policy_params are for a policy, and there is none: give policy=")
         return
-    must_be_policy(drive.policy)
+    instance_of("policy", drive.policy, Policy)
     if drive.controls is not None:
         raise InvalidValue("controls are for a drive without policy: give references=")
 

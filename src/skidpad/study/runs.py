@@ -41,9 +41,9 @@ from ..compile.plant import Plant
 from ..control.networks.network import Network
 from ..core import record
 from ..core.arrays import AnyArray, Array
-from ..core.checks import must_be, vehicle_of, whole
+from ..core.checks import must_be, whole
 from ..core.files import brief_repr
-from ..core.model import Constant, Vehicle, arguments, pickled_fields
+from ..core.model import Constant, Vehicle, arguments, pickled_fields, vehicle_of
 from ..core.record import unknown_name
 from ..errors import InvalidValue
 from ..learn.environments import Environments

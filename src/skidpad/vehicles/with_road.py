@@ -35,8 +35,7 @@ from ..core.body import (
     own_fields,
     standing_points,
 )
-from ..core.checks import vehicle_of
-from ..core.model import Model, Vehicle, built_once
+from ..core.model import Model, Vehicle, built_once, vehicle_of
 from ..core.record import made_once
 from ..errors import InvalidValue
 from ..geometry.pose import moved, turned_back

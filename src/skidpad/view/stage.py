@@ -41,9 +41,8 @@ from ..core.arrays import Array, values_of
 from ..core.body import Geometry, Pose, Trailer, body_of, own_fields, standing_points
 from ..core.body import Outline as shapes_Outline
 from ..core.body import Wheel as BodyWheel
-from ..core.checks import vehicle_of
 from ..core.files import brief_repr
-from ..core.model import Model, Vehicle
+from ..core.model import Model, Vehicle, vehicle_of
 from ..errors import InvalidValue
 from ..geometry.maps.grid import Grid as OccupiedGrid
 from ..geometry.polygon import FARTHEST

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...core import record
-from ...core.checks import finite, vehicle_of
-from ...core.model import Vehicle
+from ...core.checks import finite
+from ...core.model import Vehicle, vehicle_of
 from ...errors import InvalidValue
 from ...ops import cos, sin
 from ...units import m, m_s, rad, rad_s

@@ -20,8 +20,7 @@ import numpy as np
 from ... import vehicles
 from ...core.arrays import Array
 from ...core.body import Geometry, Outline, Point, Wheel, body_of
-from ...core.checks import vehicle_of
-from ...core.model import Vehicle
+from ...core.model import Vehicle, vehicle_of
 from ...geometry.maps.map import border_segments
 from ...geometry.polygon import cleaned, convex_parts, line_edges
 from ...geometry.pose import moved, rotated, to_world
