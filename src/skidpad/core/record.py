@@ -30,7 +30,7 @@ from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, wraps
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeVar, cast, get_type_hints
+from typing import Any, NamedTuple, SupportsIndex, TypeVar, cast, get_type_hints
 
 import numpy as np
 
@@ -198,30 +198,39 @@ def field_docs(kind: type) -> dict[str, str]:
     return docs
 
 
-class _ClassText:
-    """The docstring of a record class; whoever reads it first, as `help` does, has those of its
-    fields put in their places.
+class _FieldText(str):
+    """The docstring of a field, read from source when `help` or an editor shows it.
 
-    They are read from source, which takes too long to do on import. `type.__doc__` asks what it
-    finds in the class for `__get__`.
+    Reading source takes too long to do on import. All who show docstrings format them by
+    `inspect.cleandoc`, which begins with `expandtabs`.
     """
 
-    def __init__(self, text: str | None) -> None:
-        self._text = text
+    kind: type
 
-    def __get__(self, instance: Any, kind: Any) -> str | None:
-        if "__doc__" in vars(kind):
-            kind.__doc__ = self._text
-            for field, text in _field_texts(kind).items():
-                getattr(kind, field).__doc__ = text
-        return self._text
+    def __new__(cls, kind: type, field: str) -> _FieldText:
+        text = super().__new__(cls, field)
+        text.kind = kind
+        return text
+
+    def __str__(self) -> str:
+        return _field_texts(self.kind).get(str.__str__(self), "")
+
+    def expandtabs(self, tabsize: SupportsIndex = 8) -> str:
+        return str(self).expandtabs(tabsize)
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        return str, (str(self),)
 
 
 def document(kind: type) -> None:
     """Let `help`, `inspect` and notebooks show what is written under the fields of a record class,
     with units, in place of "Alias for field number 3"."""
-    if is_record_type(kind) and not isinstance(vars(kind).get("__doc__"), _ClassText):
-        kind.__doc__ = _ClassText(kind.__doc__)  # pyright: ignore[reportAttributeAccessIssue]
+    for field in getattr(kind, "_fields", ()):
+        getter = getattr(kind, field)
+        if isinstance(getter.__doc__, _FieldText):
+            return
+        if (getter.__doc__ or "").startswith("Alias for field number"):
+            getter.__doc__ = _FieldText(kind, field)
 
 
 def document_all() -> None:
@@ -234,6 +243,7 @@ def document_all() -> None:
             document(kind)
 
 
+@cache
 def _field_texts(kind: Any) -> dict[str, str]:
     """What `help` says of each field: unit or class, default, and what is written under it."""
     docs = field_docs(kind)
@@ -243,7 +253,7 @@ def _field_texts(kind: Any) -> dict[str, str]:
         return docs
     texts: dict[str, str] = {}
     for field in kind._fields:
-        hint: Any = hints[field]
+        hint: Any = hints.get(field)
         unit = next((m for m in getattr(hint, "__metadata__", ()) if isinstance(m, Unit)), None)
         what = [] if unit is None or unit == NO_UNIT else [f"in {unit}"]
         what += [hint.__name__] if is_record_type(hint) else []
