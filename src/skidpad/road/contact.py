@@ -8,8 +8,8 @@ road are `e_1`, along the wheels' way, `e_2`, to the left of it at a right angle
     e_2 = (-slope bank, E², bank) / (N E)         N² = 1 + slope² + bank²
     n = (-slope, -bank, 1) / N
 
-The plane under any number of wheels: the one that fits best the heights at some points, and what
-it pulls along.
+`wheel_contact` looks at one wheel; `plane_under` (four wheels) and `fitted_plane` (any number) make
+the plane that they stand on, with which `plane_motion`, `standing_pull` and `fitted_pull` compute.
 """
 
 from __future__ import annotations
@@ -20,18 +20,6 @@ from typing import Any, NamedTuple
 from ..geometry.pose import turned, turned_back
 from ..ops import cos, sin, sqrt
 from ..units import m, m_s, m_s2, one, per_m, rad, rad_s
-
-__all__ = [
-    "RoadPlane",
-    "StandingPull",
-    "WheelContact",
-    "fitted_plane",
-    "fitted_pull",
-    "plane_motion",
-    "plane_under",
-    "standing_pull",
-    "wheel_contact",
-]
 
 
 class Direction(NamedTuple):
@@ -140,13 +128,9 @@ def plane_under(contacts: Sequence[WheelContact], places: Sequence[tuple[m, m]])
     slope = (front - rear) * by_wheelbase
     front_bank = (fl - fr) * (1.0 / (left - right))
     bank = 0.5 * (front_bank + (rl - rr) * (1.0 / (rear_left - rear_right)))
-    turns = [
-        ahead * contact.bank - aside * contact.slope
-        for contact, (ahead, aside) in zip(contacts, places, strict=True)
-    ]
     changes = (
         (0.5 * by_wheelbase) * ((fl + fr) - (rl + rr))
-        for fl, fr, rl, rr in ([c.slope for c in contacts], [c.bank for c in contacts], turns)
+        for fl, fr, rl, rr in _rises(contacts, places)
     )
     return RoadPlane(0.5 * (front + rear), slope, bank, down(slope, bank), SlopeChange(*changes))
 
@@ -183,20 +167,15 @@ def standing_pull(
     forward, back = places[0][0], places[2][0]
     by_wheelbase = 0.5 / (forward - back)
     front, rear = -back * by_wheelbase, forward * by_wheelbase
-    turns = [
-        ahead * contact.bank - aside * contact.slope
-        for contact, (ahead, aside) in zip(contacts, places, strict=True)
-    ]
     ahead, aside, turn = (
-        front * (fl + fr) + rear * (rl + rr)
-        for fl, fr, rl, rr in ([c.slope for c in contacts], [c.bank for c in contacts], turns)
+        front * (fl + fr) + rear * (rl + rr) for fl, fr, rl, rr in _rises(contacts, places)
     )
-    return pull_of_rise(ahead, aside, turn, plane, g)
+    return _pull_of_rise(ahead, aside, turn, plane, g)
 
 
-def pull_of_rise(ahead: one, aside: one, turn: m, plane: RoadPlane, g: m_s2) -> StandingPull:
-    """Gravity on a body that rises by so much per way ahead and to the left and per turn, seen from
-    above: of which the work is that rise."""
+def _pull_of_rise(ahead: one, aside: one, turn: m, plane: RoadPlane, g: m_s2) -> StandingPull:
+    """Gravity on a body whose work is the rise of the body: per distance ahead and to the left and
+    per turn, seen from above."""
     slope, bank, change = plane.slope, plane.bank, plane.change
     e_2 = 1.0 + slope * slope
     e, n = sqrt(e_2), sqrt(e_2 + bank * bank)
@@ -215,15 +194,7 @@ def fitted_plane(contacts: Sequence[WheelContact], places: Sequence[tuple[m, m]]
     along, across = _weights(places)
     slope = _weighted(along, [contact.z for contact in contacts])
     bank = _weighted(across, [contact.z for contact in contacts])
-    turns = [
-        ahead * contact.bank - aside * contact.slope
-        for contact, (ahead, aside) in zip(contacts, places, strict=True)
-    ]
-    change = SlopeChange(
-        _weighted(along, [contact.slope for contact in contacts]),
-        _weighted(along, [contact.bank for contact in contacts]),
-        _weighted(along, turns),
-    )
+    change = SlopeChange(*(_weighted(along, rises) for rises in _rises(contacts, places)))
     mean = _sum([contact.z for contact in contacts]) * (1.0 / len(contacts))
     return RoadPlane(mean, slope, bank, down(slope, bank), change)
 
@@ -245,15 +216,22 @@ def fitted_pull(
         by_count - middle_x * by_x - middle_y * by_y
         for by_x, by_y in zip(along, across, strict=True)
     ]
+    ahead, aside, turn = (
+        _sum([share * rise for share, rise in zip(shares, rises, strict=True)])
+        for rises in _rises(contacts, places)
+    )
+    return _pull_of_rise(ahead, aside, turn, plane, g)
+
+
+def _rises(
+    contacts: Sequence[WheelContact], places: Sequence[tuple[m, m]]
+) -> tuple[list[one], list[one], list[m]]:
+    """How much the road under each wheel rises as the body goes ahead, to the left, and turns."""
     turns = [
         ahead * contact.bank - aside * contact.slope
         for contact, (ahead, aside) in zip(contacts, places, strict=True)
     ]
-    ahead, aside, turn = (
-        _sum([share * value for share, value in zip(shares, values, strict=True)])
-        for values in ([c.slope for c in contacts], [c.bank for c in contacts], turns)
-    )
-    return pull_of_rise(ahead, aside, turn, plane, g)
+    return [c.slope for c in contacts], [c.bank for c in contacts], turns
 
 
 def _weights(places: Sequence[tuple[m, m]]) -> tuple[list[Any], list[Any]]:

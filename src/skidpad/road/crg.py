@@ -1,17 +1,15 @@
-"""OpenCRG files: blocks of text, then rows of numbers in text or in binary.
+"""OpenCRG files: reading them, and the surface of the road that one holds.
 
-A block begins with `$NAME` and ends with a line that has `$` alone, both perhaps with a comment. A
-line that begins with `$$` ends the text; behind it are the rows, with a column for each channel
-that the block KD_DEFINITION lists. Small and capital letters are the same in names. `*` at the
-beginning of a line and `!` within it begin comments.
-
-The numbers of a road in an OpenCRG file, checked against each other.
+A file is blocks of text, then rows of numbers in text or in binary. A block begins with `$NAME` and
+ends with a line that has `$` alone, both perhaps with a comment. A line that begins with `$$` ends
+the text; behind it are the rows, with a column for each channel that the block KD_DEFINITION lists.
+Small and capital letters are the same in names. `*` at the beginning of a line and `!` within it
+begin comments.
 
 Reference line: points at equal steps of u, each from the one before along the heading of its row.
 Height of the road: the grid, plus the height of the reference line (slopes summed up), plus v times
-the cross slope. Between rows and columns all of that is bilinear, so it is one grid here.
-
-Modifiers of OpenCRG files: scaling, what stands where there is no height, and position.
+the cross slope. Between rows and columns all of that is bilinear, so it is one grid here. The
+modifiers of a file scale the road, fill in heights where there are none, and move the line.
 """
 
 from __future__ import annotations
@@ -22,26 +20,15 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..core.arrays import Array
 from ..core.files import brief_repr, bytes_of, reading, referenced_file
 from ..errors import InvalidValue
-from ..geometry.pose import moved as turned_and_moved
-
-__all__ = [
-    "Channel",
-    "CrgFile",
-    "CrgRoad",
-    "PlacedLine",
-    "crg_road",
-    "placed",
-    "read_crg",
-    "scaled",
-    "without_gaps",
-]
+from ..geometry.pose import moved
+from .curved import StraightLine, curved_line, line_road
 
 _WIDEST = 72
 """Characters of a line of a block that count."""
@@ -113,17 +100,8 @@ def read_crg(path: str | os.PathLike[str]) -> CrgFile:
     if further is not None:
         raise file.error(f"refers to {inner.path}, which refers to a third file", target.number)
     # What the referring file says itself comes first, block by block.
-    return CrgFile(
-        path=inner.path,
-        comment=inner.comment,
-        header=inner.header,
-        options=file.options or inner.options,
-        modifiers=file.modifiers or inner.modifiers,
-        lines=inner.lines,
-        virtual=inner.virtual,
-        channels=inner.channels,
-        rows=inner.rows,
-    )
+    options, modifiers = file.options or inner.options, file.modifiers or inner.modifiers
+    return replace(inner, options=options, modifiers=modifiers)
 
 
 def _error(path: Path, fault: str, line: int | None = None) -> InvalidValue:
@@ -269,16 +247,11 @@ def _text_rows(path: Path, data: bytes, first: int, digits: int, width: int) -> 
         row, part = divmod(k, per_row)
         for j in range(part * per_line, min(width, (part + 1) * per_line)):
             begin = (j - part * per_line) * digits
-            rows[row, j] = _entry(path, line[begin : begin + digits], first + k)
+            text = line[begin : begin + digits].strip()
+            # What begins with an asterisk stands for no number.
+            missing = text.startswith("*") or text.lower() == "nan"
+            rows[row, j] = math.nan if missing else _number(path, text, first + k)
     return rows
-
-
-def _entry(path: Path, text: str, line: int) -> float:
-    """A number of a row; what begins with an asterisk stands for none."""
-    stripped = text.strip()
-    if stripped.startswith("*") or stripped.lower() == "nan":
-        return math.nan
-    return _number(path, text, line)
 
 
 _PHI, _SLOPE, _BANK = "reference line phi", "reference line slope", "reference line banking"
@@ -340,9 +313,8 @@ def crg_road(file: CrgFile) -> CrgRoad:
     """The numbers of the road in a file, checked against each other."""
     if len(file.rows) < 2:
         raise file.error(f"has {len(file.rows)} rows; a road needs at least 2")
-    count = len(file.rows)
-    start, step = _u(file, count)
-    v, columns = _v(file)
+    start, step = _row_places(file)
+    v, columns = _column_places(file)
     header = file.header
     origin = tuple(header.get(f"reference_line_start_{axis}", 0.0) for axis in "xyz")
     end = tuple(header.get(f"reference_line_end_{axis}") for axis in "xyz")
@@ -367,7 +339,7 @@ def _agree(file: CrgFile, name: str, value: float) -> None:
         raise file.error(f"{name} = {told:g} does not fit {value:g} of its data", file.lines[name])
 
 
-def _u(file: CrgFile, count: int) -> tuple[float, float]:
+def _row_places(file: CrgFile) -> tuple[float, float]:
     """Coordinate of the first row and from row to row."""
     start = file.header.get("reference_line_start_u", 0.0)
     step = file.header.get("reference_line_increment", _DEFAULT_INCREMENT)
@@ -381,11 +353,11 @@ def _u(file: CrgFile, count: int) -> tuple[float, float]:
         raise file.error(f"the increment of u is {step:g} m; it must be greater than 0", line)
     _agree(file, "reference_line_start_u", start)
     _agree(file, "reference_line_increment", step)
-    _agree(file, "reference_line_end_u", start + (count - 1) * step)
+    _agree(file, "reference_line_end_u", start + (len(file.rows) - 1) * step)
     return start, step
 
 
-def _v(file: CrgFile) -> tuple[Array, list[int]]:
+def _column_places(file: CrgFile) -> tuple[Array, list[int]]:
     """Places of the columns of heights, increasing, and which columns they are."""
     sections = [
         (k, channel)
@@ -451,6 +423,8 @@ def _along(file: CrgFile, name: str, unit: str, short: str, skip: int) -> Array:
 
 
 _AXES = ("x", "y", "z", "phi")
+_STRAIGHT = 1e-6 * math.pi
+"""Change of heading of a line that is taken to be straight, in rad."""
 
 
 class PlacedLine(NamedTuple):
@@ -463,10 +437,10 @@ class PlacedLine(NamedTuple):
     """From row to row."""
 
 
-def scaled(road: CrgRoad) -> CrgRoad:
+def _scaled(road: CrgRoad) -> CrgRoad:
     """The road with lengths, widths, heights, slopes and curvature scaled as its file says."""
     factors = road.file.modifiers
-    length, width = (_positive(road, f"scale_{name}") for name in ("length", "width"))
+    length, width = (_positive_modifier(road, f"scale_{name}") for name in ("length", "width"))
     curvature, slope = (factors.get(f"scale_{name}", 1.0) for name in ("curvature", "slope"))
     bends = np.diff(np.unwrap(road.heading))
     heading = road.heading[0] + np.concatenate([[0.0], np.cumsum(curvature * bends)])
@@ -488,14 +462,14 @@ def scaled(road: CrgRoad) -> CrgRoad:
     )
 
 
-def _positive(road: CrgRoad, name: str) -> float:
+def _positive_modifier(road: CrgRoad, name: str) -> float:
     value = road.file.modifiers.get(name, 1.0)
     if not value > 0.0:
         raise road.file.error(f"{name} = {value:g} must be greater than 0", road.file.lines[name])
     return value
 
 
-def without_gaps(road: CrgRoad, modifiers: Mapping[str, float]) -> CrgRoad:
+def _without_gaps(road: CrgRoad, modifiers: Mapping[str, float]) -> CrgRoad:
     """The road with heights at its sides where the file has none.
 
     They are those of the outermost column of the row that has one, unless a modifier says that they
@@ -523,7 +497,7 @@ def without_gaps(road: CrgRoad, modifiers: Mapping[str, float]) -> CrgRoad:
     return replace(road, z=np.where(beside, filling, road.z))
 
 
-def placed(road: CrgRoad, modifiers: Mapping[str, float]) -> PlacedLine:
+def _placed_line(road: CrgRoad, modifiers: Mapping[str, float]) -> PlacedLine:
     """The reference line where modifiers put it: turned, then moved.
 
     Either a point of the road is put to a place and a direction, or the line by offsets.
@@ -544,7 +518,7 @@ def _turned(
     if turn == 0.0:
         return line._replace(x=line.x + dx, y=line.y + dy, z=line.z + dz)
     c, s = np.cos(turn), np.sin(turn)
-    xs, ys = turned_and_moved(c, s, x + dx, y + dy, line.x - x, line.y - y)
+    xs, ys = moved(c, s, x + dx, y + dy, line.x - x, line.y - y)
     return PlacedLine(xs, ys, line.z + dz, line.heading + turn)
 
 
@@ -591,3 +565,24 @@ def _height(road: CrgRoad, line: PlacedLine, row: float, v: float) -> float:
     at = [np.interp(row, rows, column) for column in road.z.T]
     own = np.interp(v, road.v, at) + np.interp(row, rows, road.bank) * np.clip(v, *road.v[[0, -1]])
     return float(own + np.interp(row, rows, line.z))
+
+
+def road_of_crg(path: str | os.PathLike[str], *, modifiers: bool = True) -> Any:
+    """The record of the surface in an OpenCRG file, with the modifiers of the file or without."""
+    file = read_crg(path)
+    with reading(file.path, "is no road"), np.errstate(all="ignore"):
+        numbers = file.modifiers if modifiers else {}
+        road = crg_road(file)
+        road = _without_gaps(_scaled(road) if modifiers else road, numbers)
+        line = _placed_line(road, numbers)
+        heights = road.z + line.z[:, None] + road.bank[:, None] * road.v[None, :]
+        extents = (*map(np.ptp, (line.x, line.y)), *np.abs(heights[np.isfinite(heights)])[:1])
+        if not np.isfinite(extents).all():
+            raise file.error("its numbers are too large for a road")
+        if np.ptp(np.unwrap(line.heading)) < _STRAIGHT:
+            x, y, yaw = (float(values[0]) for values in (line.x, line.y, line.heading))
+            reference = StraightLine(road.start, x, y, yaw)
+        else:
+            reach = max(float(np.max(np.abs(road.v))), road.step)
+            reference = curved_line(line.x, line.y, road.start, road.step, reach)
+        return line_road(reference, road.start, road.step, road.v, heights)

@@ -4,16 +4,15 @@ The displacement power spectral density of a class falls with the square of the 
 in cycles per metre: G_d(n) = G_d(n_0) (n / n_0)^-2, with n_0 = 0.1 1/m. Heights are a Gaussian
 process with it: waves of equally spaced n with normally distributed amplitudes.
 
-Tracks beside each other are those of a surface that is as rough in every direction. Its coherence
-over a distance b is x K_1(x) with x = 2π n b: slow waves lift both wheels alike, fast ones do not
+Parallel tracks are those of a surface that is as rough in every direction. Its coherence over a
+distance b is x K_1(x) with x = 2π n b: slow waves lift both wheels alike, fast ones do not
 (C. J. Dodds, J. D. Robson, "The description of road surface roughness", J. Sound Vib. 31 (1973),
 for the idea; the closed form is the Fourier integral of the spectrum above over the second
 direction).
 
-Cosines, exponentials, Fourier sums and Bessel functions with the same bits on every machine.
-
-Only additions, products, quotients and square roots are used, one array operation at a time; each
-of them is exactly rounded everywhere, while functions of a library are not.
+The functions at the top have the same bits on every machine: they use only additions, products,
+quotients and square roots, one array operation at a time, which are exactly rounded everywhere,
+while functions of a library are not.
 """
 
 from __future__ import annotations
@@ -25,18 +24,9 @@ from typing import Any
 import numpy as np
 
 from ..core.arrays import Array
-from ..core.checks import positive as positive_number
+from ..core.checks import positive
 from ..errors import InvalidValue
 from ..random.streams import normals
-
-__all__ = [
-    "CLASSES",
-    "N_0",
-    "class_limits",
-    "class_of",
-    "psd",
-    "track_heights",
-]
 
 _TURN = 6.283185307179586
 _COSINE = list(
@@ -96,22 +86,15 @@ def fourier_sum(real: Array, imaginary: Array) -> Array:
     """
     a, b = real[..., None].copy(), imaginary[..., None].copy()
     while a.shape[-2] > 1:
-        a, b = _joined_by_halves(a, b)
+        # Axis -2 counts what is still to be joined, axis -1 what is joined.
+        half, size = a.shape[-2] // 2, a.shape[-1]
+        turns: Array = np.arange(size) / (2.0 * size)
+        c, s = cosine(turns), sine(turns)
+        even, odd = (a[..., :half, :], b[..., :half, :]), (a[..., half:, :], b[..., half:, :])
+        x, y = c * odd[0] - s * odd[1], s * odd[0] + c * odd[1]
+        a = np.concatenate([even[0] + x, even[0] - x], axis=-1)
+        b = np.concatenate([even[1] + y, even[1] - y], axis=-1)
     return a.reshape(real.shape)
-
-
-def _joined_by_halves(a: Array, b: Array) -> tuple[Array, Array]:
-    """Real and imaginary parts of sums twice as long: axis -2 counts what is still to be joined,
-    axis -1 what is joined."""
-    half, size = a.shape[-2] // 2, a.shape[-1]
-    turns: Array = np.arange(size) / (2.0 * size)
-    c, s = cosine(turns), sine(turns)
-    even, odd = (a[..., :half, :], b[..., :half, :]), (a[..., half:, :], b[..., half:, :])
-    x, y = c * odd[0] - s * odd[1], s * odd[0] + c * odd[1]
-    return (
-        np.concatenate([even[0] + x, even[0] - x], axis=-1),
-        np.concatenate([even[1] + y, even[1] - y], axis=-1),
-    )
 
 
 def _polynomial(coefficients: list[float], x: Array) -> Array:
@@ -143,7 +126,7 @@ def roughness_of(kind: Any) -> float:
                 "or G_d(0.1 1/m) in m³"
             )
         return _SMOOTHEST * 4.0 ** CLASSES.index(kind)
-    return positive_number("roughness", kind, "m³")
+    return positive("roughness", kind, "m³")
 
 
 def class_limits(letter: str) -> tuple[float, float]:
@@ -155,7 +138,7 @@ def class_limits(letter: str) -> tuple[float, float]:
 
 def class_of(roughness: float) -> str:
     """The class of a road with this G_d(n_0) in m³."""
-    number = positive_number("roughness", roughness, "m³")
+    number = positive("roughness", roughness, "m³")
     return next(letter for letter in CLASSES if number < class_limits(letter)[1])
 
 
@@ -202,7 +185,7 @@ def coherence(n: Array, distance: float) -> Array:
     """Cross spectral density over the density of one track, of tracks at a distance in m."""
     if distance == 0.0:
         return np.ones(np.shape(n))
-    return bessel_x_k1((6.283185307179586 * abs(distance)) * n)
+    return bessel_x_k1((_TURN * abs(distance)) * n)
 
 
 def _factor(n: Array, tracks: Array) -> list[list[Array]]:

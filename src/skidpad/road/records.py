@@ -1,16 +1,9 @@
-"""The record of a road: its surface and its grip.
-
-Grids of heights and of grip: those of `skidpad.ops`, with units.
-
-How high a road is, by the class of a record: flat, a plane, waves, a profile or a grid.
+"""Records of roads: how high they are and how much grip they have, by the class of a record.
 
 A surface is any record with a method `at(x, y)` that gives a `SurfacePoint`. Its numbers are
 leaves, so they are parameters of a vehicle that stands on it; its class is the kind of the road.
-
-Grip of a road by position, by the class of a record, and grids of it from patches.
-
 Grip is a factor: that under a wheel over that on which its tyre was measured. 1 is the road of the
-tyre, 0.3 a road with three tenths of its friction.
+tyre, 0.3 a road with three tenths of its friction. `road_record` joins a surface and a grip.
 """
 
 from __future__ import annotations
@@ -25,7 +18,7 @@ import numpy as np
 from ..core import record
 from ..core.arrays import Array
 from ..core.checks import must_be
-from ..core.checks import positive as positive_number
+from ..core.checks import positive as must_be_positive
 from ..core.files import brief_repr, shown
 from ..core.record import made_once
 from ..errors import InvalidValue
@@ -34,35 +27,6 @@ from ..geometry.pose import turned, turned_back
 from ..ops import Grid1, Grid2, cos, grid, grid_type, interpolate, sin, sloped_value
 from ..random.patches import Patch, on_top, same_for_all
 from ..units import m, non_negative, one, positive, rad
-
-__all__ = [
-    "FLAT",
-    "Area",
-    "ColumnGrid",
-    "FlatRoad",
-    "FullGrip",
-    "GridRoad",
-    "Grip",
-    "GripGrid",
-    "GripValues",
-    "HeightGrid",
-    "HeightProfile",
-    "PlaneRoad",
-    "PolygonPatch",
-    "ProfileRoad",
-    "SmoothGrid",
-    "SmoothGridRoad",
-    "SmoothProfile",
-    "SmoothProfileRoad",
-    "Surface",
-    "SurfacePoint",
-    "UniformGrip",
-    "WaveRoad",
-    "grip_of_patches",
-    "record_of",
-    "road_record",
-    "road_type",
-]
 
 if TYPE_CHECKING:
     HeightProfile = Grid1
@@ -307,13 +271,19 @@ def grip_of_patches(
     around all patches.
     """
     must_be("base", base, non_negative)
-    positive_number("step", step, "m")
+    must_be_positive("step", step, "m")
     for k, patch in enumerate(patches):
         if not isinstance(patch, (Patch, PolygonPatch)):
             raise InvalidValue(
                 f"patches[{k}] = {patch!r} must be a Patch, a strip or a PolygonPatch"
             )
-    low, high = np.reshape(_area_of(patches) if area is None else _checked_area(area), (2, 2))
+    if area is None:
+        if not patches:
+            raise InvalidValue("patches is empty: give at least one")
+        corners = np.concatenate([_corners(patch) for patch in patches])
+        low, high = corners.min(axis=0), corners.max(axis=0)
+    else:
+        low, high = np.reshape(_checked_area(area), (2, 2))
     # One point more on every side has the base, which holds outside.
     first = np.floor(low / step) - 1.0
     counts = np.ceil(high / step) + 1.0 - first + 1.0
@@ -326,19 +296,16 @@ def grip_of_patches(
     x, y = (places.ravel() for places in np.meshgrid(xs, ys, indexing="ij"))
     values = np.full(x.size, float(base))
     for patch in patches:
-        values = _covered(patch, x, y, values)
+        if isinstance(patch, Patch):
+            values = on_top(same_for_all((patch,)), x, y, values)
+        else:
+            inside = enclosed(np.stack([x, y], axis=-1), patch.ring)
+            values = np.where(inside, patch.value, values)
     values = values.reshape(xs.size, ys.size)
     if area is None:
         for edge in (np.s_[0], np.s_[-1], np.s_[:, 0], np.s_[:, -1]):
             values[edge] = base
     return grip_grid(values, (xs[0], ys[0]), step)
-
-
-def _covered(patch: Patch | PolygonPatch, x: Array, y: Array, below: Array) -> Array:
-    if isinstance(patch, Patch):
-        return on_top(same_for_all((patch,)), x, y, below)
-    inside = enclosed(np.stack([x, y], axis=-1), patch.ring)
-    return np.where(inside, patch.value, below)
 
 
 def _corners(patch: Patch | PolygonPatch) -> Array:
@@ -353,13 +320,6 @@ def _corners(patch: Patch | PolygonPatch) -> Array:
     across = 0.5 * patch.width * np.array([-math.sin(patch.yaw), math.cos(patch.yaw)])
     middle = np.array([patch.x, patch.y])
     return np.array([middle + i * along + j * across for i in (-1, 1) for j in (-1, 1)])
-
-
-def _area_of(patches: Sequence[Patch | PolygonPatch]) -> Array:
-    if not patches:
-        raise InvalidValue("patches is empty: give at least one")
-    corners = np.concatenate([_corners(patch) for patch in patches])
-    return np.array([corners.min(axis=0), corners.max(axis=0)])
 
 
 def _checked_area(area: Any) -> Array:

@@ -1,8 +1,7 @@
 """`Road`: the ground that vehicles drive on, with its height and its grip.
 
-From the points of a reference line and the heights beside it to the record of a road.
-
-From an OpenCRG file to the record of its surface.
+The constructors of `Road` check what users give and pick the record that computes heights and grip:
+those of `records`, those along a reference line of `curved`, or that of an OpenCRG file (`crg`).
 """
 
 from __future__ import annotations
@@ -15,30 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from ..core.arrays import Array, shared_array
-from ..core.checks import finite, must_be, one_of
-from ..core.checks import positive as positive_number
-from ..core.files import reading
+from ..core.arrays import Array
+from ..core.checks import finite, must_be, one_of, positive
 from ..errors import InvalidValue
 from ..ops import sqrt
 from ..random.patches import Patch
-from ..units import m, non_negative
+from ..units import non_negative
 from . import iso8608
 from .contact import Direction
-from .crg import CrgRoad, crg_road, placed, read_crg, scaled, without_gaps
-from .curved import (
-    Columns,
-    CurvedLine,
-    CurvedRoad,
-    ListedCurvedRoad,
-    ListedStripRoad,
-    StraightLine,
-    StripRoad,
-)
+from .crg import road_of_crg
+from .curved import StraightLine, curved_line, line_road
 from .records import (
     FLAT,
     Area,
-    ColumnGrid,
     GridRoad,
     HeightGrid,
     HeightProfile,
@@ -58,102 +46,12 @@ from .records import (
     road_record,
 )
 
-__all__ = [
-    "Road",
-    "road_of_crg",
-]
-
-_MOST_CELLS = 400_000
-"""Of the map of nearest segments."""
-_MOST_PARTS = 1_000_000
-"""Of the width of a road with listed columns."""
-_EVEN = 1e-9
-"""Share of the width by which columns at equal distances may be off."""
-
-
-def laid_out(line: StraightLine | CurvedLine, start: m, step: m, columns: Array, z: Array) -> Any:
-    """The road with heights z, rows at `start + step * k` along the line, columns across it."""
-    width = float(columns[-1] - columns[0])
-    spacing = np.diff(columns)
-    if np.ptp(spacing) <= _EVEN * width:
-        steps = (step, width / (len(columns) - 1))
-        heights = grid_of(HeightGrid, z, (start, columns[0]), steps)
-        return (CurvedRoad if isinstance(line, CurvedLine) else StripRoad)(line, heights)  # type: ignore[arg-type]
-    heights = grid_of(ColumnGrid, z, (start, 0.0), (step, 1.0))
-    kind: Any = ListedCurvedRoad if isinstance(line, CurvedLine) else ListedStripRoad
-    return kind(line, listed_columns(columns), heights)
-
-
-def listed_columns(columns: Array) -> Columns:
-    """The record of columns at listed places."""
-    width = float(columns[-1] - columns[0])
-    parts = math.ceil(width / float(np.min(np.diff(columns))) * (1.0 + 1e-9)) + 1
-    if parts > _MOST_PARTS:
-        raise InvalidValue(
-            f"columns lie {np.min(np.diff(columns)):g} m apart on a width of {width:g} m; allowed "
-            f"is one part in {_MOST_PARTS} of it"
-        )
-    begin = columns[0] + width * np.arange(parts) / parts
-    before = np.clip(np.searchsorted(columns, begin, "right") - 1, 0, len(columns) - 2)
-    return Columns(
-        shared_array(columns),
-        float(len(columns)),
-        shared_array(before),
-        float(columns[0]),
-        parts / width,
-        float(parts),
-    )
-
-
-def curved_line(x: Array, y: Array, start: m, step: m, reach: m) -> CurvedLine:
-    """The record of a line through points at equal steps of u, of which the first is at `start`.
-
-    `reach` is how far to its sides the road goes, in m: so far does the map go around the line.
-    """
-    xs, ys = _lengthened(x), _lengthened(y)
-    low = np.array([xs.min(), ys.min()]) - reach
-    extent = np.array([xs.max(), ys.max()]) + reach - low
-    side = max(0.5 * reach, step, math.sqrt(float(extent[0] * extent[1]) / _MOST_CELLS))
-    rows, columns = (math.ceil(e / side) for e in extent)
-    centres = [low[0] + side * (np.arange(rows) + 0.5), low[1] + side * (np.arange(columns) + 0.5)]
-    nearest = _nearest(xs, ys, *np.meshgrid(*centres, indexing="ij"))
-    return CurvedLine(
-        shared_array(xs),
-        shared_array(ys),
-        float(len(xs)),
-        start - 2.0 * step,
-        step,
-        shared_array(nearest),
-        float(low[0]),
-        float(low[1]),
-        1.0 / side,
-        float(rows),
-        float(columns),
-    )
-
-
-def _lengthened(points: Array) -> Array:
-    """Two more points at each end, straight on."""
-    first, last = points[1] - points[0], points[-1] - points[-2]
-    before = points[0] - first * np.array([2.0, 1.0])
-    return np.concatenate([before, points, points[-1] + last * np.array([1.0, 2.0])])
-
-
-def _nearest(xs: Array, ys: Array, x: Array, y: Array) -> Array:
-    """The segment, by its first point, whose middle is nearest to each place."""
-    from scipy.spatial import KDTree
-
-    middles = np.stack([0.5 * (xs[1:] + xs[:-1]), 0.5 * (ys[1:] + ys[:-1])], axis=-1)
-    _, which = KDTree(middles).query(np.stack([x.ravel(), y.ravel()], axis=-1))
-    return np.clip(which, 1, len(xs) - 3).astype(float)
-
-
 _METHODS = ("linear", "cubic")
 
 
 @dataclass(frozen=True, repr=False)
 class Road:
-    """Ground with a height and a grip at every place of the world; nobody can change it.
+    """Ground with a height and a grip at every place of the world; immutable.
 
     `Road()` is level. The others are made by `plane`, `waves`, `profile`, `grid`, `curved`,
     `iso8608` and `load`, and get another grip by `with_grip`. A vehicle takes one by `road=`.
@@ -210,7 +108,7 @@ class Road:
         Args:
             grip: one number for the whole road; or a list of patches (`Patch`, `strip`,
                 `PolygonPatch`), later ones on top; or values (nx, ny) at the points of a lattice.
-            base: grip beside the patches.
+            base: grip outside of the patches.
             start: x and y in m of the first value of a lattice.
             step: distance in m of the points of the lattice, 0.1 for patches if not given.
             area: (x, y, x, y) of the corners between which patches count; needed if one has no end.
@@ -245,7 +143,7 @@ class Road:
         return cls(
             WaveRoad(
                 finite("amplitude", amplitude, "m"),
-                positive_number("wavelength", wavelength, "m"),
+                positive("wavelength", wavelength, "m"),
                 finite("phase", phase, "rad"),
                 finite("yaw", yaw, "rad"),
             )
@@ -269,7 +167,7 @@ class Road:
         """
         values = _heights(heights, 1)
         one_of("method", method, _METHODS)
-        step = positive_number("step", step, "m")
+        step = positive("step", step, "m")
         place = (finite("x", x), finite("y", y), finite("yaw", yaw))
         if method == "linear":
             return cls(ProfileRoad(grid_of(HeightProfile, values, 0.0, step), *place))
@@ -307,12 +205,12 @@ class Road:
         Args:
             curvature: of the line between its points, 1/m, positive to the left; (n - 1,).
             step: distance of its points in m.
-            width: of the road in m, half to each side. Beside it the height of its border holds.
+            width: of the road in m, half to each side. Outside, the height is that of its border.
             z: height of the line at its n points, in m.
             bank: rise to the left at its n points, over the horizontal way.
         """
-        step = positive_number("step", step, "m")
-        half = 0.5 * positive_number("width", width, "m")
+        step = positive("step", step, "m")
+        half = 0.5 * positive("width", width, "m")
         bends = _heights(curvature, 1, "curvature")
         heading = yaw + step * (np.cumsum(bends) - 0.5 * bends)
         xs = finite("x", x) + np.concatenate([[0.0], np.cumsum(step * np.cos(heading))])
@@ -321,7 +219,7 @@ class Road:
         columns = np.array([-half, half])
         heights = line_z[:, None] + cross[:, None] * columns
         line = curved_line(xs, ys, 0.0, step, half)
-        return cls(laid_out(line, 0.0, step, columns, heights))
+        return cls(line_road(line, 0.0, step, columns, heights))
 
     @classmethod
     def iso8608(
@@ -348,10 +246,10 @@ class Road:
                 coherent as on a surface that is as rough in every direction.
             wavelengths: shortest and longest wave, in m.
         """
-        step = positive_number("step", step, "m")
-        count = math.ceil(positive_number("length", length, "m") / step) + 1
+        step = positive("step", step, "m")
+        count = math.ceil(positive("length", length, "m") / step) + 1
         columns = _increasing("tracks", tracks)
-        shortest, longest = (positive_number("wavelengths", w, "m") for w in wavelengths)
+        shortest, longest = (positive("wavelengths", w, "m") for w in wavelengths)
         if not 2.0 * step <= shortest < longest:
             raise InvalidValue(
                 f"wavelengths = {wavelengths!r} m must increase from at least 2 step = {2 * step:g}"
@@ -360,7 +258,7 @@ class Road:
         if len(columns) == 1:
             return cls.profile(heights[:, 0], step, x=x, y=y, yaw=yaw)
         line = StraightLine(0.0, finite("x", x), finite("y", y), finite("yaw", yaw))
-        return cls(laid_out(line, 0.0, step, columns, heights))
+        return cls(line_road(line, 0.0, step, columns, heights))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, modifiers: bool = True) -> Road:
@@ -368,7 +266,6 @@ class Road:
 
         With `modifiers` those of the file are applied: scaling, NaN handling and re-positioning.
         """
-
         return cls(road_of_crg(path, modifiers=modifiers))
 
     def __repr__(self) -> str:
@@ -417,31 +314,3 @@ def _increasing(name: str, values: Any) -> Array:
     if array.ndim != 1 or not np.isfinite(array).all() or not (np.diff(array) > 0.0).all():
         raise InvalidValue(f"{name} = {values!r} must be finite and increase")
     return array
-
-
-_STRAIGHT = 1e-6 * math.pi
-"""Change of heading of a line that is taken to be straight, in rad."""
-
-
-def road_of_crg(path: str | os.PathLike[str], *, modifiers: bool = True) -> Any:
-    """The record of the surface in an OpenCRG file, with the modifiers of the file or without."""
-    file = read_crg(path)
-    with reading(file.path, "is no road"), np.errstate(all="ignore"):
-        return _surface(crg_road(file), modifiers)
-
-
-def _surface(road: CrgRoad, modifiers: bool) -> Any:
-    numbers = road.file.modifiers if modifiers else {}
-    road = without_gaps(scaled(road) if modifiers else road, numbers)
-    line = placed(road, numbers)
-    heights = road.z + line.z[:, None] + road.bank[:, None] * road.v[None, :]
-    extents = (*map(np.ptp, (line.x, line.y)), *np.abs(heights[np.isfinite(heights)])[:1])
-    if not np.isfinite(extents).all():
-        raise road.file.error("its numbers are too large for a road")
-    if np.ptp(np.unwrap(line.heading)) < _STRAIGHT:
-        yaw = float(line.heading[0])
-        straight = StraightLine(road.start, float(line.x[0]), float(line.y[0]), yaw)
-        return laid_out(straight, road.start, road.step, road.v, heights)
-    reach = max(float(np.max(np.abs(road.v))), road.step)
-    curved = curved_line(line.x, line.y, road.start, road.step, reach)
-    return laid_out(curved, road.start, road.step, road.v, heights)

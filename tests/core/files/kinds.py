@@ -18,7 +18,7 @@ from skidpad.compat.truck import upstream
 from skidpad.compat.truck.model_file import DEFAULT, truck_model
 from skidpad.compile.plant import Plant
 from skidpad.geometry import maps
-from skidpad.road import Road
+from skidpad.road.road import Road
 from skidpad.run.trajectory_table import Column
 from skidpad.study.identify.log import read_log
 from skidpad.tyres import Measurements, measurements
