@@ -219,7 +219,7 @@ def cart_fmu(version: int) -> Path:
     path = folder / f"cart_fmi{version}.fmu"
     if not path.exists():
         export.write_fmu(
-            export.exported(cart(), DT, "rk4"),
+            export.Export(cart(), DT, "rk4"),
             path,
             version,
             platforms=[toolchain.host()],

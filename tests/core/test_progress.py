@@ -306,14 +306,14 @@ def test_building_an_fmu_counts_its_libraries(tmp_path: Path) -> None:
     code = (
         "import sys\nfrom skidpad.core import progress\nprogress._SOON = 0.0\n"
         "import threading\nimport skidpad as sp\n"
-        "from skidpad.export import exported, fmu\n"
+        "from skidpad.export import Export, fmu\n"
         "drawn, write = threading.Event(), progress._TerminalBar.write\n"
         "progress._TerminalBar.write = lambda *a, **k: (write(*a, **k), drawn.set())\n"
         # Builds until its line was drawn; the first one drawn may have been made before.
         "def build(sources, out, *_, flags=()):\n    for _ in range(2 * sys.stderr.isatty()):\n"
         f"        drawn.clear()\n        assert drawn.wait({PATIENCE})\n    out.write_bytes(b'x')\n"
         "fmu.build_library = build\n"
-        "car = exported(sp.vehicles.double_integrator(), 0.01, 'rk4')\n"
+        "car = Export(sp.vehicles.double_integrator(), 0.01, 'rk4')\n"
         f"fmu.write_fmu(car, {str(tmp_path / 'car.fmu')!r}, platforms=['linux', 'windows'])\n"
     )
     shown = on_screen(code)

@@ -13,7 +13,7 @@ import skidpad as sp
 from skidpad.core import record
 from skidpad.core.body import Demand
 from skidpad.errors import SimulationDiverged, StepNotConverged
-from skidpad.export import Exported, toolchain, write_c
+from skidpad.export import Export, toolchain, write_c
 
 STRUCTS = ("state", "before", "input", "disturbance", "params")
 
@@ -24,7 +24,7 @@ int shim_{name}_size(void) {{ return (int)sizeof({name}); }}
 _MEMBER = "{T}* shim_{name}_{member}({name}* car) {{ return ({T}*)&car->{member}; }}\n"
 
 
-def shim(exported: Exported) -> str:
+def shim(exported: Export) -> str:
     """C that tells where the members of a vehicle are, as its compiler lays them out."""
     model, kind = exported.model, {"float64": "double", "float32": "float"}[exported.precision]
     records = dict(zip(STRUCTS, (model.State, model.State, model.Input), strict=False))
@@ -37,7 +37,7 @@ def shim(exported: Exported) -> str:
 
 
 def build(
-    cars: Sequence[Exported], folder: Path, compiler: str = "gcc", flags: Sequence[str] = ()
+    cars: Sequence[Export], folder: Path, compiler: str = "gcc", flags: Sequence[str] = ()
 ) -> ctypes.CDLL:
     """All of them in one library."""
     sources: list[Path] = []
@@ -54,7 +54,7 @@ def build(
 class Car:
     """A vehicle in C, seen through ctypes."""
 
-    def __init__(self, exported: Exported, library: ctypes.CDLL) -> None:
+    def __init__(self, exported: Export, library: ctypes.CDLL) -> None:
         self.exported, self.library = exported, library
         self.dtype = np.dtype(exported.precision)
         self.memory = ctypes.create_string_buffer(self._function(f"shim_{exported.name}_size")())
@@ -107,7 +107,7 @@ class Car:
         return values
 
 
-def simulator_of(exported: Exported) -> Any:
+def simulator_of(exported: Export) -> Any:
     return sp.Simulator(
         exported.vehicle,
         exported.dt,
@@ -117,7 +117,7 @@ def simulator_of(exported: Exported) -> Any:
     )
 
 
-def commands(exported: Exported, rng: np.random.Generator, state: Any) -> list[float]:
+def commands(exported: Export, rng: np.random.Generator, state: Any) -> list[float]:
     """Inputs of a driver who wants something else every time."""
     vehicle = exported.vehicle
     demand = Demand(
@@ -137,7 +137,7 @@ def same(got: np.ndarray, expected: Any, what: str) -> None:
     assert got[numbers].tobytes() == wanted[numbers].tobytes(), (what, got, wanted)
 
 
-def drive_beside(exported: Exported, library: ctypes.CDLL, steps: int = 60, seed: int = 1) -> int:
+def drive_beside(exported: Export, library: ctypes.CDLL, steps: int = 60, seed: int = 1) -> int:
     """Drive both through the same steps of several lengths, disturbances and resets, and compare
     everything after each; returns how many steps were refused by both."""
     rng = np.random.default_rng(seed)

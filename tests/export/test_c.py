@@ -20,7 +20,8 @@ from skidpad.cli import main
 from skidpad.core import record
 from skidpad.core.arrays import ArrayNumber, shared_array
 from skidpad.errors import InvalidValue
-from skidpad.export import Exported, c_sources, exported, write_c
+from skidpad.export import Export, write_c
+from skidpad.export.c import c_sources
 from skidpad.ops import read
 
 STRICT = ("-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Wdouble-promotion", "-Werror", "-O1")
@@ -75,27 +76,27 @@ SMALL = {
 
 
 @pytest.fixture(scope="module")
-def small() -> dict[str, Exported]:
+def small() -> dict[str, Export]:
     return {
-        name: exported(sp.vehicles.named(car), 0.01, method, precision=precision, name=name)
+        name: Export(sp.vehicles.named(car), 0.01, method, precision=precision, name=name)
         for name, (car, method, precision) in SMALL.items()
     }
 
 
 @pytest.fixture(scope="module")
-def library(small: dict[str, Exported], tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+def library(small: dict[str, Export], tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     return build(list(small.values()), tmp_path_factory.mktemp("c"), flags=STRICT)
 
 
 @pytest.mark.parametrize("name", SMALL)
 def test_steps_have_the_bits_of_the_simulator(
-    name: str, small: dict[str, Exported], library: ctypes.CDLL
+    name: str, small: dict[str, Export], library: ctypes.CDLL
 ) -> None:
     assert drive_beside(small[name], library) == 0
 
 
 def test_bits_do_not_depend_on_what_the_processor_has(
-    small: dict[str, Exported], tmp_path: Path
+    small: dict[str, Export], tmp_path: Path
 ) -> None:
     cars = [small[name] for name in ("truck", "ks_single")]
     flags = (*STRICT, "-DSKIDPAD_NO_INSTRUCTIONS", *(f"-D{car.name}_NO_DISPATCH" for car in cars))
@@ -106,7 +107,7 @@ def test_bits_do_not_depend_on_what_the_processor_has(
 
 @pytest.mark.parametrize("flags", [("-O0",), ("-Os", "-mfma"), ("-O3", "-std=gnu17", "-mfma")])
 def test_nothing_is_left_to_a_library(
-    flags: Sequence[str], small: dict[str, Exported], tmp_path: Path
+    flags: Sequence[str], small: dict[str, Export], tmp_path: Path
 ) -> None:
     for name in ("late", "ks_single"):
         source = write_c(small[name], tmp_path)[1]
@@ -116,9 +117,7 @@ def test_nothing_is_left_to_a_library(
         assert missing.stdout.replace("_GLOBAL_OFFSET_TABLE_", "").split() == []
 
 
-def test_a_step_that_fails_changes_nothing(
-    small: dict[str, Exported], library: ctypes.CDLL
-) -> None:
+def test_a_step_that_fails_changes_nothing(small: dict[str, Export], library: ctypes.CDLL) -> None:
     car = Car(small["late"], library)
     rng, sim = np.random.default_rng(2), simulator_of(small["late"])
     row = commands(small["late"], rng, sim.state)
@@ -139,7 +138,7 @@ def test_a_step_that_fails_changes_nothing(
     assert bytes(car.memory) == before
 
 
-def test_a_diverging_step_is_refused(small: dict[str, Exported], library: ctypes.CDLL) -> None:
+def test_a_diverging_step_is_refused(small: dict[str, Export], library: ctypes.CDLL) -> None:
     car = Car(small["double_integrator"], library)
     car.member("state")[2] = 1e308
     car.member("state")[0] = 1.7e308
@@ -148,9 +147,7 @@ def test_a_diverging_step_is_refused(small: dict[str, Exported], library: ctypes
     assert bytes(car.memory) == before
 
 
-def test_a_copy_is_a_moment_to_come_back_to(
-    small: dict[str, Exported], library: ctypes.CDLL
-) -> None:
+def test_a_copy_is_a_moment_to_come_back_to(small: dict[str, Export], library: ctypes.CDLL) -> None:
     car, sim = Car(small["late"], library), simulator_of(small["late"])
     rng = np.random.default_rng(4)
     rows = [commands(small["late"], rng, sim.state) for _ in range(40)]
@@ -166,7 +163,7 @@ def test_a_copy_is_a_moment_to_come_back_to(
     assert ends[0] == ends[1] != moment
 
 
-def test_delays_change_between_steps(small: dict[str, Exported], library: ctypes.CDLL) -> None:
+def test_delays_change_between_steps(small: dict[str, Export], library: ctypes.CDLL) -> None:
     """What acts is the newest command that is at least as old as the delay that holds then."""
     car, names = Car(small["late"], library), record.names(small["late"].model.Params)
     inputs = record.names(small["late"].model.Input)
@@ -190,7 +187,7 @@ def test_arrays_are_constants_of_the_source(tmp_path: Path) -> None:
     other = shared_array([0.5, np.inf, -2.0, 1e-310])
     assert isinstance(slope, ArrayNumber)
     cars = [
-        exported(hilly(slope=slope, other=other), 0.1, "rk4", name=f"hilly_{p}", precision=p)
+        Export(hilly(slope=slope, other=other), 0.1, "rk4", name=f"hilly_{p}", precision=p)
         for p in ("float64", "float32")
     ]
     library = build(cars, tmp_path, flags=STRICT)
@@ -208,7 +205,7 @@ def test_arrays_are_constants_of_the_source(tmp_path: Path) -> None:
 
 
 def test_names_that_c_has_for_itself() -> None:
-    text = c_sources(exported(hilly(), name="hilly"))["hilly.h"]
+    text = c_sources(Export(hilly(), name="hilly"))["hilly.h"]
     assert "double register_;  /* [m/s²]" in text
     assert "* / ends nothing. */" in text
     assert "disturbance" not in text.replace("an input, a disturbance or dt", "").replace(
@@ -217,7 +214,7 @@ def test_names_that_c_has_for_itself() -> None:
 
 
 def test_room_for_commands_that_wait() -> None:
-    car = exported(sp.vehicles.named("DELAY_STEER_ACC"), name="late")
+    car = Export(sp.vehicles.named("DELAY_STEER_ACC"), name="late")
     assert "late_QUEUE 64 " in c_sources(car)["late.h"]
     assert "late_QUEUE 300 " in c_sources(car, queue=300)["late.h"]
     with pytest.raises(InvalidValue, match=r"queue = 2 commands; .* need from \d+ to"):
@@ -273,5 +270,5 @@ def test_the_command_says_what_is_wrong(capsys: pytest.CaptureFixture[str], tmp_
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sp.vehicles.names())
 def test_every_vehicle_has_the_bits_of_the_simulator(name: str, tmp_path: Path) -> None:
-    car = exported(sp.vehicles.named(name), name=f"car_{name}")
+    car = Export(sp.vehicles.named(name), name=f"car_{name}")
     drive_beside(car, build([car], tmp_path, flags=STRICT))

@@ -18,7 +18,7 @@ import skidpad as sp
 from skidpad.core import record
 from skidpad.core.model import Model, VehicleFactory
 from skidpad.errors import InvalidValue
-from skidpad.export import exported, write_c, write_fmu
+from skidpad.export import Export, write_c, write_fmu
 from skidpad.export.c_header import members
 from skidpad.export.exported import is_reserved_member, is_reserved_name
 from skidpad.units import m, m_s
@@ -92,7 +92,7 @@ def nasty_car(name: str, fields: tuple[str, ...] = NASTY) -> sp.Vehicle:
 def test_fields_of_any_name_compile_behind_all_headers(
     tmp_path: Path, compiler: str, options: list[str]
 ) -> None:
-    car = exported(nasty_car("nasty"), name="nasty")
+    car = Export(nasty_car("nasty"), name="nasty")
     header, source, main = write_c(car, tmp_path)
     for text in (header, source, main) if compiler == "gcc" else (header,):
         left_out = {"gcc": SINCE_C11, "g++": ("complex", *SINCE_C11)}[compiler]
@@ -132,13 +132,13 @@ def test_a_field_that_compilers_may_not_tell_from_another_is_refused() -> None:
 )
 def test_a_vehicle_cannot_have_a_name_of_c(name: str) -> None:
     with pytest.raises(InvalidValue, match=f"name = '{name}' means something else in C or C"):
-        exported(sp.vehicles.named("commonroad_ks"), name=name)
+        Export(sp.vehicles.named("commonroad_ks"), name=name)
 
 
 @pytest.mark.parametrize("name", ["a" * 300, "a\0", "a b", ""])
 def test_a_vehicle_cannot_have_a_name_that_is_none(name: str) -> None:
     with pytest.raises(InvalidValue, match=r"name = .* is not a name in C; .* at most 63"):
-        exported(sp.vehicles.named("commonroad_ks"), name=name)
+        Export(sp.vehicles.named("commonroad_ks"), name=name)
 
 
 def attributes(element: ET.Element) -> Iterator[str]:
@@ -149,7 +149,7 @@ def attributes(element: ET.Element) -> Iterator[str]:
 def test_control_characters_of_a_vehicle_are_in_no_file(tmp_path: Path) -> None:
     car = nasty_car("a\0b\x1b")
     car = replace(car, model=replace(car.model, summary="one\0 two\ud800"))
-    with zipfile.ZipFile(write_fmu(exported(car), tmp_path / "a.fmu", sources_only=True)) as file:
+    with zipfile.ZipFile(write_fmu(Export(car), tmp_path / "a.fmu", sources_only=True)) as file:
         root = ET.fromstring(file.read("modelDescription.xml"))
         sources = [file.read(one) for one in file.namelist() if one.endswith((".c", ".h"))]
     assert root.get("modelName") == "a\ufffdb\ufffd"

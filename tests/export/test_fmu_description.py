@@ -14,8 +14,8 @@ from fmpy.validation import validate_fmu
 import skidpad as sp
 from fmu_cart import DT, cart
 from skidpad.core.record import Field
-from skidpad.export import exported
-from skidpad.export.fmu import described, fat_binary, targets_of, write_fmu
+from skidpad.export import Export
+from skidpad.export.fmu import fat_binary, fmu_files, target_names, write_fmu
 from skidpad.export.fmu_description import BaseUnit, base_unit, model_description, shapes_of
 from skidpad.export.fmu_programs import Programs, dependencies
 from skidpad.units import Unit
@@ -25,7 +25,7 @@ VERSIONS = (2, 3)
 
 def description(vehicle: Any, version: int) -> Any:
     """The description as fmpy reads it, with no problem found."""
-    xml = model_description(Programs(exported(vehicle, DT)), version, "{token}", ["a.c"])
+    xml = model_description(Programs(Export(vehicle, DT)), version, "{token}", ["a.c"])
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("modelDescription.xml", xml)
@@ -128,7 +128,7 @@ def test_dependencies_are_those_of_the_equations(told: Any) -> None:
 
 def test_dependencies_go_through_functions() -> None:
     """A tyre that is called is a function of the Program; what it needs is found within."""
-    program = Programs(exported(sp.vehicles.single_track())).rates
+    program = Programs(Export(sp.vehicles.single_track())).rates
     assert program is not None
     assert program.functions
     reached = dict(zip(program.outputs[0].fields, dependencies(program), strict=True))
@@ -147,7 +147,7 @@ def test_models_that_sample_are_for_co_simulation_only() -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_an_fmu_is_named_by_its_content(version: int) -> None:
     def token(**params: float) -> str:
-        files = described(exported(cart(**params), DT), version)
+        files = fmu_files(Export(cart(**params), DT), version)
         root = ET.fromstring(files["modelDescription.xml"])
         found = root.attrib["guid" if version == 2 else "instantiationToken"]
         assert found in files["sources/model.h"].decode()
@@ -158,7 +158,7 @@ def test_an_fmu_is_named_by_its_content(version: int) -> None:
 
 
 def test_what_cannot_be_written_is_refused(tmp_path: Any) -> None:
-    car = exported(cart(), DT)
+    car = Export(cart(), DT)
     path = tmp_path / "cart.fmu"
     with pytest.raises(sp.InvalidValue, match="version"):
         write_fmu(car, path, 1)
@@ -167,11 +167,11 @@ def test_what_cannot_be_written_is_refused(tmp_path: Any) -> None:
     with pytest.raises(sp.InvalidValue, match="builds for"):
         write_fmu(car, path, platforms=["x86_64-windows", "aarch64-macos"], compiler="gcc")
     assert not path.exists()
-    assert targets_of(["macos", "x86_64-macos"], None) == ("x86_64-macos", "aarch64-macos")
+    assert target_names(["macos", "x86_64-macos"], None) == ("x86_64-macos", "aarch64-macos")
 
 
 def test_sources_alone(tmp_path: Any) -> None:
-    path = write_fmu(exported(cart(), DT), tmp_path / "cart.fmu", sources_only=True)
+    path = write_fmu(Export(cart(), DT), tmp_path / "cart.fmu", sources_only=True)
     assert validate_fmu(str(path)) == []
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
@@ -200,7 +200,7 @@ def test_a_fat_binary_has_its_parts_at_pages() -> None:
 def test_a_gear_is_a_whole_number_within_a_range(version: int) -> None:
     vehicle = sp.vehicles.named("IDEAL_STEER_ACC_GEARED")
     gear = next(leaf for leaf in sp.core.record.fields(vehicle.Input) if leaf.name == "gear")
-    files = described(exported(vehicle, DT), version)
+    files = fmu_files(Export(vehicle, DT), version)
     ranges = "".join(text.decode() for name, text in files.items() if name.endswith((".c", ".h")))
     assert gear.allowed is not None
     assert f"{float(gear.allowed.low).hex()}, {float(gear.allowed.high).hex()}, 0, 1," in ranges

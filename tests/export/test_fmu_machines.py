@@ -18,8 +18,8 @@ import pytest
 
 import skidpad as sp
 from fmu_cart import DT, cart, cart_folder, compiler
-from skidpad.export import exported, toolchain, write_fmu
-from skidpad.export.fmu import described
+from skidpad.export import Export, toolchain, write_fmu
+from skidpad.export.fmu import fmu_files
 from skidpad.export.toolchain import build_program
 
 DRIVER = Path(__file__).with_name("fmu_driver.c")
@@ -52,7 +52,7 @@ class Told:
 
 def unpacked(vehicle: Any, folder: Path) -> Path:
     """The sources of an FMU of version 3, and its description."""
-    for name, content in described(exported(vehicle, DT, "rk4"), 3).items():
+    for name, content in fmu_files(Export(vehicle, DT, "rk4"), 3).items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
@@ -129,7 +129,7 @@ OFFICIAL = Path(fmpy.__file__).parent / "c-code"
 def test_functions_are_those_of_the_standard(version: int, tmp_path: Path) -> None:
     """With the declarations of the standard in place of ours, every function is declared as it is
     defined, and all of them are there."""
-    for name, content in described(exported(cart(), DT, "rk4"), version).items():
+    for name, content in fmu_files(Export(cart(), DT, "rk4"), version).items():
         if name.startswith("sources/"):
             (tmp_path / Path(name).name).write_bytes(content)
     header = f"fmi{version}Functions.h"
@@ -160,10 +160,10 @@ def test_sources_of_two_fmus_are_linked_into_one_program(tmp_path: Path) -> None
     """By the prefix of the standard; nothing else of them has the same name."""
     objects: list[Path] = []
     for name, vehicle in {"one": cart(), "two": sp.vehicles.double_integrator()}.items():
-        car = exported(vehicle, DT, "rk4", name=name)
+        car = Export(vehicle, DT, "rk4", name=name)
         folder = tmp_path / name
         folder.mkdir()
-        for path, content in described(car, 3).items():
+        for path, content in fmu_files(car, 3).items():
             (folder / Path(path).name).write_bytes(content)
         flags = [*WARNINGS, f"-DFMI3_FUNCTION_PREFIX={name}_"]
         objects.append(folder / "unit.o")
@@ -192,7 +192,7 @@ def cross_built(tmp_path: Path, triple: str, sources: Sequence[Path], flags: Seq
 @pytest.mark.skipif(WINE is None, reason="Wine is not installed")
 def test_windows_under_wine(tmp_path: Path) -> None:
     car = cart()
-    path = write_fmu(exported(car, DT, "rk4"), tmp_path / "cart.fmu", platforms=["windows"])
+    path = write_fmu(Export(car, DT, "rk4"), tmp_path / "cart.fmu", platforms=["windows"])
     with zipfile.ZipFile(path) as archive:
         archive.extractall(tmp_path)
     told = Told(tmp_path)
@@ -227,7 +227,7 @@ def test_arm_under_qemu(tmp_path: Path) -> None:
 @pytest.mark.parametrize("version", [2, 3])
 def test_libraries_for_all_platforms(version: int, tmp_path: Path) -> None:
     """The same vehicle gives the same file, and nothing in it tells where it was built."""
-    car = exported(sp.vehicles.double_integrator(), DT)
+    car = Export(sp.vehicles.double_integrator(), DT)
     paths = [write_fmu(car, tmp_path / name, version) for name in ("one.fmu", "two.fmu")]
     assert paths[0].read_bytes() == paths[1].read_bytes()
     with zipfile.ZipFile(paths[0]) as archive:

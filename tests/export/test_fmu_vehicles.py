@@ -14,13 +14,13 @@ import skidpad as sp
 from fmu_cart import DT, Unit, cart, compiler
 from skidpad import units as si
 from skidpad.core.arrays import ArrayNumber
-from skidpad.export import exported, toolchain, write_fmu
+from skidpad.export import Export, toolchain, write_fmu
 from skidpad.ops import Grid1, grid, interpolate
 
 
 def followed(vehicle: Any, folder: Path, version: int = 3, **how: Any) -> Unit:
     """Drive an FMU and a simulator side by side, with other inputs in every step."""
-    car = exported(vehicle, DT, **how)
+    car = Export(vehicle, DT, **how)
     path = write_fmu(
         car, folder / "car.fmu", version, platforms=[toolchain.host()], compiler=compiler()
     )

@@ -12,7 +12,7 @@ import skidpad as sp
 from compile.lanes_harness import canonical
 from compile.wasm_harness import KINDS, Engine
 from skidpad.core import record
-from skidpad.export import exported
+from skidpad.export import Export
 from skidpad.export.webassembly import modules_of
 from skidpad.units import Allowed
 from view.pages.conftest import browser as browser
@@ -64,7 +64,7 @@ def driven(name: str, integrator: str, precision: str = "float64") -> dict[str, 
 
 def compared(engine: Engine, name: str, integrator: str, precision: str = "float64") -> None:
     vehicle = sp.vehicles.get(name)()
-    made = exported(vehicle, 0.002, integrator, precision=precision)
+    made = Export(vehicle, 0.002, integrator, precision=precision)
     wanted = driven(name, integrator, precision)
     modules = modules_of({"step": made.step, "outputs": made.outputs})
     calm = record.flatten(record.build(vehicle.model.Disturbance))

@@ -30,7 +30,7 @@ from ..core.arrays import AnyArray, Array
 from ..core.model import Vehicle
 from ..errors import SkidpadError
 from ..export.c import write_c
-from ..export.exported import Exported, exported
+from ..export.exported import Export
 from ..export.fmu import write_fmu
 from ..export.toolchain import build_library, has_zig, host
 from ..export.webassembly import LOADER, WebAssembly, modules_of
@@ -67,7 +67,7 @@ int64_t {name}_drive(const {T}* start, const {T}* inputs, {T}* states, int64_t s
 
 
 def built_drive(
-    exported: Exported,
+    exported: Export,
     folder: str | Path,
     compiler: str | None = None,
     flags: Sequence[str] = (),
@@ -112,9 +112,9 @@ Drive = Callable[[int], Array]
 """Drives so many steps from the start; the state at the end."""
 
 
-def car(name: str) -> Exported:
+def car(name: str) -> Export:
     """A car of this group, ready to be exported."""
-    return exported(vehicles.named(name), DT, CARS[name])
+    return Export(vehicles.named(name), DT, CARS[name])
 
 
 def start_of(vehicle: Vehicle) -> Array:
@@ -139,7 +139,7 @@ def export_work_compilers() -> list[str]:
     return [name for name in ("gcc", "zig") if (has_zig() if name == "zig" else shutil.which(name))]
 
 
-def native(work: Exported) -> Drive:
+def native(work: Export) -> Drive:
     """The compiled step of `Simulator`, without Python between steps."""
     stepper = CompiledStepper(Plant.of(work.vehicle, work.method), work.settings)
     start, row = tuple(start_of(work.vehicle)), input_of(work.vehicle)
@@ -153,7 +153,7 @@ def native(work: Exported) -> Drive:
     return drive
 
 
-def as_c(work: Exported, folder: Path, compiler: str) -> Drive:
+def as_c(work: Export, folder: Path, compiler: str) -> Drive:
     """The exported C, built for this processor."""
     built = built_drive(work, folder, compiler, FLAGS)
     start, row = start_of(work.vehicle), input_of(work.vehicle)
@@ -163,7 +163,7 @@ def as_c(work: Exported, folder: Path, compiler: str) -> Drive:
 class Unit:
     """The car as an FMU for co-simulation, run by fmpy."""
 
-    def __init__(self, work: Exported, folder: Path, compiler: str) -> None:
+    def __init__(self, work: Export, folder: Path, compiler: str) -> None:
         import fmpy
         from fmpy.fmi3 import FMU3Slave
 
@@ -224,12 +224,12 @@ _IN_PAGE = """async ({loader, fused, exact, layout, want, p, x, u, w, dt}) => {
 }"""
 
 
-def modules(work: Exported) -> WebAssembly:
+def modules(work: Export) -> WebAssembly:
     """The step as WebAssembly."""
     return modules_of({"step": work.step})
 
 
-def in_page(tab: Any, work: Exported, wasm: WebAssembly, want: str) -> Callable[[int], Any]:
+def in_page(tab: Any, work: Export, wasm: WebAssembly, want: str) -> Callable[[int], Any]:
     """The step in a page of a browser; a drive gives its `seconds` there and its `state`."""
     assert work.substeps == 1
     text = {"fused": wasm.fused, "exact": wasm.exact, "loader": LOADER.read_bytes()}
@@ -269,7 +269,7 @@ def entries(budget: Budget) -> Iterator[Entry]:
 
 
 def _c_entry(
-    name: str, compiler: str, work: Exported, drive: Drive, folder: Path, budget: Budget
+    name: str, compiler: str, work: Export, drive: Drive, folder: Path, budget: Budget
 ) -> Entry:
     c = as_c(work, folder, compiler)
     size = (folder / f"{work.name}.c").stat().st_size
@@ -281,7 +281,7 @@ def _c_entry(
 
 
 def _fmu_entries(
-    name: str, work: Exported, drive: Drive, folder: Path, budget: Budget
+    name: str, work: Export, drive: Drive, folder: Path, budget: Budget
 ) -> Iterator[Entry]:
     """Many steps in one call, which is the code alone, and a step a call, as a master makes it."""
     compilers = export_work_compilers()
@@ -309,7 +309,7 @@ def _fmu_entries(
         unit.close()
 
 
-def _by_calls(work: Exported, calls: int) -> Callable[[], Array]:
+def _by_calls(work: Export, calls: int) -> Callable[[], Array]:
     """As one steps a `Simulator` from Python."""
     vehicle = work.vehicle
     sim = Simulator(vehicle, work.dt, work.method)
@@ -325,7 +325,7 @@ def _by_calls(work: Exported, calls: int) -> Callable[[], Array]:
     return drive
 
 
-def _page_entries(name: str, work: Exported, drive: Drive, budget: Budget) -> Iterator[Entry]:
+def _page_entries(name: str, work: Export, drive: Drive, budget: Budget) -> Iterator[Entry]:
     missing = viewer.why_not()
     if missing is not None:
         yield Entry(f"export.wasm.fused.{name}", TIME, NOTHING, absent={"chromium": missing})

@@ -17,7 +17,7 @@ from .run import Params, Settings
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..export.exported import Exported
+    from ..export.exported import Export
 
 export = typer.Typer(
     name="export",
@@ -87,15 +87,15 @@ def chosen_export(
     substeps: int | None = None,
     precision: str = "float64",
     name: str | None = None,
-) -> Exported:
+) -> Export:
     """The vehicle that the options of a command of this group ask for."""
-    from ..export.exported import exported
+    from ..export.exported import Export
     from .output import warnings_as_notes
     from .test_work import set_values, vehicle_of
 
     with warnings_as_notes():
         car = vehicle_of(vehicle, params or (), set_values(settings), telling=True)
-        return exported(car, dt, integrator, name=name, precision=precision, substeps=substeps)
+        return Export(car, dt, integrator, name=name, precision=precision, substeps=substeps)
 
 
 @export.command()

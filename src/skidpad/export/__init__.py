@@ -1,18 +1,11 @@
-"""Vehicles for other tools: C source, FMUs, WebAssembly, from the Programs that run here."""
+"""Vehicles for other tools: C source, FMUs and WebAssembly, from the Programs of the simulator."""
 
 from __future__ import annotations
 
-from .c import c_sources, write_c
-from .exported import Exported, exported
+from . import toolchain
+from .c import write_c
+from .exported import Export
 from .fmu import write_fmu
-from .webassembly import WebAssembly, modules_of
+from .webassembly import modules_of
 
-__all__ = [
-    "Exported",
-    "WebAssembly",
-    "c_sources",
-    "exported",
-    "modules_of",
-    "write_c",
-    "write_fmu",
-]
+__all__ = ["Export", "modules_of", "toolchain", "write_c", "write_fmu"]

@@ -1,12 +1,8 @@
-"""The header of a vehicle in C: structs whose members say what they are, and functions.
+"""The header of a vehicle in C: names (`Naming`), delayed commands (`Queues`), and its text.
 
-How the records of a vehicle are called in C, and their numbers written.
-
-Dead time in C: commands of one input that wait, with a room of fixed size.
-
-What acts when is as in `run.delay_line`: a command has the stamp of the clock after the step it
-would act in if it were not delayed; in a step that ends at `after` the newest one acts that is then
-at least the delay old. Delays are parameters and may change between steps.
+A delayed command waits in a ring buffer of fixed size, as in `run.delay`: it carries the time after
+the step in which it would act without delay, and a step that ends at `after` applies the newest
+command that is then at least the delay old. Delays are parameters and may change between steps.
 """
 
 from __future__ import annotations
@@ -29,7 +25,7 @@ from ..core.arrays import ArrayNumber
 from ..core.files import shortened
 from ..errors import InvalidValue
 from ..run.delay import SLACK, Channels, age, whole_steps
-from .exported import LONGEST, Exported, is_reserved_member
+from .exported import LONGEST, Export, is_reserved_member
 
 RECORDS = {
     "state": "State",
@@ -46,8 +42,8 @@ PORTS = {"x": "state", "start": "state", "u": "input", "w": "disturbance", "p": 
 
 
 def members(names: Iterable[str], vehicle: str = "car") -> tuple[str, ...]:
-    """Names of the leaves of a record as members of a struct: `tyre.B` becomes `tyre_B`, `NULL`
-    becomes `NULL_`. `vehicle` is the name that the macros of the header begin with.
+    """Names of the members of a struct for the leaves of a record: `tyre.B` becomes `tyre_B`,
+    `NULL` becomes `NULL_`. `vehicle` is the prefix of the macros of the header.
 
     Raises:
         InvalidValue: for a field whose name is too long for compilers.
@@ -71,18 +67,18 @@ def members(names: Iterable[str], vehicle: str = "car") -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Naming:
-    """The C side of an exported vehicle: names and numbers."""
+    """Names and numbers of an exported vehicle in C."""
 
-    exported: Exported
+    exported: Export
 
     @property
     def name(self) -> str:
-        """What every name of the interface begins with."""
+        """Prefix of every name of the interface."""
         return self.exported.name
 
     @property
     def kind(self) -> Type:
-        """How its numbers are written."""
+        """The C type of its numbers."""
         return TYPES[self.exported.precision]
 
     def record(self, struct: str) -> type:
@@ -95,28 +91,28 @@ class Naming:
         return {s: members(record.names(self.record(s)), self.name) for s in RECORDS}
 
     def has(self, struct: str) -> bool:
-        """Whether there is such a struct."""
+        """Whether a struct exists: its record has fields."""
         return bool(self.fields[struct])
 
     def arguments(self, *pointers: tuple[str, str]) -> str:
-        """Declarations of pointers to constant structs, (struct, name) each, that there are."""
+        """Declarations of pointers to constant structs, from (struct, name) of each that exists."""
         return ", ".join(
             f"const {self.name}_{struct}* {name}" for struct, name in pointers if self.has(struct)
         )
 
     def number(self, value: float) -> str:
-        """A number in the precision of the export, exact."""
+        """A literal in the precision of the export, exact."""
         return literal(float(np.dtype(self.exported.precision).type(value)), self.kind)
 
     @cached_property
     def arrays(self) -> tuple[ArrayNumber, ...]:
-        """Shared arrays of the parameters; the one with the number n in C is the n-th."""
+        """Shared arrays of the parameters; number n in C is the n-th of them."""
         leaves = record.flatten(self.exported.vehicle.params)
         by_number = {float(leaf): leaf for leaf in leaves if isinstance(leaf, ArrayNumber)}
         return tuple(by_number.values())
 
     def values(self, numbers: Sequence[Any]) -> list[str]:
-        """Numbers of a record as they are written, those of shared arrays by their place here."""
+        """Literals for the numbers of a record; a shared array is its number in C."""
         places = {float(array): float(k) for k, array in enumerate(self.arrays, 1)}
         return [
             self.number(places[float(x)] if isinstance(x, ArrayNumber) else float(x))
@@ -125,7 +121,7 @@ class Naming:
 
 
 _SPARE = 3
-"""Commands beside those of the delay: the one that acts, the new one, and one that just acted."""
+"""Commands in addition to those of the delay: the active one, the new one and the last one."""
 _LEAST = 64
 _MOST = 1_000_000
 
@@ -197,7 +193,7 @@ _AGES = {
 
 
 class Queues:
-    """The delayed inputs of an exported vehicle, in C; false if there are none."""
+    """C code for the delayed inputs of an exported vehicle; false without delayed inputs."""
 
     def __init__(self, naming: Naming, capacity: int | None = None) -> None:
         self.naming = naming
@@ -209,11 +205,6 @@ class Queues:
 
     def __bool__(self) -> bool:
         return bool(self.channels)
-
-    @property
-    def count(self) -> int:
-        """Number of delayed inputs."""
-        return len(self.channels.fields)
 
     def _delays(self) -> list[float]:
         params = record.flatten(self.naming.exported.vehicle.params)
@@ -233,19 +224,21 @@ class Queues:
         return asked
 
     def type_lines(self) -> list[str]:
-        """The struct, for the header."""
-        words = {"name": self.naming.name, "NAME": self.naming.name, "T": self.naming.kind.name}
-        return [_TYPE.format(**words)] if self else []
+        """The struct of a queue, for the header."""
+        return [_TYPE.format(**self._words)] if self else []
+
+    @property
+    def _words(self) -> dict[str, str]:
+        name = self.naming.name
+        return {"name": name, "NAME": name, "T": self.naming.kind.name}
 
     def function_lines(self) -> list[str]:
-        """What works on it, for the source."""
+        """The functions of a queue, for the source."""
         if not self:
             return []
         return [
             _C_QUEUE_FUNCTIONS.format(
-                name=self.naming.name,
-                NAME=self.naming.name,
-                T=self.naming.kind.name,
+                **self._words,
                 spare=_SPARE,
                 age=_AGES[self.channels.rule],
                 before=literal(-math.inf, TYPES["float64"]),
@@ -264,7 +257,7 @@ class Queues:
         return f"car->params.{member} == {rounded} ? {exact} : (double)car->params.{member}"
 
     def forget(self) -> list[str]:
-        """Statements that forget all commands."""
+        """Statements that drop all waiting commands."""
         default = record.flatten(record.build(self.channels.Input)) if self else ()
         name = self.naming.name
         return [
@@ -273,13 +266,16 @@ class Queues:
         ]
 
     def declarations(self) -> list[str]:
-        """Of what `acting` and `enqueue` share."""
+        """Declarations of the variables that `acting` and `enqueue` share."""
         if not self:
             return []
-        return [f"    double ages[{self.count}];", f"    {self.naming.name}_input acting;"]
+        return [
+            f"    double ages[{len(self.channels.fields)}];",
+            f"    {self.naming.name}_input acting;",
+        ]
 
     def acting(self) -> list[str]:
-        """Statements that put what acts into `acting`, or return."""
+        """Statements that put the active command into `acting`, or return."""
         if not self:
             return []
         name, fields = self.naming.name, self.naming.fields["input"]
@@ -296,7 +292,7 @@ class Queues:
         return lines
 
     def enqueue(self) -> list[str]:
-        """Statements after a step that was made."""
+        """Statements that store the command after a successful step."""
         name, fields = self.naming.name, self.naming.fields["input"]
         return [
             f"    {name}_enqueue(&car->waiting[{k}], ages[{k}], car->age, after, "
@@ -306,7 +302,7 @@ class Queues:
 
 
 BAD_PARAMS = 4
-"""What a step returns for a delay that is no number or has no room; beside those of `host`."""
+"""Returned by a step for a delay that is no number or too long; extends the codes of `host`."""
 
 CODES = {
     "OK": (TICK_OK, "a step was made"),
@@ -315,7 +311,7 @@ CODES = {
     "NOT_CONVERGED": (TICK_NOT_CONVERGED, "the step could not be solved: take a shorter one"),
     "BAD_PARAMS": (BAD_PARAMS, "a delay is negative, no number, or needs more room"),
 }
-"""Names of codes, numbers and meanings. Unless it is OK, nothing has changed."""
+"""Number and meaning of each code by name. Unless it is OK, nothing has changed."""
 
 _TITLES = {
     "state": "State",
@@ -356,9 +352,15 @@ def header(naming: Naming, queues: Queues) -> str:
     """The text of NAME.h."""
     name, exported = naming.name, naming.exported
     guard = f"{name}_H_INCLUDED"
+    method = exported.method.name if exported.model.continuous else "its update"
     return "\n".join(
         [
-            _opening(naming),
+            comment(
+                f"{exported.vehicle.name}: {exported.model.summary or 'a vehicle'}. One step takes "
+                f"{exported.dt:g} s by {method}; numbers are {naming.kind.name}. SI units, ISO "
+                "8855 axes: x forward, y to the left, angles positive to the left. Written by "
+                "skidpad; needs no library, allocates nothing, and has the bits of skidpad's Simulator."
+            ),
             f"#ifndef {guard}",
             f"#define {guard}",
             "",
@@ -370,10 +372,8 @@ def header(naming: Naming, queues: Queues) -> str:
             "",
             f"#define {name}_DT {exported.dt!r}  /* [s] of a step */",
             f"#define {name}_SUBSTEPS {exported.substeps}  /* of the integrator within one step */",
-            *(
-                [f"#define {name}_QUEUE {queues.capacity}  /* commands with room to wait */"]
-                * bool(queues)
-            ),
+            *[f"#define {name}_QUEUE {queues.capacity}  /* commands with room to wait */"]
+            * bool(queues),
             "",
             *(f"#define {name}_{code} {n}  /* {what} */" for code, (n, what) in CODES.items()),
             "",
@@ -398,28 +398,14 @@ def header(naming: Naming, queues: Queues) -> str:
     )
 
 
-def _opening(naming: Naming) -> str:
-    exported = naming.exported
-    method = exported.method.name if exported.model.continuous else "its update"
-    text = (
-        f"{exported.vehicle.name}: {exported.model.summary or 'a vehicle'}. One step takes "
-        f"{exported.dt:g} s by {method}; numbers are {naming.kind.name}. SI units, ISO 8855 "
-        "axes: x forward, y to the left, angles positive to the left. Written by skidpad; needs no "
-        "library, allocates nothing, and has the bits of skidpad's Simulator."
-    )
-    return comment(text)
-
-
-def comment(text: str, indent: str = "") -> str:
+def comment(text: str) -> str:
     """A text as a comment of C."""
-    body = plain(text)
-    lines = textwrap.wrap(body, 94 - len(indent), break_long_words=False, break_on_hyphens=False)
-    joined = f"\n{indent}   ".join(lines)
-    return f"{indent}/* {joined} */"
+    lines = textwrap.wrap(plain(text), 94, break_long_words=False, break_on_hyphens=False)
+    return "/* " + "\n   ".join(lines) + " */"
 
 
 def plain(text: str) -> str:
-    """A text in one line that ends no comment and begins none."""
+    """A text in one line, without the delimiters of comments."""
     line = "".join(c if c.isprintable() else "?" for c in " ".join(text.split()))
     return line.replace("*/", "* /").replace("/*", "/ *")
 
@@ -428,7 +414,7 @@ def _struct(naming: Naming, struct: str) -> list[str]:
     if not naming.has(struct):
         return []
     leaves = record.fields(naming.record(struct))
-    lines = []
+    lines: list[str] = []
     for leaf, member in zip(leaves, naming.fields[struct], strict=True):
         allowed = "" if leaf.allowed is None else f" Allowed: {leaf.allowed}."
         about = plain(f"[{leaf.unit.symbol}] {leaf.doc}{allowed}").rstrip()
@@ -444,7 +430,7 @@ def _struct(naming: Naming, struct: str) -> list[str]:
 
 def _car(naming: Naming, queues: Queues) -> str:
     name = naming.name
-    told = {
+    members = {
         "state": ("state", "at present"),
         "before": ("state", "before the last step"),
         "input": ("input", "that acted in the last step"),
@@ -453,10 +439,12 @@ def _car(naming: Naming, queues: Queues) -> str:
     }
     records = [
         f"    {name}_{struct} {member};  /* {what} */"
-        for member, (struct, what) in told.items()
+        for member, (struct, what) in members.items()
         if naming.has(struct)
     ]
-    waiting = f"    {name}_queue waiting[{queues.count}];  /* commands that act late */\n"
+    waiting = (
+        f"    {name}_queue waiting[{len(queues.channels.fields)}];  /* commands that act late */\n"
+    )
     return _CAR.format(
         name=name,
         T=naming.kind.name,

@@ -1,20 +1,14 @@
-"""What every export is made from: a vehicle, how it is stepped, and its Programs, lowered.
+"""`Export`: a vehicle, its integrator and its lowered Programs, from which every format is written.
 
-A step of an export is that of `Simulator`: the Programs are the same, in the order of the
-scheduler, so whoever writes them down operation by operation has its bits.
-
-Names that mean something else in C or C++: an exported vehicle and its fields take others.
-
-A member of a struct may not be a keyword, nor a macro of a standard header: wherever that header is
-included first, the macro is replaced and the struct does not compile. The name of a vehicle is that
-of a type, of a file and the beginning of functions, so it may not be a function or type of the
-standard library either.
+The Programs are those of `Simulator`, in the same order of operations, so the code written from
+them has its bits. The tables of reserved words of C and C++ decide which names are free: a member
+of a struct may be neither a keyword nor a macro of a standard header; the name of a vehicle, which
+is also that of a type, a file and the prefix of functions, no name of the standard library either.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 
 from ..compile import pipeline
@@ -30,13 +24,8 @@ from ..run.settings import Settings
 from ..run.stability import chosen
 from ..units import s
 
-__all__ = [
-    "Exported",
-    "exported",
-]
-
 LONGEST = 63
-"""Letters of a name that a compiler of C99 has to tell apart (5.2.4.1)."""
+"""Significant letters of a name in C99 (5.2.4.1)."""
 
 _KEYWORDS = """
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t
@@ -84,7 +73,7 @@ _REAL = """
     cabs cacos cacosh carg casin casinh catan catanh ccos ccosh cexp cimag clog conj cpow cproj
     creal csin csinh csqrt ctan ctanh gamma j0 j1 jn y0 y1 yn significand drem
 """
-"""Functions that there are of `double`, `float` and `long double`, the latter with f and l."""
+"""Functions of `double` that also exist with the suffixes f and l."""
 
 _LIBRARY = """
     FILE abort abs aligned_alloc asctime at_quick_exit atexit atof atoi atol atoll bsearch btowc
@@ -122,29 +111,51 @@ _DEVICES = re.compile(r"con|prn|aux|nul|(com|lpt)\d", re.IGNORECASE)
 
 
 def is_reserved_member(name: str) -> bool:
-    """Whether a member of a struct cannot have the name: a keyword or a macro."""
+    """Whether a name is a keyword or a macro, which no member of a struct can be called."""
     return name in _MEMBERS or _FAMILIES.fullmatch(name) is not None
 
 
 def is_reserved_name(name: str) -> bool:
-    """Whether a type and a file cannot have the name: what no member can, the standard library's
-    functions and types, and the devices of Windows."""
+    """Whether a name cannot be that of a type and a file: a reserved member, a name of the standard
+    library, or a device of Windows."""
     known = name in _NAMES or name.endswith("_t") or _DEVICES.fullmatch(name) is not None
     return known or is_reserved_member(name)
 
 
-@dataclass(frozen=True)
-class Exported:
-    """A vehicle as it is exported. Programs are lowered and scheduled, each when it is asked for.
+class Export:
+    """A vehicle to be exported, with the step that `Simulator` makes with the same arguments.
 
-    Made by `exported`.
+    Its Programs are traced, lowered and scheduled on first use.
+
+    Args:
+        vehicle: the vehicle.
+        dt: step length in s.
+        integrator: "auto", the name of an integrator, or one of your own; not an adaptive one.
+        name: identifier in C and base name of files; by default derived from the vehicle's name.
+        precision: "float64" or "float32".
+        substeps: steps of the integrator within one step; None for the model's number.
     """
 
-    vehicle: Vehicle
-    name: str
-    """What it is called in the other language: a name in C and of a file."""
-    settings: Settings
-    """Step, integrator, precision, as of the `Simulator` that it is to agree with."""
+    def __init__(
+        self,
+        vehicle: Vehicle,
+        dt: s = 0.01,
+        integrator: str | Integrator = "auto",
+        *,
+        name: str | None = None,
+        precision: str = "float64",
+        substeps: int | None = None,
+    ) -> None:
+        self.vehicle = vehicle_of(vehicle)
+        settings = Settings(dt, None, precision, threads=1, substeps=substeps)
+        method = chosen(self.vehicle, integrator, settings.dt, settings.substeps)
+        if method.adaptive:
+            raise InvalidValue(
+                f"integrator = {method.name!r} chooses its own steps and cannot be exported; "
+                "allowed are those of skidpad, as rk4 and radau"
+            )
+        self.name = _identifier(name, self.vehicle)
+        self.settings = settings.replace(integrator=method)
 
     __repr__ = brief_repr
 
@@ -155,23 +166,23 @@ class Exported:
 
     @property
     def method(self) -> Integrator:
-        """How a step is made."""
+        """The integrator."""
         assert self.settings.integrator is not None
         return self.settings.integrator
 
     @property
     def dt(self) -> s:
-        """Step; `substeps` of the integrator lie within it."""
+        """Step length; the integrator divides it into `substeps`."""
         return self.settings.dt
 
     @property
     def substeps(self) -> int:
-        """Steps of the integrator within one of dt."""
+        """Steps of the integrator within one step of length `dt`."""
         return self.settings.substeps or self.model.substeps
 
     @property
     def precision(self) -> str:
-        """Of its numbers, "float64" or "float32"."""
+        """Type of its numbers, "float64" or "float32"."""
         return self.settings.precision
 
     @cached_property
@@ -181,63 +192,41 @@ class Exported:
 
     @cached_property
     def step(self) -> Program:
-        """One sub-step: x, u, w, p, dt, start to x and residual; see `pipeline.step_program`."""
-        return self.finished(self.plant.step)
+        """One sub-step, (x, u, w, p, dt, start) to (x, residual); see `pipeline.step_program`."""
+        return self.finish(self.plant.step)
 
     @cached_property
     def outputs(self) -> Program:
-        """The outputs y of x, start, u, w, p; `u` is the input that acted in the last step."""
-        return self.finished(self.plant.outputs)
+        """The outputs y, from (x, start, u, w, p); `u` is the input applied in the last step."""
+        return self.finish(self.plant.outputs)
 
     @cached_property
     def settle(self) -> Program | None:
-        """What makes a start consistent, x and p to x; None where nothing depends on the rest."""
-        model = self.model
-        if model.settle is None:
-            return None
-        return self.finished(
-            pipeline.settle_program(model.name, model.settle, model.State, model.Params)
-        )
+        """(x, p) to a consistent start; None if no field of the state depends on others."""
+        traced = settle_program(self.model)
+        return None if traced is None else self.finish(traced)
 
     @cached_property
     def derivative(self) -> Program | None:
-        """The rates of x, of x, start, u, w, p; None for a model that is not continuous or samples
-        at the start of a step (`Model.hold`)."""
+        """Time derivative of x, from (x, start, u, w, p); None for a model that is not continuous
+        or samples at the start of a step (`Model.hold`)."""
         if not self.model.continuous or self.model.hold is not None:
             return None
-        return self.finished(pipeline.derivative_program(self.vehicle))
+        return self.finish(pipeline.derivative_program(self.vehicle))
 
-    def finished(self, traced: Program) -> Program:
-        """A traced Program as it is emitted: lowered, split at what is held, in order."""
+    def finish(self, traced: Program) -> Program:
+        """Lower and schedule a traced Program, with its held parts split off."""
         return scheduled(with_held_parts(lower(traced, self.precision)))
 
 
-def exported(
-    vehicle: Vehicle,
-    dt: s = 0.01,
-    integrator: str | Integrator = "auto",
-    *,
-    name: str | None = None,
-    precision: str = "float64",
-    substeps: int | None = None,
-) -> Exported:
-    """A vehicle ready to be exported, stepped as `Simulator` with the same arguments steps it.
-
-    `name` is what it is called in the other language, by default that of the vehicle.
-    """
-    vehicle = vehicle_of(vehicle)
-    settings = Settings(dt, None, precision, threads=1, substeps=substeps)
-    method = chosen(vehicle, integrator, settings.dt, settings.substeps)
-    if method.adaptive:
-        raise InvalidValue(
-            f"integrator = {method.name!r} chooses its own steps and cannot be exported; "
-            "allowed are those of skidpad, as rk4 and radau"
-        )
-    return Exported(vehicle, _identifier(name, vehicle), settings.replace(integrator=method))
+def settle_program(model: Model) -> Program | None:
+    """(x, p) to a consistent start, as traced; None for a model without `settle`."""
+    if model.settle is None:
+        return None
+    return pipeline.settle_program(model.name, model.settle, model.State, model.Params)
 
 
 def _identifier(name: str | None, vehicle: Vehicle) -> str:
-    """A name in C: the one that is asked for, or one like that of the vehicle."""
     if name is None:
         name = re.sub(r"\W+", "_", vehicle.name, flags=re.ASCII).strip("_")
         name = name if name[:1].isalpha() else f"car_{name}"

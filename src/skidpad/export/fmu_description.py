@@ -1,20 +1,17 @@
-"""modelDescription.xml of FMI 2.0 and 3.0, and buildDescription.xml: what an FMU says of itself.
+"""modelDescription.xml of FMI 2.0 and 3.0, and buildDescription.xml of 3.0.
 
-The two versions say the same in different words: 3.0 has elements by type and refers to variables
-by value reference, 2.0 has scalars and refers to them by their place in the list.
+The variables of an FMU are the leaves of the vehicle's records, under names that never collide: a
+state is `state.v_x`, an input `input.steer`, a parameter `params.tyre.B`. The value reference of a
+leaf is its index in one row: time, states, their rates (with model exchange), inputs, disturbances,
+outputs, parameters. The numbered fields of a table are one array, at the reference of its first
+number; FMI 2.0 has no arrays, so each number is a variable of its own, `params.map.v[1,2]`.
 
-The variables of an FMU: the leaves of a vehicle's records, under names that never collide.
+Version 3.0 has elements by type and refers to variables by value reference, 2.0 has scalars and
+refers to them by their index in the list.
 
-A state is `state.v_x`, an input `input.steer`, a parameter `params.tyre.B`, whatever else is called
-`v_x` or `steer`. The value reference of a leaf is its place in one row: time, states, their rates
-(where the FMU offers model exchange), inputs, disturbances, outputs, parameters. The numbered
-fields of a table are one array, at the reference of its first number; FMI 2.0 has no arrays, and
-there each number is a variable of its own, `params.map.v[1,2]`.
-
-Units as FMUs define them: exponents of the base units of the SI, and of the radian.
-
-`units.Unit` has metre, kilogram and second. Radian and ampere count as pure numbers there; FMI
-tells them apart, so their exponents are read off the symbol.
+Units are exponents of the base units of the SI and of the radian. `units.Unit` has metre, kilogram
+and second; radian and ampere count as pure numbers there, so their exponents are parsed from the
+symbol.
 """
 
 from __future__ import annotations
@@ -35,15 +32,15 @@ from ..core.arrays import ArrayNumber
 from ..core.record import Field
 from ..run.arguments import consistent
 from ..units import Unit
-from .exported import Exported
+from .exported import Export
 from .fmu_programs import Place, Programs
 
 TIME = 0
-"""The value reference of the time."""
+"""Value reference of the time."""
 _PORTS = {"x": "state", "u": "input", "w": "disturbance", "p": "params"}
 _NUMBERED = re.compile(r"(.*?[^\d_])((?:_\d+)+)")
 _RATES = {"m": "m/s", "m/s": "m/s²", "m/s²": "m/s³", "rad": "rad/s", "rad/s": "rad/s²", "1": "1/s"}
-"""Symbols of units per second that have one of their own."""
+"""Rates of units whose symbol is not just "per second" appended."""
 
 
 class Variable(NamedTuple):
@@ -54,38 +51,38 @@ class Variable(NamedTuple):
     group: str
     """"state", "rate", "input", "disturbance", "output" or "params"."""
     place: int
-    """Of its first leaf in the record."""
+    """Index of its first leaf in the record."""
     field: Field
     """Its first leaf."""
     start: tuple[float, ...] = ()
     shape: tuple[int, ...] = ()
-    """Numbers along each dimension; of a scalar none."""
+    """Numbers along each dimension; empty for a scalar."""
 
     @property
     def size(self) -> int:
-        """How many numbers it has."""
+        """Count of its numbers."""
         return prod(self.shape)
 
     @property
     def unit(self) -> Unit:
-        """Of its numbers."""
+        """Unit of its numbers."""
         return rate_unit(self.field.unit) if self.group == "rate" else self.field.unit
 
 
 @dataclass(frozen=True)
 class Variables:
-    """All variables of a vehicle as an FMU; see the text of the module."""
+    """All variables of a vehicle as an FMU."""
 
     programs: Programs
 
     @property
-    def exported(self) -> Exported:
+    def exported(self) -> Export:
         """The vehicle."""
         return self.programs.exported
 
     @cached_property
     def sizes(self) -> dict[str, int]:
-        """How many leaves each group has, in order."""
+        """Count of leaves of each group, in order."""
         model = self.exported.model
         states = record.size(model.State)
         return {
@@ -160,10 +157,10 @@ class Variables:
 
 
 def shapes_of(leaves: Sequence[Field]) -> dict[int, tuple[str, tuple[int, ...]]]:
-    """The arrays among leaves, by the place of the first number: name and shape.
+    """Name and shape of each array among leaves, by the index of its first number.
 
-    An array are neighbours that are numbered from 0 or 1 on, row by row, and that have meaning,
-    unit and range in common: `row_0`, `row_1`, or `v_0_0`, `v_0_1`.
+    Neighbouring leaves form an array if they are numbered from 0 or 1, row by row, and share
+    meaning, unit and range: `row_0`, `row_1`, or `v_0_0`, `v_0_1`.
     """
     arrays: dict[int, tuple[str, tuple[int, ...]]] = {}
     place = 0
@@ -177,7 +174,7 @@ def shapes_of(leaves: Sequence[Field]) -> dict[int, tuple[str, tuple[int, ...]]]
 
 
 def _run(leaves: Sequence[Field], place: int) -> tuple[str, list[tuple[int, ...] | None]]:
-    """The indices of neighbours with one stem, from a place on."""
+    """The common stem of a leaf and its successors, and the numbers in their names."""
     stem, at = _numbers(leaves[place].name)
     run: list[tuple[int, ...] | None] = []
     for leaf in leaves[place:]:
@@ -197,7 +194,7 @@ def _numbers(name: str) -> tuple[str, tuple[int, ...]]:
 
 
 def _shape(run: list[tuple[int, ...]]) -> tuple[int, ...]:
-    """The shape of the longest array that indices begin with; empty if they are none."""
+    """The shape of the array that the indices enumerate; empty if they do not."""
     if len(run) < 2 or run[0] not in ((0,) * len(run[0]), (1,) * len(run[0])):
         return ()
     base = run[0][0]
@@ -219,15 +216,15 @@ _DISPLAYED = {
     "m/s": ("km/h", 3.6),
     "rad/s": ("deg/s", 180.0 / math.pi),
 }
-"""What tools may show instead: a name, and how many of it are one of the unit."""
+"""Units that tools may display instead: name, and its number per unit."""
 _AMPERES = {"A": 1, "V": -1, "Ω": -2}
-"""Exponents of the ampere in the units that have it."""
+"""Exponent of the ampere in a unit."""
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 _FACTOR = re.compile(r"([^\W\d_]+)([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]*)|([/()·])")
 
 
 class BaseUnit(NamedTuple):
-    """Exponents of the base units, by the names that FMI has for them."""
+    """Exponents of the base units, under their names in FMI."""
 
     kg: int = 0
     m: int = 0
@@ -237,29 +234,19 @@ class BaseUnit(NamedTuple):
 
     @property
     def attributes(self) -> dict[str, str]:
-        """Those that are not zero."""
+        """The exponents other than 0, as XML attributes."""
         return {name: str(n) for name, n in self._asdict().items() if n}
 
 
 def base_unit(unit: Unit) -> BaseUnit | None:
-    """The exponents of a unit; None if one of them is no whole number, which FMI cannot say."""
+    """The exponents of a unit; None if one of them is not whole, which FMI cannot express."""
     if any(exponent % 1.0 for exponent in unit.dimension):
         return None
     length, mass, time = (int(exponent) for exponent in unit.dimension)
-    rad, ampere = _read_off(unit.symbol)
-    return BaseUnit(kg=mass, m=length, s=time, A=ampere, rad=rad)
-
-
-def displayed(unit: Unit) -> tuple[str, float] | None:
-    """Another unit that people read more easily, and its number in one of the unit."""
-    return _DISPLAYED.get(unit.symbol)
-
-
-def _read_off(symbol: str) -> tuple[int, int]:
-    """Exponents of radian and ampere in a symbol such as "N·m·s/rad" or "rad/(N·m)"."""
+    # Radian and ampere are in the symbol alone, such as "N·m·s/rad" or "rad/(N·m)".
     rad = ampere = 0
     sign, within = 1, False
-    for name, power, mark in _FACTOR.findall(symbol):
+    for name, power, mark in _FACTOR.findall(unit.symbol):
         if mark == "/":
             sign = -1
         elif mark == "(":
@@ -272,11 +259,11 @@ def _read_off(symbol: str) -> tuple[int, int]:
             exponent = sign * int(power.translate(_SUPERSCRIPTS) or 1)
             rad += exponent * (name == "rad")
             ampere += exponent * _AMPERES.get(name, 0)
-    return rad, ampere
+    return BaseUnit(kg=mass, m=length, s=time, A=ampere, rad=rad)
 
 
 STOP_TIME = 10.0
-"""End of the experiment that a tool proposes, in s."""
+"""End of the default experiment, in s."""
 _CATEGORIES = {
     "logStatusError": "A call that cannot be answered, with the variable and the value.",
     "logStatusDiscard": "A step that could not be made.",
@@ -295,11 +282,11 @@ _CAPABILITIES: dict[int, tuple[str, ...]] = {
         "providesAdjointDerivatives",
     ),
 }
-"""Attributes of both interfaces that are true, by version."""
+"""Attributes of both interfaces that are true, by version of FMI."""
 
 
 class Unknown(NamedTuple):
-    """A variable that is computed, and the value references that it is computed from."""
+    """The value references of a computed variable and of those it depends on."""
 
     reference: int
     known: list[int]
@@ -308,8 +295,8 @@ class Unknown(NamedTuple):
 def model_description(
     programs: Programs, version: int, token: str, sources: Sequence[str] = ()
 ) -> bytes:
-    """modelDescription.xml; `token` is what an instance is asked for with, `sources` are the files
-    that 2.0 lists."""
+    """The text of modelDescription.xml; `token` identifies the FMU to its library, `sources` are
+    the files that 2.0 lists."""
     variables, exported = Variables(programs), programs.exported
     listed = variables.listed(arrays=version == 3)
     root = ET.Element(
@@ -325,46 +312,41 @@ def model_description(
     )
     if version == 2:
         root.set("numberOfEventIndicators", "0")
-    _interfaces(root, programs, version, sources)
+    named = {"modelIdentifier": exported.name} | dict.fromkeys(_CAPABILITIES[version], "true")
+    interfaces = {"CoSimulation": {"canHandleVariableCommunicationStepSize": "true"}}
+    if version == 3:
+        interfaces["CoSimulation"]["fixedInternalStepSize"] = _number(exported.dt)
+    if programs.exchanges:
+        more = {"completedIntegratorStepNotNeeded": "true"} if version == 2 else {}
+        interfaces = {"ModelExchange": more} | interfaces
+    for interface, more in interfaces.items():
+        element = ET.SubElement(root, interface, named | more)
+        if version == 2:
+            _files(ET.SubElement(element, "SourceFiles"), "File", sources)
     _units(root, [variable.unit for variable in listed])
     categories = ET.SubElement(root, "LogCategories")
     for name, text in _CATEGORIES.items():
         ET.SubElement(categories, "Category", name=name, description=text)
-    dt = exported.dt
-    ET.SubElement(
-        root, "DefaultExperiment", startTime="0", stopTime=_number(STOP_TIME), stepSize=_number(dt)
-    )
+    experiment = {"startTime": "0", "stopTime": _number(STOP_TIME)}
+    ET.SubElement(root, "DefaultExperiment", experiment, stepSize=_number(exported.dt))
     _variables(root, variables, listed, version)
     _structure(root, variables, listed, version)
     return _text(root)
 
 
 def build_description(name: str, sources: Sequence[str]) -> bytes:
-    """sources/buildDescription.xml of FMI 3.0."""
+    """The text of sources/buildDescription.xml of FMI 3.0."""
     root = ET.Element("fmiBuildDescription", fmiVersion="3.0")
     build = ET.SubElement(root, "BuildConfiguration", modelIdentifier=name)
     options = "-O2 -ffp-contract=off -fno-fast-math"
     files = ET.SubElement(build, "SourceFileSet", language="C99", compilerOptions=options)
-    for source in sources:
-        ET.SubElement(files, "SourceFile", name=source)
+    _files(files, "SourceFile", sources)
     return _text(root)
 
 
-def _interfaces(root: ET.Element, programs: Programs, version: int, sources: Sequence[str]) -> None:
-    can = dict.fromkeys(_CAPABILITIES[version], "true")
-    named = {"modelIdentifier": programs.exported.name} | can
-    elements: list[ET.Element] = []
-    if programs.exchanges:
-        more = {"completedIntegratorStepNotNeeded": "true"} if version == 2 else {}
-        elements.append(ET.SubElement(root, "ModelExchange", named | more))
-    more = {"canHandleVariableCommunicationStepSize": "true"}
-    if version == 3:
-        more["fixedInternalStepSize"] = _number(programs.exported.dt)
-    elements.append(ET.SubElement(root, "CoSimulation", named | more))
-    for element in elements if version == 2 else ():
-        files = ET.SubElement(element, "SourceFiles")
-        for source in sources:
-            ET.SubElement(files, "File", name=source)
+def _files(parent: ET.Element, kind: str, names: Sequence[str]) -> None:
+    for name in names:
+        ET.SubElement(parent, kind, name=name)
 
 
 def _units(root: ET.Element, units: Iterable[Unit]) -> None:
@@ -375,9 +357,9 @@ def _units(root: ET.Element, units: Iterable[Unit]) -> None:
         element, base = ET.SubElement(definitions, "Unit", name=symbol), base_unit(unit)
         if base is not None:
             ET.SubElement(element, "BaseUnit", base.attributes)
-        shown = displayed(unit)
-        if shown is not None:
-            ET.SubElement(element, "DisplayUnit", name=shown[0], factor=_number(shown[1]))
+        if symbol in _DISPLAYED:
+            name, factor = _DISPLAYED[symbol]
+            ET.SubElement(element, "DisplayUnit", name=name, factor=_number(factor))
 
 
 def _variables(
@@ -386,23 +368,43 @@ def _variables(
     element = ET.SubElement(root, "ModelVariables")
     time = {"name": "time", "valueReference": str(TIME), "causality": "independent"}
     time |= {"variability": "continuous", "description": "Simulation time"}
-    add = _float64 if version == 3 else _scalar
+    add = _add_float64 if version == 3 else _add_scalar
     add(element, time, {"unit": "s"}, ())
     index = {variable.reference: k for k, variable in enumerate(listed, 2)}
     for variable in listed:
         head = {"name": variable.name, "valueReference": str(variable.reference)}
-        head |= {"description": _description(variable)} | _role(variables, variable)
+        text, allowed = " ".join(variable.field.doc.split()), variable.field.allowed
         numbers = {} if variable.unit.symbol == "1" else {"unit": variable.unit.symbol}
-        numbers |= _range(variable)
+        role = _ROLES[variable.group]
         if variable.group == "rate":
+            text = f"Rate of change of state.{variable.field.name}"
             state = variables.first["state"] + variable.place
             numbers["derivative"] = str(state if version == 3 else index[state])
+        elif allowed is not None:
+            if allowed.open_low or allowed.whole:  # the attributes cannot say this
+                text = f"{text} Allowed is {allowed}.".strip()
+            ends = {"min": allowed.low, "max": allowed.high}
+            numbers |= {name: _number(end) for name, end in ends.items() if abs(end) != inf}
+        if variable.group == "state" and variable.place in variables.programs.of_starts:
+            role = role | {"initial": "approx"}
+        head |= {"description": text} | role
         if variable.start:
             numbers["start"] = " ".join(map(_number, variable.start))
         add(element, head, numbers, variable.shape)
 
 
-def _float64(
+_ROLES = {
+    "state": {"causality": "output", "variability": "continuous", "initial": "exact"},
+    "rate": {"causality": "local", "variability": "continuous", "initial": "calculated"},
+    "input": {"causality": "input", "variability": "continuous"},
+    "disturbance": {"causality": "input", "variability": "continuous"},
+    "output": {"causality": "output", "variability": "continuous", "initial": "calculated"},
+    "params": {"causality": "parameter", "variability": "tunable", "initial": "exact"},
+}
+"""Attributes of the variables of each group; a computed start of a state is "approx"."""
+
+
+def _add_float64(
     parent: ET.Element, head: dict[str, str], numbers: dict[str, str], shape: tuple[int, ...]
 ) -> None:
     element = ET.SubElement(parent, "Float64", head | numbers)
@@ -410,56 +412,18 @@ def _float64(
         ET.SubElement(element, "Dimension", start=str(count))
 
 
-def _scalar(
+def _add_scalar(
     parent: ET.Element, head: dict[str, str], numbers: dict[str, str], shape: tuple[int, ...]
 ) -> None:
     assert not shape
     ET.SubElement(ET.SubElement(parent, "ScalarVariable", head), "Real", numbers)
 
 
-def _role(variables: Variables, variable: Variable) -> dict[str, str]:
-    match variable.group:
-        case "state":
-            computed = variable.place in variables.programs.of_starts
-            initial = "approx" if computed else "exact"
-            return {"causality": "output", "variability": "continuous", "initial": initial}
-        case "rate":
-            return {"causality": "local", "variability": "continuous", "initial": "calculated"}
-        case "output":
-            return {"causality": "output", "variability": "continuous", "initial": "calculated"}
-        case "params":
-            return {"causality": "parameter", "variability": "tunable", "initial": "exact"}
-        case _:
-            return {"causality": "input", "variability": "continuous"}
-
-
-def _description(variable: Variable) -> str:
-    """What it means; and its range, where the attributes cannot say it."""
-    text, allowed = " ".join(variable.field.doc.split()), variable.field.allowed
-    if variable.group == "rate":
-        return f"Rate of change of state.{variable.field.name}"
-    if allowed is not None and (allowed.open_low or allowed.whole):
-        text = f"{text} Allowed is {allowed}.".strip()
-    return text
-
-
-def _range(variable: Variable) -> dict[str, str]:
-    allowed = variable.field.allowed
-    if allowed is None or variable.group == "rate":
-        return {}
-    ends = {"min": allowed.low, "max": allowed.high}
-    return {name: _number(end) for name, end in ends.items() if abs(end) != inf}
-
-
 def _structure(
     root: ET.Element, variables: Variables, listed: Sequence[Variable], version: int
 ) -> None:
     structure = ET.SubElement(root, "ModelStructure")
-    kinds = {
-        "Output": outputs(variables),
-        "ContinuousStateDerivative": rates(variables),
-        "InitialUnknown": initial_unknowns(variables),
-    }
+    kinds = unknowns_of(variables)
     if version == 3:
         # An array has one reference, that of its first number.
         own = {v.reference + k: v.reference for v in listed for k in range(v.size)}
@@ -489,47 +453,43 @@ def _unknowns(
         )
 
 
-def outputs(variables: Variables) -> list[Unknown]:
-    """All that the vehicle gives: its states, and its outputs by states and inputs."""
-    first, exchanges = variables.first, variables.programs.exchanges
-    # States that only steps change are known to no tool: nothing can be said to depend on them.
-    known = "xuw" if exchanges else "uw"
-    states = [
-        Unknown(first["state"] + k, [first["state"] + k] if exchanges else [])
-        for k in range(variables.sizes["state"])
-    ]
-    return states + [
-        Unknown(first["output"] + k, variables.references(_only(known, places)))
-        for k, places in enumerate(variables.programs.of_outputs)
-    ]
+def unknowns_of(variables: Variables) -> dict[str, list[Unknown]]:
+    """The computed variables of the model structure, by the names of FMI 3.0.
 
+    Outputs are the states and the outputs of the vehicle; rates and outputs depend on states and
+    inputs, starts on the independent states, inputs and parameters.
+    """
+    first, programs = variables.first, variables.programs
 
-def rates(variables: Variables) -> list[Unknown]:
-    """The rates of the states, by states and inputs."""
-    return [
-        Unknown(variables.first["rate"] + k, variables.references(_only("xuw", places)))
-        for k, places in enumerate(variables.programs.of_rates)
-    ]
+    def dependent(group: str, known: str, parts: Iterable[Iterable[Place]]) -> list[Unknown]:
+        return [
+            Unknown(first[group] + k, variables.references(p for p in places if p[0] in known))
+            for k, places in enumerate(parts)
+        ]
 
-
-def initial_unknowns(variables: Variables) -> list[Unknown]:
-    """What is computed at the start, by the states that are given, inputs and parameters."""
-    programs, first = variables.programs, variables.first
-    parts = {
+    # A tool does not know states that only steps change, so nothing can depend on them.
+    known = "xuw" if programs.exchanges else "uw"
+    states = range(first["state"], first["state"] + variables.sizes["state"])
+    starts = {
         "state": programs.of_starts,
         "rate": dict(enumerate(programs.of_rates)),
         "output": dict(enumerate(programs.of_outputs)),
     }
-    return [
-        Unknown(first[group] + k, variables.references(_at_start(programs, places)))
-        for group, unknowns in parts.items()
-        for k, places in unknowns.items()
-    ]
+    return {
+        "Output": [Unknown(k, [k] if programs.exchanges else []) for k in states]
+        + dependent("output", known, programs.of_outputs),
+        "ContinuousStateDerivative": dependent("rate", "xuw", programs.of_rates),
+        "InitialUnknown": [
+            Unknown(first[group] + k, variables.references(_at_start(programs, places)))
+            for group, unknowns in starts.items()
+            for k, places in unknowns.items()
+        ],
+    }
 
 
 def _at_start(programs: Programs, places: Iterable[Place]) -> set[Place]:
-    """The same in terms of what is given: states that are computed by what they are computed
-    from. Before the first step, the state at its start is the state."""
+    """Dependencies at the start: a computed state is replaced by those it is computed from. Before
+    the first step, the state at the start of the step is the state."""
     independent: set[Place] = set()
     for port, place in places:
         if port not in ("x", "start"):
@@ -540,16 +500,12 @@ def _at_start(programs: Programs, places: Iterable[Place]) -> set[Place]:
     return independent
 
 
-def _only(ports: str, places: Iterable[Place]) -> list[Place]:
-    return [place for place in places if place[0] in ports]
-
-
 def _number(value: float) -> str:
     return repr(float(value))
 
 
 _NOT_XML = re.compile("[^\\t\\n\\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that no XML file can have, whatever wrote them into a name or a docstring."""
+"""Characters that are not allowed in XML."""
 
 
 def _text(root: ET.Element) -> bytes:

@@ -1,16 +1,11 @@
-"""The traced Programs that an FMU is made of besides the step: their derivatives, and what depends
-on what.
-
-Derivatives of a traced Program along a direction, as Programs that can be emitted like it.
+"""The traced Programs of an FMU other than the step: derivatives along a direction, dependencies.
 
 The tangent takes changes of inputs to changes of results, the adjoint weights of results to
 derivatives of the weighted sum with respect to inputs. Both are exact: they differentiate the
-operations, one by one (see `integrate.sweep`).
+operations, one by one (see `integrate.sweep`), and are Programs themselves.
 
-Which inputs of a traced Program each of its results depends on.
-
-It is read off the operations, so an FMU says no more and no less than what is computed: a result
-that an input reaches through some operation depends on it, whatever the numbers are.
+A result depends on an input that reaches it through some operation, whatever the numbers are; so an
+FMU declares exactly the dependencies of the computation.
 """
 
 from __future__ import annotations
@@ -18,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from ..compile import pipeline
@@ -25,15 +21,15 @@ from ..compile.evaluate import evaluate
 from ..compile.program import Port, Program
 from ..compile.trace import trace
 from ..integrate.base import as_written
-from .exported import Exported
+from .exported import Export, settle_program
 
 MOVING = ("x", "start", "u", "w", "p")
-"""Input ports that results are differentiated with respect to."""
+"""Input ports with respect to which results are differentiated."""
 
 
 def tangent_program(program: Program) -> Program:
-    """The inputs of a traced Program and a change for each, dx, du, ..., to changes of its one
-    output port."""
+    """The tangent of a traced Program with one output port: its inputs and a change of each (dx,
+    du, ...) to the change of the output."""
     (result,) = program.outputs
     moving = _moving(program)
     changes = tuple(Port(f"d{port.name}", port.fields) for port in moving)
@@ -53,8 +49,8 @@ def tangent_program(program: Program) -> Program:
 
 
 def adjoint_program(program: Program) -> Program:
-    """The inputs of a traced Program and weights of its one output port to the derivatives of the
-    weighted sum, one port for each input that it is differentiated by."""
+    """The adjoint of a traced Program with one output port: its inputs and weights of the output to
+    the derivatives of the weighted sum, one port for each port of `MOVING`."""
     (result,) = program.outputs
     moving = _moving(program)
 
@@ -66,7 +62,8 @@ def adjoint_program(program: Program) -> Program:
 
         values, symbols = _evaluated(program, ports[:-1])
         gradient = pullback(values, column(ca.SX(v) for v in ports[-1]), symbols)
-        return _split(ca.vertsplit(gradient), moving)
+        leaves = iter(ca.vertsplit(gradient))
+        return tuple(tuple(islice(leaves, len(port.fields))) for port in moving)
 
     inputs = (*program.inputs, Port("weights", result.fields))
     outputs = tuple(Port(f"d{port.name}", port.fields) for port in moving)
@@ -78,7 +75,7 @@ def _moving(program: Program) -> tuple[Port, ...]:
 
 
 def _evaluated(program: Program, ports: Sequence[tuple[Any, ...]]) -> tuple[Any, Any]:
-    """The results as a column, and the symbols that they are differentiated by."""
+    """The results as a column, and the symbols of the moving inputs."""
     import casadi as ca
 
     from ..integrate.symbols import column
@@ -93,22 +90,14 @@ def _evaluated(program: Program, ports: Sequence[tuple[Any, ...]]) -> tuple[Any,
     return column(ca.SX(value) for value in values), symbols
 
 
-def _split(leaves: Sequence[Any], ports: Sequence[Port]) -> tuple[Sequence[Any], ...]:
-    parts: list[Sequence[Any]] = []
-    for port in ports:
-        parts.append(leaves[: len(port.fields)])
-        leaves = leaves[len(port.fields) :]
-    return tuple(parts)
-
-
 Place = tuple[str, int]
-"""An input port by its name, and a field of it by its place."""
+"""The name of an input port and the index of a field in it."""
 _Reached = frozenset[Any]
-_NONE: _Reached = frozenset()
+"""Inputs that reach a value."""
 
 
 def dependencies(program: Program) -> tuple[frozenset[Place], ...]:
-    """For each field of the first output port what it depends on."""
+    """For each field of the first output port the inputs it depends on."""
     functions: list[list[_Reached]] = []
     for function in program.functions:
         functions.append(_of_results(function, functions, lambda port, field: field))
@@ -119,69 +108,63 @@ def dependencies(program: Program) -> tuple[frozenset[Place], ...]:
 def _of_results(
     program: Program, functions: Sequence[list[_Reached]], named: Any
 ) -> list[_Reached]:
-    """For each field of the first output port the inputs, as `named` calls them."""
+    """For each field of the first output port the inputs it depends on, named by `named`."""
     reached: list[Any] = []
     for op, args, imm in program.code:
         if op == "input":
             reached.append(frozenset([named(*imm)]))
         elif op == "call":
-            reached.append(_of_call(functions[imm[0]], imm[1], [reached[a] for a in args]))
+            # A function runs imm[1] times on its own results.
+            values, arguments = list[_Reached](), [reached[a] for a in args]
+            for _ in range(imm[1]):
+                needs = functions[imm[0]]
+                values = [frozenset[Any]().union(*(arguments[a] for a in need)) for need in needs]
+                arguments = [*values, *arguments[len(values) :]]
+            reached.append(values)
         elif op == "item":
             reached.append(reached[args[0]][imm])
         else:
-            reached.append(_NONE.union(*(reached[a] for a in args)))
+            reached.append(frozenset[Any]().union(*(reached[a] for a in args)))
     return [reached[r] for r in program.results[0]]
-
-
-def _of_call(function: list[_Reached], times: int, arguments: list[_Reached]) -> list[_Reached]:
-    """What the results of a function depend on that is run several times on its own results."""
-    results: list[_Reached] = []
-    for _ in range(times):
-        results = [_NONE.union(*(arguments[a] for a in needed)) for needed in function]
-        arguments = [*results, *arguments[len(results) :]]
-    return results
 
 
 @dataclass(frozen=True)
 class Programs:
-    """Traced Programs of a vehicle, each when it is asked for."""
+    """Traced Programs of a vehicle, each traced on first use."""
 
-    exported: Exported
+    exported: Export
 
     @property
     def exchanges(self) -> bool:
-        """Whether others can integrate it: it is continuous, samples nothing at the start of a
-        step, and no input acts late."""
+        """Whether a tool can integrate it (model exchange): it is continuous, samples nothing at
+        the start of a step, and no input is delayed."""
         model = self.exported.model
         return model.continuous and model.hold is None and not model.dead_times
 
     @cached_property
     def outputs(self) -> Program | None:
-        """The outputs of x, start, u, w, p; None of a vehicle that has none."""
+        """The outputs, from (x, start, u, w, p); None for a vehicle without outputs."""
         program = self.exported.plant.outputs
         return program if program.outputs[0].fields else None
 
     @cached_property
     def rates(self) -> Program | None:
-        """The rates of x, start, u, w, p; None where only steps are offered."""
+        """The rates of x, from (x, start, u, w, p); None without model exchange."""
         return pipeline.derivative_program(self.exported.vehicle) if self.exchanges else None
 
     @cached_property
     def settle(self) -> Program | None:
-        """The consistent start of x and p; None where starts are taken as they are."""
-        model = self.exported.model
-        if model.settle is None:
-            return None
-        return pipeline.settle_program(model.name, model.settle, model.State, model.Params)
+        """The consistent start, from (x, p); None if starts are taken as they are."""
+        return settle_program(self.exported.model)
 
     @cached_property
     def tangents(self) -> dict[str, Program]:
-        """Changes by changes, by the name that they have in the source."""
+        """Tangents of the Programs, by their names in the source."""
         return {f"{name}_tangent": tangent_program(part) for name, part in self._parts.items()}
 
     @cached_property
     def adjoints(self) -> dict[str, Program]:
-        """Derivatives of weighted sums, by the name that they have in the source."""
+        """Adjoints of the Programs, by their names in the source."""
         return {f"{name}_adjoint": adjoint_program(part) for name, part in self._parts.items()}
 
     @property
@@ -191,17 +174,17 @@ class Programs:
 
     @cached_property
     def of_outputs(self) -> tuple[frozenset[Place], ...]:
-        """What each output depends on."""
+        """The inputs each output depends on."""
         return () if self.outputs is None else dependencies(self.outputs)
 
     @cached_property
     def of_rates(self) -> tuple[frozenset[Place], ...]:
-        """What each rate depends on."""
+        """The inputs each rate depends on."""
         return () if self.rates is None else dependencies(self.rates)
 
     @cached_property
     def of_starts(self) -> dict[int, frozenset[Place]]:
-        """The states whose start is computed, by their places, and what from."""
+        """The states whose start is computed, by index, and the inputs it depends on."""
         if self.settle is None:
             return {}
         code, results = self.settle.code, self.settle.results[0]

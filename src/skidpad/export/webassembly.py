@@ -1,7 +1,7 @@
-"""Programs as WebAssembly: two modules with the same bits, and where they have their ports.
+"""Programs as WebAssembly: two modules with the same bits, and the layout of their ports.
 
-A page takes the fused one where the engine knows relaxed vector instructions and its multiply-add
-turns out to round once, else the exact one; `vehicle_module.js` beside this file does so.
+A page takes the fused module if the engine has relaxed vector instructions and their multiply-add
+rounds once, else the exact one; the loader `vehicle_module.js` chooses.
 """
 
 from __future__ import annotations
@@ -18,10 +18,8 @@ from ..core.arrays import Array
 from ..core.files import brief_repr
 from ..errors import InvalidValue
 
-__all__ = ["LOADER", "WebAssembly", "modules_of"]
-
 LOADER = Path(__file__).with_name("vehicle_module.js")
-"""The ES module whose `loadModule` takes what `modules_of` gives."""
+"""The ES module whose `loadModule` takes the two modules and the layout."""
 
 
 @dataclass(frozen=True)
@@ -29,25 +27,28 @@ class WebAssembly:
     """Programs as two modules with the same exports and the same layout of their memory."""
 
     fused: bytes
-    """With the relaxed multiply-add of vectors. Its export `fused_here` gives 1 where that rounds
-    once; elsewhere it has other bits than the simulator and must not be used. An engine without
+    """Uses the relaxed multiply-add of vectors. Its export `fused_here` returns 1 where that rounds
+    once; elsewhere its bits differ from the simulator's and it must not be used. An engine without
     relaxed vectors refuses to compile it."""
     exact: bytes
-    """With a multiply-add of its own: for every engine, and slower."""
+    """Has a multiply-add of its own: slower, for every engine."""
     layout: dict[str, Any]
-    """For JSON: `precision`, `pages` (of 64 KiB), `programs` (names of the functions), and `ports`:
-    for each name its `address` in bytes and its `fields`."""
+    """Ready for JSON: `precision`, `pages` (of 64 KiB), `programs` (names of the functions), and
+    `ports`: for each name its `address` in bytes and its `fields`."""
 
     __repr__ = brief_repr
 
 
 def modules_of(programs: Mapping[str, Program], arrays: Sequence[Array] = ()) -> WebAssembly:
-    """Lowered Programs as WebAssembly. Each becomes a function without arguments of its name.
+    """Lowered Programs as WebAssembly; each becomes a function of its name without arguments.
 
-    A function reads its input ports from the module's memory and writes its output ports, all
-    inputs before the first output. Ports of one name are the same memory, of all Programs and of
-    inputs and outputs alike. `arrays` are the shared arrays that the Programs read, (n,) each; in
-    the modules they have the numbers 1, 2, ... in this order.
+    A function reads its input ports from the module's memory, then writes its output ports there.
+    All ports of one name share their memory, inputs and outputs of all Programs alike.
+
+    Args:
+        programs: lowered Programs by the names of their functions.
+        arrays: shared arrays that the Programs read, (n,) each; their numbers in the modules are
+            1, 2, ... in this order.
     """
     if not programs:
         raise InvalidValue("programs = {}: a module needs at least one Program")

@@ -49,7 +49,7 @@ from ...core.body import Outline, Pose, Trailer, Velocity, body_of
 from ...core.files import brief_repr, replacing
 from ...core.model import Vehicle
 from ...errors import InvalidValue, require_extras
-from ...export.exported import Exported, exported
+from ...export.exported import Export
 from ...export.webassembly import LOADER, modules_of
 from ...geometry.maps.track import Track
 from ...geometry.pose import towed
@@ -150,7 +150,7 @@ POSE = ("x", "y", "yaw")
 VELOCITY = ("v_x", "v_y", "omega")
 
 
-def programs_of(exported: Exported) -> dict[str, Program]:
+def programs_of(exported: Export) -> dict[str, Program]:
     """The Programs of a page by name, lowered.
 
     `step`, `outputs` and, where the model has one, `settle` are those of the simulator. `command`
@@ -463,7 +463,7 @@ SHOWN = 120.0
 """Rows a second that are drawn at most: what screens show. Recordings have every step."""
 
 
-def vehicle_description(exported: Exported, place: Place) -> dict[str, Any]:
+def vehicle_description(exported: Export, place: Place) -> dict[str, Any]:
     """How the vehicle is stepped and what its numbers mean, as JSON values."""
     vehicle, model = exported.vehicle, exported.model
     line = DelayLine.of(model, vehicle.params, exported.dt)
@@ -492,7 +492,7 @@ def vehicle_description(exported: Exported, place: Place) -> dict[str, Any]:
     }
 
 
-def tunables_of(exported: Exported) -> list[dict[str, Any]]:
+def tunables_of(exported: Export) -> list[dict[str, Any]]:
     """The parameters with sliders, as the live page has them."""
     values = record.flatten(exported.vehicle.params)
     known = known_tunables(exported.model.Params, values)
@@ -501,7 +501,7 @@ def tunables_of(exported: Exported) -> list[dict[str, Any]]:
     ]
 
 
-def parameter_fields(exported: Exported) -> list[dict[str, Any]]:
+def parameter_fields(exported: Export) -> list[dict[str, Any]]:
     """All parameters that can be changed, with ranges; null where there is no end.
 
     Dead times are none of them: the queue of commands has its length from the start.
@@ -522,7 +522,7 @@ def parameter_fields(exported: Exported) -> list[dict[str, Any]]:
     return fields
 
 
-def touching_parts(exported: Exported) -> list[list[Any]]:
+def touching_parts(exported: Export) -> list[list[Any]]:
     """Outlines that touch other things: [unit, corners], unit 0 is the vehicle, 1 its trailer."""
     geometry = exported.vehicle.geometry
     parts: list[list[Any]] = []
@@ -650,7 +650,7 @@ def drive_page(
     place = vehicle if isinstance(vehicle, Place) else plane_place(vehicle)
     # Who asks for another step or method is not given the sub-steps that went with the old ones.
     own = dt is None and integrator is None and substeps is None
-    made = exported(
+    made = Export(
         place.vehicle,
         place.dt or 0.01 if dt is None else dt,
         (place.integrator if own else None) or "auto" if integrator is None else integrator,
@@ -661,7 +661,7 @@ def drive_page(
     return page_files.drive_page(place.title, drive_block(made, place), _own_files())
 
 
-def drive_block(made: Exported, place: Place) -> bytes:
+def drive_block(made: Export, place: Place) -> bytes:
     """The deflated block of a page: a head as JSON, and the modules behind it."""
     arrays, numbers = _arrays(made.vehicle)
     modules = modules_of(programs_of(made), arrays)
