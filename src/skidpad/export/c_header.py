@@ -359,7 +359,8 @@ def header(naming: Naming, queues: Queues) -> str:
                 f"{exported.vehicle.name}: {exported.model.summary or 'a vehicle'}. One step takes "
                 f"{exported.dt:g} s by {method}; numbers are {naming.kind.name}. SI units, ISO "
                 "8855 axes: x forward, y to the left, angles positive to the left. Written by "
-                "skidpad; needs no library, allocates nothing, and has the bits of skidpad's Simulator."
+                "skidpad; needs no library, allocates nothing, and has the bits of skidpad's "
+                "Simulator."
             ),
             f"#ifndef {guard}",
             f"#define {guard}",
