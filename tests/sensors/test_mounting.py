@@ -12,8 +12,8 @@ from scipy.spatial.transform import Rotation
 
 from skidpad.errors import InvalidValue
 from skidpad.geometry.pose import Vector, rotation_turned, rotation_turned_back
-from skidpad.sensors import FRAMES, Mounting, in_frame
-from skidpad.sensors.motion import pose_in_world, rotation, sensor_axes
+from skidpad.sensors import Mounting, in_frame
+from skidpad.sensors.motion import FRAMES, pose_in_world, rotation, sensor_axes
 
 angle = st.floats(-math.pi, math.pi)
 

@@ -8,88 +8,49 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..core import record
 from ..core.lazy import lazy_attributes
 
 if TYPE_CHECKING:
-    from ..geometry.geodesy import (
-        Origin,
-    )
-    from .channels import (
-        PERFECT,
-        Channel,
-        Readings,
-    )
-    from .gnss import (
-        Gnss,
-        GnssReading,
-    )
-    from .imu import (
-        Imu,
-        ImuReading,
-    )
-    from .lidar import (
-        Lidar,
-        LidarRunner,
-        Scan,
-        Twist,
-        outlines,
-    )
+    from ..geometry.geodesy import Origin
+    from .channels import PERFECT, Channel
+    from .gnss import Gnss
+    from .imu import Imu
+    from .lidar import Lidar, Scan, outlines
     from .models import (
         FullState,
+        FullStateFeedback,
+        MountedSensor,
+        OutputFunction,
+        SelectedOutputs,
+        SensorModel,
     )
-    from .motion import (
-        FRAMES,
-        Motion,
-        Mounting,
-        in_frame,
-        motion_along,
-        motion_of,
-    )
-    from .odometry import (
-        Growth,
-        Odometry,
-        OdometryReading,
-        WheelSpeed,
-        WheelSpeedReading,
-    )
-    from .runner import (
-        Runner,
-    )
-    from .sensor import (
-        Sensor,
-    )
-
-from ..core import record
+    from .motion import Motion, Mounting, in_frame, motion_along, motion_of
+    from .odometry import Growth, Odometry, WheelSpeed
+    from .runner import Runner
+    from .sensor import Sensor
 
 __all__ = [
-    "FRAMES",
     "PERFECT",
     "Channel",
     "FullState",
     "FullStateFeedback",
     "Gnss",
-    "GnssReading",
     "Growth",
     "Imu",
-    "ImuReading",
     "Lidar",
-    "LidarRunner",
     "Motion",
     "MountedSensor",
     "Mounting",
     "Odometry",
-    "OdometryReading",
     "Origin",
     "OutputFunction",
-    "Readings",
     "Runner",
     "Scan",
     "SelectedOutputs",
     "Sensor",
     "SensorModel",
-    "Twist",
     "WheelSpeed",
-    "WheelSpeedReading",
     "in_frame",
     "motion_along",
     "motion_of",
@@ -100,49 +61,16 @@ __getattr__ = lazy_attributes(
     __name__,
     {
         "..geometry.geodesy": ("Origin",),
-        ".channels": (
-            "Channel",
-            "PERFECT",
-            "Readings",
-        ),
-        ".gnss": (
-            "Gnss",
-            "GnssReading",
-        ),
-        ".imu": (
-            "Imu",
-            "ImuReading",
-        ),
-        ".lidar": (
-            "Lidar",
-            "LidarRunner",
-            "Scan",
-            "Twist",
-            "outlines",
-        ),
+        ".channels": ("PERFECT", "Channel"),
+        ".gnss": ("Gnss",),
+        ".imu": ("Imu",),
+        ".lidar": ("Lidar", "Scan", "outlines"),
         ".models": (
-            "FullState",
-            "FullStateFeedback",
-            "MountedSensor",
-            "OutputFunction",
-            "SelectedOutputs",
-            "SensorModel",
+            *("FullState", "FullStateFeedback", "MountedSensor", "OutputFunction"),
+            *("SelectedOutputs", "SensorModel"),
         ),
-        ".motion": (
-            "FRAMES",
-            "Motion",
-            "Mounting",
-            "in_frame",
-            "motion_along",
-            "motion_of",
-        ),
-        ".odometry": (
-            "Growth",
-            "Odometry",
-            "OdometryReading",
-            "WheelSpeed",
-            "WheelSpeedReading",
-        ),
+        ".motion": ("Motion", "Mounting", "in_frame", "motion_along", "motion_of"),
+        ".odometry": ("Growth", "Odometry", "WheelSpeed"),
         ".runner": ("Runner",),
         ".sensor": ("Sensor",),
     },

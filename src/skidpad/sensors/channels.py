@@ -1,31 +1,32 @@
-"""What every sensor can be set to: when it samples, how late it is, and how its channels err.
+"""Errors of sensors: what a channel is set to, and the numbers that they draw sample by sample.
 
-A sample is taken at the first step at or after each multiple of 1/rate. What comes out at a step is
-the newest sample that is at least the delay old, and each sample comes out once.
-
-Readings of many vehicles, as arrays.
+`Channel` describes how one number measured errs. Error sources draw for one vehicle or many: those
+of channels (`ChannelErrors`), or a distribution that is added (`NoiseErrors`). They keep nothing:
+what they remember goes in and comes out. A run sampled in one piece and the same run sampled one
+step at a time give the same bits.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.arrays import Array
+from ..core.arrays import Array, Mask
 from ..core.checks import must_be
-from ..core.files import brief_repr
-from ..core.record import unknown_name
 from ..errors import InvalidValue
+from ..random import streams
+from ..random.draw import Draw
+from ..random.model import UncertaintyModel, sampled
 from ..units import Allowed, non_negative
 
-_SLACK = 1e-6
-"""Part of a period or of a delay that may be missing: 0.3 s is three steps of 0.1 s, whatever the
-rounding."""
+Steps = NDArray[np.int64]
+"""Numbers of samples."""
 _FINITE = Allowed()
 
 
@@ -96,73 +97,164 @@ def checked_channel(name: str, channel: Any) -> Channel:
     return channel
 
 
-def check_knobs(kind: str, rate: float | None, delay: float, dropout: float) -> None:
-    """Raise unless rate (Hz, or None for every step), delay (s) and dropout (0 to 1) are usable."""
-    if rate is not None:
-        must_be(f"{kind}.rate", rate, Allowed(low=0.0, open_low=True), "Hz")
-    must_be(f"{kind}.delay", delay, non_negative, "s")
-    must_be(f"{kind}.dropout", dropout, Allowed(0.0, 1.0))
+class Batch(NamedTuple):
+    """Samples taken together."""
+
+    steps: Steps
+    """Numbers of the samples."""
+    t: Array
+    """Their times in s."""
+    truth: Any
+    """A record whose leaves are arrays (samples, vehicles), or floats if there is one of each."""
 
 
-def tick(t: Any, rate: float) -> Any:
-    """Number of the last multiple of 1/rate at or before a time in s; for arrays too."""
-    return np.floor(t * rate + _SLACK)
+class ErrorSource(ABC):
+    """Draws the errors of one sensor on some vehicles.
 
-
-def old_enough(t: Any, stamp: Any, delay: float) -> Any:
-    """Whether a sample taken at `stamp` may come out at `t`, all in s."""
-    return t - stamp >= delay * (1.0 - _SLACK)
-
-
-def sampled_rows(t: Array, rate: float | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows of increasing times at which a sample is taken, and the number of each sample."""
-    if rate is None:
-        rows = np.arange(t.size)
-        return rows, rows
-    ticks = tick(t, rate).astype(np.int64)
-    rows = np.flatnonzero(np.diff(ticks, prepend=ticks[:1] - 1) > 0)
-    return rows, ticks[rows]
-
-
-def arrival_rows(t: Array, rows: NDArray[np.int64], delay: float) -> NDArray[np.int64]:
-    """The row at which each sample comes out; the number of rows if it never does."""
-    arrival = np.searchsorted(t, t[rows] + delay * (1.0 - _SLACK))
-    # That sum is rounded otherwise than the difference which decides in `old_enough`.
-    earlier = np.maximum(arrival - 1, rows)
-    arrival = np.where(old_enough(t[earlier], t[rows], delay), earlier, arrival)
-    at = np.minimum(arrival, t.size - 1)
-    return np.where(old_enough(t[at], t[rows], delay), arrival, np.minimum(arrival + 1, t.size))
-
-
-def white_levels(channels: Sequence[Channel], rate: float | None) -> Array:
-    """Standard deviation of the white noise of each channel."""
-    return np.array([channel.white(rate) for channel in channels])
-
-
-@dataclass(frozen=True, eq=False)
-class Readings:
-    """One row per sample that came out for at least one vehicle; `readings["omega_z"]` is (n, B).
-
-    NaN where a vehicle got none: it was lost, overtaken or out of sight.
+    `name` begins the names of the streams; `vehicles` are their numbers in the streams.
     """
 
-    names: tuple[str, ...]
-    """Fields of the reading, its stamp left out."""
-    t: Array
-    """Time at which each sample came out, (n,), in s."""
-    stamp: Array
-    """Time at which it was taken, (n,), in s."""
-    values: Array
-    """The readings, (n, vehicles, fields)."""
-    valid: NDArray[np.bool_]
-    """Whether a vehicle got the sample, (n, vehicles)."""
+    def __init__(self, name: str, dropout: float, seed: int, vehicles: Any) -> None:
+        self._name, self._dropout, self._seed, self._vehicles = name, dropout, seed, vehicles
+        self._lost_stream = self._stream(streams.uniforms, "dropout", 1)
+        self.count = streams.checked_vehicles(vehicles).size
+        """Number of vehicles."""
 
-    __repr__ = brief_repr
+    def _stream(self, draw: Any, part: str, width: int) -> streams.Stream:
+        return streams.Stream(draw, self._seed, f"{self._name}.{part}", self._vehicles, width)
 
-    def __getitem__(self, name: str) -> Array:
-        if name not in self.names:
-            raise InvalidValue(unknown_name("Readings", name, self.names))
-        return self.values[:, :, self.names.index(name)]
+    def received(self, steps: Steps) -> Mask:
+        """Whether each sample is not lost, (samples, vehicles)."""
+        if self._dropout == 0.0:
+            return np.ones((steps.size, self.count), bool)
+        return self._lost_stream.rows(steps)[:, :, 0] >= self._dropout
 
-    def __len__(self) -> int:
-        return self.t.size
+    @abstractmethod
+    def read(
+        self, true: Array, batch: Batch, elapsed: Array, before: Any, spread: Array | None = None
+    ) -> tuple[Array, Any]:
+        """Readings (samples, vehicles, values) of true values, and what the errors remember.
+
+        `elapsed` is the time since the sample before each in s; `before` is None at the start of a
+        run. `spread` is a standard deviation of further white noise, shaped as the values.
+        """
+
+
+class NoiseErrors(ErrorSource):
+    """Values of a distribution, added to the true ones."""
+
+    def __init__(
+        self,
+        name: str,
+        noise: UncertaintyModel,
+        states: Callable[[Any], Array],
+        dropout: float,
+        seed: int,
+        vehicles: Any,
+    ) -> None:
+        """`states` are those of the vehicles (vehicles, nx) in a row of the truth."""
+        super().__init__(name, dropout, seed, vehicles)
+        self._noise, self._states = noise, states
+        self._draw = Draw(seed, f"{name}.noise", np.atleast_1d(vehicles))
+
+    def read(
+        self, true: Array, batch: Batch, elapsed: Array, before: Any, spread: Array | None = None
+    ) -> tuple[Array, Any]:
+        """See `ErrorSource`."""
+        out, memory = np.array(true), before
+        truth, alone = batch.truth, not isinstance(batch.truth[0], np.ndarray)
+        for k, (number, t) in enumerate(zip(batch.steps, batch.t, strict=True)):
+            row = truth if alone else type(truth)(*(leaf[k] for leaf in truth))
+            draw = self._draw.at(int(number), float(elapsed[k]), float(t))
+            noise, memory = sampled(self._noise, draw, memory, self._states(row))
+            out[k] += noise
+        return out, memory
+
+
+class Wander(NamedTuple):
+    """The errors that carry over from sample to sample, each (vehicles, channels)."""
+
+    walk: Array | float
+    drift: Array | float
+
+
+class ChannelErrors(ErrorSource):
+    """The errors of channels: gain, bias, walk, drift, noise, range and rounding."""
+
+    def __init__(
+        self,
+        name: str,
+        channels: Sequence[Channel],
+        rate: float | None,
+        dropout: float,
+        seed: int,
+        vehicles: Any,
+    ) -> None:
+        super().__init__(name, dropout, seed, vehicles)
+        settings = {
+            field.name: np.array([getattr(channel, field.name) for channel in channels], float)
+            for field in fields(Channel)
+        }
+        white = np.array([channel.white(rate) for channel in channels])
+        self._settings, self._white = settings, white
+        self._gain, self._bias = 1.0 + settings["scale"], settings["bias"]
+        self._limits = settings["low"], settings["high"]
+        self._limited = bool(np.isfinite(self._limits).any())
+        self._rounds = bool(settings["resolution"].any())
+        levels = {"white": white, "walk": settings["walk"], "drift": settings["drift"]}
+        self._acting = {part for part, level in levels.items() if level.any()}
+        """The random parts that are not 0 in all channels."""
+        self._streams = {part: self._normals(part, len(channels)) for part in levels}
+        if settings["turn_on"].any():
+            drawn = self._normals("turn_on", len(channels)).rows(np.zeros(1, np.int64))[0]
+            self._bias = self._bias + settings["turn_on"] * drawn
+
+    def _normals(self, part: str, width: int) -> streams.Stream:
+        return self._stream(streams.normals, part, width)
+
+    def read(
+        self, true: Array, batch: Batch, elapsed: Array, before: Any, spread: Array | None = None
+    ) -> tuple[Array, Wander]:
+        """See `ErrorSource`."""
+        out = true * self._gain + self._bias
+        walk: Any = 0.0
+        drift: Any = 0.0
+        if "walk" in self._acting:
+            walk = self._walk(batch.steps, elapsed, before)
+            out, walk = out + walk, walk[-1]
+        if "drift" in self._acting:
+            drift = self._drift(batch.steps, elapsed, before)
+            out, drift = out + drift, drift[-1]
+        if spread is not None or "white" in self._acting:
+            white = self._white if spread is None else np.hypot(self._white, spread)
+            out = out + white * self._streams["white"].rows(batch.steps)
+        if self._limited:
+            out = np.clip(out, *self._limits)
+        if self._rounds:
+            resolution = self._settings["resolution"]
+            step = np.where(resolution > 0.0, resolution, 1.0)
+            out = np.where(resolution > 0.0, step * np.rint(out / step), out)
+        return out, Wander(walk, drift)
+
+    def _walk(self, steps: Steps, elapsed: Array, before: Wander | None) -> Array:
+        drawn = self._streams["walk"].rows(steps)
+        gained = self._settings["walk"] * drawn * np.sqrt(elapsed)[:, None, None]
+        if before is None:
+            gained[0] = 0.0
+        else:
+            gained[0] += before.walk
+        return np.cumsum(gained, axis=0)
+
+    def _drift(self, steps: Steps, elapsed: Array, before: Wander | None) -> Array:
+        level = self._settings["drift"]
+        age = -elapsed[:, None] / self._settings["drift_time"]
+        # The variance stays what it was: kept² of it remains, the rest is drawn anew.
+        kept, fresh = np.exp(age), level * np.sqrt(-np.expm1(2.0 * age))
+        if before is None:  # all of it is drawn
+            kept[0], fresh[0] = 0.0, level
+        drawn = self._streams["drift"].rows(steps)
+        drift = np.empty_like(drawn)
+        now: Any = 0.0 if before is None else before.drift
+        for k in range(steps.size):
+            drift[k] = now = kept[k] * now + fresh[k] * drawn[k]
+        return drift

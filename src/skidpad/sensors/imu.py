@@ -15,7 +15,7 @@ from ..core.files import brief_repr
 from ..errors import InvalidValue
 from ..geometry.pose import Vector, rotation_turned_back
 from ..ops import cos, sin
-from ..units import Allowed, m_s2, rad, rad_s, s
+from ..units import Allowed, m_s2, rad_s, s
 from .channels import PERFECT, Channel
 from .motion import AT_BODY_POINT, Motion, Mounting, added, checked_mounting, cross, sensor_axes
 from .sensor import Sensor
@@ -46,11 +46,6 @@ class ImuReading(NamedTuple):
     """Time at which it was taken."""
 
 
-def up_in_body(roll: rad, pitch: rad) -> Vector:
-    """The direction away from the centre of the earth, in body axes."""
-    return Vector(-sin(pitch), cos(pitch) * sin(roll), cos(pitch) * cos(roll))
-
-
 def acceleration_at(motion: Motion, place: Vector) -> Vector:
     """Acceleration over ground of a point of the body, in body axes; `place` is in m from the body
     point."""
@@ -65,7 +60,8 @@ def acceleration_at(motion: Motion, place: Vector) -> Vector:
 
 def specific_force(motion: Motion, place: Vector, g: m_s2) -> Vector:
     """What an accelerometer at a point of the body feels, in body axes."""
-    up = up_in_body(motion.roll, motion.pitch)
+    roll, pitch = motion.roll, motion.pitch
+    up = Vector(-sin(pitch), cos(pitch) * sin(roll), cos(pitch) * cos(roll))
     return added(acceleration_at(motion, place), Vector(g * up.x, g * up.y, g * up.z))
 
 

@@ -23,9 +23,8 @@ from ..geometry.polygon import edges_at
 from ..geometry.pose import placed
 from ..random import streams
 from ..units import Allowed, m, m_s, non_negative, rad, rad_s, s
-from .channels import check_knobs
 from .motion import AT_BODY_POINT, Mounting, checked_mounting, pose_in_world
-from .runner import Sampler
+from .runner import Sampler, check_sampling
 
 if TYPE_CHECKING:
     from ..geometry.raycast.scene import Scene
@@ -86,7 +85,7 @@ class Lidar:
     __repr__ = brief_repr
 
     def __post_init__(self) -> None:
-        check_knobs("Lidar", self.rate, self.delay, self.dropout)
+        check_sampling("Lidar", self.rate, self.delay, self.dropout)
         if isinstance(self.rays, bool) or not isinstance(self.rays, int) or not (
             1 <= self.rays <= 1_000_000
         ):  # fmt: skip
@@ -99,7 +98,13 @@ class Lidar:
                 f"Lidar.angle_min = {self.angle_min} rad and angle_max = {self.angle_max} rad: "
                 "the opening must be from 0 to a full turn"
             )
-        self._check_ranges()
+        must_be("Lidar.range_min", self.range_min, non_negative, "m")
+        if not self.range_max > self.range_min:
+            raise InvalidValue(
+                f"Lidar.range_max = {self.range_max} m must be above range_min = {self.range_min} m"
+            )
+        for name in ("std", "std_relative"):
+            must_be(f"Lidar.{name}", getattr(self, name), non_negative)
         checked_mounting("Lidar", self.mounting)
         if self.mounting.roll or self.mounting.pitch:
             raise InvalidValue(
@@ -108,15 +113,6 @@ class Lidar:
             )
         if self.distorted and self.rate is None:
             raise InvalidValue("Lidar.distorted needs a rate in Hz: a scan takes 1/rate")
-
-    def _check_ranges(self) -> None:
-        must_be("Lidar.range_min", self.range_min, non_negative, "m")
-        if not self.range_max > self.range_min:
-            raise InvalidValue(
-                f"Lidar.range_max = {self.range_max} m must be above range_min = {self.range_min} m"
-            )
-        for name in ("std", "std_relative"):
-            must_be(f"Lidar.{name}", getattr(self, name), non_negative)
 
     @cached_property
     def angles(self) -> Array:
@@ -262,7 +258,7 @@ def outlines(shapes: Sequence[ArrayLike], poses: ArrayLike) -> Array:
 
 
 NO_ANGLES: Array = np.empty(0)
-"""Of a scan whose rays are not told."""
+"""Angles of a scan that does not have them."""
 
 
 class Scan(NamedTuple):

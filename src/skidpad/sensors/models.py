@@ -1,6 +1,7 @@
-"""A sensor that looks at a vehicle's state and input: y = h(x, u, w) + n, with any noise.
+"""Sensors of a vehicle's state and input, y = h(x, u, w) + n, and sensors of chosen fields.
 
-To write one, derive from `SensorModel`, or give the function to `OutputFunction`:
+`SensorModel` is the base; the noise n may be any distribution of `skidpad.random`. To write one,
+derive from it, or give the function to `OutputFunction`:
 
 1. Call `super().__init__(Output, noise, State=..., Input=...)`; `Output` is the record it gives.
 2. `output(x, u, w)` returns an `Output` record without noise, from records of numbers, arrays or
@@ -9,17 +10,11 @@ To write one, derive from `SensorModel`, or give the function to `OutputFunction
 `measure` and `measured` look at one instant; `runner`, `along` and `along_fleet` are those of every
 sensor, with `rate`, `delay` and `dropout`.
 
-Any fields of the state and the outputs, each with its errors: what a test bench would log.
-
-Sensor models that show values the vehicle has anyway: its state, or chosen fields.
-
-IMU, odometry, satellite navigation and wheel speeds of `skidpad.sensors` as sensor models.
-
-What is measured at one instant is the sensor's reading without errors, which is a pure function,
-plus noise. Delays, lost samples and errors that wander or grow belong to a sensor in a loop: see
-`sensors.Sensor.runner`.
-
-A sensor model from a function.
+`FullStateFeedback` and `SelectedOutputs` show what the vehicle has anyway. `MountedSensor` makes a
+model of an IMU, odometry, GNSS receiver or wheel speed sensor: its reading without errors at one
+instant, plus noise; delays, lost samples and errors that wander or grow need a sensor in a loop,
+see `Sensor.runner`. `FullState` is a sensor with channels that looks at any fields by name, as a
+test bench logs them.
 """
 
 from __future__ import annotations
@@ -44,9 +39,8 @@ from ..random.draw import Draw
 from ..random.model import NoUncertainty, UncertaintyModel, checked_model, one_name, sampled
 from ..run.trajectory import Trajectory
 from ..units import Unit, one, s
-from .channels import PERFECT, Channel, checked_channel
+from .channels import PERFECT, Channel, NoiseErrors, checked_channel
 from .motion import Motion, motion_of
-from .sampling import NoiseErrors
 from .sensor import Instrument, Sensor
 
 
@@ -77,7 +71,7 @@ class SensorModel(Instrument):
 
     @property
     def nameless(self) -> bool:
-        """Whether states and inputs go by their places: it is for any vehicle with so many."""
+        """Whether fields go by their places: for any vehicle with the same numbers of them."""
         return False
 
     @property
@@ -394,9 +388,9 @@ def by_field(part: Any) -> Mapping[str, Any]:
 class FullStateFeedback(SensorModel):
     """The whole state, y = x + n, as a State record.
 
-    Of a vehicle, or of whatever has so many states and inputs. `noise_model` is another name of
-    `noise`; with `state_output_factory`, an object of commonroad-control's kind, measurements are
-    made by its `state_from_numpy_array`.
+    For a vehicle, or for anything with these numbers of states and inputs. `noise_model` is another
+    name of `noise`; with `state_output_factory`, an object of commonroad-control's kind,
+    measurements are made by its `state_from_numpy_array`.
     """
 
     def __init__(

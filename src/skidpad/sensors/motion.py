@@ -1,14 +1,13 @@
-"""How a vehicle's body moves at one instant: what the sensors look at.
+"""How a vehicle's body moves at one instant, which sensors look at, and where they sit on it.
 
-The body point is the reference point of the vehicle's body: the centre of mass of most cars, the
-middle of the rear axle of those that roll.
+The body point is the reference point of the vehicle's body, the one its state describes: the centre
+of mass of most cars, the middle of the rear axle of those that roll. `motion_of` makes the motion
+from a state and input, `motion_along` from a recorded run.
 
-Where a sensor sits on a vehicle and which way its axes point.
-
-Positions are from the vehicle's body point, the one its state describes: x forward, y left, z up.
-The axes of the sensor are those of the body turned by yaw about z, then pitch about the new y, then
-roll about the new x, as in ROS; each positive by the right-hand rule (yaw to the left, pitch nose
-down, roll to the right side down).
+A mounting is a position from the body point, x forward, y left, z up. The axes of the sensor are
+those of the body turned by yaw about z, then pitch about the new y, then roll about the new x, as
+in ROS; each positive by the right-hand rule (yaw to the left, pitch nose down, roll to the right
+side down).
 """
 
 from __future__ import annotations
@@ -95,7 +94,11 @@ def motion_of(
     if not vehicle.model.continuous:
         acceleration = NOT_KNOWN
     elif body.acceleration is None:
-        acceleration = _along_the_motion(vehicle, state, inputs, w, params)
+        # The derivative of the velocity along the motion, the input constant.
+        push = record.build(vehicle.model.Disturbance) if w is None else w
+        columns, shape = _columns([record.flatten(part) for part in (state, inputs, push, params)])
+        rates = (_rows(value, shape) for value in _velocity_rate(vehicle)(*columns))
+        acceleration = over_ground(*map(Velocity._make, rates))
     else:
         rate = vehicle.derivative(state, inputs, w, params)
         acceleration = body.acceleration(state, rate, params)
@@ -117,7 +120,12 @@ def motion_along(trajectory: Trajectory, vehicle: Vehicle | None = None, **other
     if vehicle is None:
         fields = _recorded(trajectory)
     else:
-        _check_recorded_with(vehicle, trajectory)
+        sizes = trajectory.states.shape[1], trajectory.inputs.shape[1]
+        if sizes != (record.size(vehicle.State), record.size(vehicle.Input)):
+            raise InvalidValue(
+                f"the trajectory was not recorded with {vehicle.name!r}: it has {sizes[0]} states "
+                f"and {sizes[1]} inputs, not those of its records"
+            )
         # As the recorded outputs: the input that led to a sample, at the first the coming one.
         led_there = np.vstack([trajectory.inputs[:1], trajectory.inputs[:-1]])
         fields = motion_of(vehicle, trajectory.states, led_there)._asdict()
@@ -125,7 +133,8 @@ def motion_along(trajectory: Trajectory, vehicle: Vehicle | None = None, **other
         if not vehicle.model.continuous or vehicle.model.dead_times:
             velocity = Velocity(*(fields[name] + 0.0 * trajectory.t for name in Velocity._fields))
             fields |= _differences(velocity, trajectory.t)._asdict()
-    return _broadcast(_checked_fields({**fields, **others}), len(trajectory))
+    motion, shape = _checked_fields({**fields, **others}), (len(trajectory),)
+    return Motion._make(np.broadcast_to(np.asarray(leaf, float), shape) for leaf in motion)
 
 
 def over_ground(velocity: Velocity, change: Velocity) -> Acceleration:
@@ -135,16 +144,6 @@ def over_ground(velocity: Velocity, change: Velocity) -> Acceleration:
         change.v_y + velocity.v_x * velocity.omega,
         change.omega,
     )
-
-
-def _along_the_motion(vehicle: Vehicle, x: Any, u: Any, w: Any, p: Any) -> Acceleration:
-    """The acceleration of a body that gives none: the derivative of its velocity along the motion,
-    the input constant."""
-    function = _velocity_rate(vehicle)
-    push = record.build(vehicle.model.Disturbance) if w is None else w
-    columns, shape = _columns([record.flatten(part) for part in (x, u, push, p)])
-    velocity, change = (Velocity._make(_rows(value, shape)) for value in function(*columns))
-    return over_ground(velocity, change)
 
 
 _RATES: dict[int, tuple[Any, Any]] = {}
@@ -195,15 +194,6 @@ def _rows(value: Any, shape: tuple[int, ...] | None) -> list[Any]:
     return [float(row[0]) if shape == () else row.reshape(shape) for row in rows]
 
 
-def _check_recorded_with(vehicle: Vehicle, trajectory: Trajectory) -> None:
-    sizes = trajectory.states.shape[1], trajectory.inputs.shape[1]
-    if sizes != (record.size(vehicle.State), record.size(vehicle.Input)):
-        raise InvalidValue(
-            f"the trajectory was not recorded with {vehicle.name!r}: it has {sizes[0]} states and "
-            f"{sizes[1]} inputs, not those of its records"
-        )
-
-
 def _recorded(trajectory: Trajectory) -> dict[str, Any]:
     """The columns that are named as the fields of a motion, and what follows from them."""
     fields: dict[str, Any] = {n: trajectory[n] for n in Motion._fields if n in trajectory}
@@ -252,18 +242,13 @@ def _checked_fields(fields: dict[str, Any]) -> Motion:
     return Motion(**fields)
 
 
-def _broadcast(motion: Motion, count: int) -> Motion:
-    return Motion._make(np.broadcast_to(np.asarray(leaf, float), (count,)) for leaf in motion)
-
-
-FRAMES = ("body", "optical", "frd")
-"""Axes by name: "body" is x forward, y left, z up; "optical" is a camera's, x right, y down, z
-forward; "frd" is an aircraft's, x forward, y right, z down."""
-_TURNS = {
+FRAMES = {
     "body": (0.0, 0.0, 0.0),
     "optical": (-0.5 * pi, 0.0, -0.5 * pi),
     "frd": (pi, 0.0, 0.0),
 }
+"""Roll, pitch and yaw of axes by name: "body" is x forward, y left, z up; "optical" is a camera's,
+x right, y down, z forward; "frd" is an aircraft's, x forward, y right, z down."""
 
 
 class Mounting(NamedTuple):
@@ -294,9 +279,9 @@ AT_BODY_POINT = Mounting()
 
 def in_frame(frame: str, x: m = 0.0, y: m = 0.0, z: m = 0.0) -> Mounting:
     """A mounting whose axes go by a name of `FRAMES`, such as "optical"."""
-    if frame not in _TURNS:
+    if frame not in FRAMES:
         raise InvalidValue(f"frame = {frame!r} is unknown; allowed are {', '.join(FRAMES)}")
-    return record.build(Mounting, (x, y, z, *_TURNS[frame]))
+    return record.build(Mounting, (x, y, z, *FRAMES[frame]))
 
 
 def checked_mounting(kind: str, mounting: Any) -> Mounting:

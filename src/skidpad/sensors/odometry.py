@@ -1,13 +1,12 @@
-"""Odometry: how far and which way a vehicle thinks it has moved; its error grows on the way.
+"""Odometry and wheel speeds: what a vehicle knows of its motion from its own wheels.
 
-The truth is the twist that takes the pose at one sample to that at the next in the time between. On
-an arc that is the velocity driven with; increments and the pose are that twist, with its errors,
-driven again.
+`Odometry` is dead reckoning, whose error grows with the distance. Its truth is the twist that takes
+the pose at one sample to that at the next in the time between. On an arc that is the velocity
+driven with; increments and the pose are that twist, with its errors, driven again.
 
-Wheel speed: how fast the wheels of a car turn, as a sensor at each hub or its encoder tells.
-
-The wheels roll: a wheel turns as fast as its contact patch moves along it. The cars of this package
-give forces at the wheels, not their spin, so slip along the wheel is not in it.
+`WheelSpeed` is a sensor at each hub, or its encoder. The wheels roll: a wheel turns as fast as its
+contact patch moves along it. The cars of this package give forces at the wheels, not their spin, so
+slip along the wheel is not in it.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import numpy as np
 
 from ..core.arrays import Array
 from ..core.body import Pose, body_of
-from ..core.checks import must_be
+from ..core.checks import must_be, one_of
 from ..core.files import brief_repr
 from ..core.model import Vehicle
 from ..core.record import check
@@ -34,7 +33,6 @@ from .channels import PERFECT, Channel, checked_channel
 from .motion import AT_BODY_POINT, Motion, Mounting, checked_mounting, pose_in_world
 from .sensor import Sensor
 
-_PI = 3.141592653589793
 _SMALL = 1e-4
 """Half a turn in rad below which series stand for quotients: their next terms are below 1e-16."""
 
@@ -95,7 +93,7 @@ class Step(NamedTuple):
 def change_between(before: Pose, now: Pose) -> Step:
     """The change of pose from one to the other, with the shorter turn."""
     x, y, turn = relative(before, now)
-    return Step(x, y, turn - 2.0 * _PI * floor((turn + _PI) * (0.5 / _PI)))
+    return Step(x, y, turn - 2.0 * pi * floor((turn + pi) * (0.5 / pi)))
 
 
 def twist_of(change: Step) -> Step:
@@ -160,7 +158,7 @@ class Odometry(Sensor):
 
     @property
     def looks_back(self) -> bool:
-        """Always: a way has two ends."""
+        """Always: an increment has two ends."""
         return True
 
     def measure(self, truth: Motion) -> OdometryReading:
@@ -281,14 +279,9 @@ class WheelSpeed(Sensor):
 
     def __post_init__(self) -> None:
         must_be("WheelSpeed.radius", self.radius, positive, "m")
-        must_be("WheelSpeed.track", self.track, non_negative, "m")
-        must_be("WheelSpeed.l_f", self.l_f, non_negative, "m")
-        must_be("WheelSpeed.l_r", self.l_r, non_negative, "m")
-        if self.steering not in ("parallel", "ackermann"):
-            raise InvalidValue(
-                f"WheelSpeed.steering = {self.steering!r} is unknown; "
-                "allowed are parallel, ackermann"
-            )
+        for name in ("track", "l_f", "l_r"):
+            must_be(f"WheelSpeed.{name}", getattr(self, name), non_negative, "m")
+        one_of("WheelSpeed.steering", self.steering, ("parallel", "ackermann"))
         if self.ticks is not None and (type(self.ticks) is not int or self.ticks < 1):
             raise InvalidValue(
                 f"WheelSpeed.ticks = {self.ticks!r} must be a whole number, at least 1, or None"
@@ -329,17 +322,16 @@ class WheelSpeed(Sensor):
     def measure(self, truth: Motion) -> WheelSpeedReading:
         """The speeds without errors, for numbers, arrays and symbols."""
         v = contact_velocities(truth.v_x, truth.v_y, truth.omega, self.l_f, self.l_r, self.track)
-        left, right = self._angles(truth.steer)
+        left, right = (
+            WheelAngles(truth.steer, truth.steer)
+            if self.steering == "parallel"
+            else ackermann_angles(truth.steer, self.l_f + self.l_r, self.track)
+        )
         front = (
             in_wheel_frame(velocity, cos(angle), sin(angle)).x
             for velocity, angle in ((v.fl, left), (v.fr, right))
         )
         return WheelSpeedReading(*(along / self.radius for along in (*front, v.rl.x, v.rr.x)))
-
-    def _angles(self, steer: rad) -> WheelAngles:
-        if self.steering == "parallel":
-            return WheelAngles(steer, steer)
-        return ackermann_angles(steer, self.l_f + self.l_r, self.track)
 
     def compared(self, truth: Motion, before: Motion, elapsed: Any) -> Sequence[Any]:
         """The speeds at a sample; for an encoder the mean since the one before."""
@@ -353,11 +345,8 @@ class WheelSpeed(Sensor):
         if self.ticks is None:
             return np.concatenate([read, np.zeros_like(read)], axis=-1), None
         start = np.zeros(read.shape[1:]) if own is None else own
-        turned = read * (elapsed[:, :, None] * (self.ticks / (2.0 * pi)))
-        turned[0] += start
-        angle = np.cumsum(turned, axis=0)
+        angle = _summed(start, read * (elapsed[:, :, None] * (self.ticks / (2.0 * pi))))
         counted = np.floor(angle)
         pulses = np.diff(counted, axis=0, prepend=np.floor(start)[None])
-        time = np.where(elapsed > 0.0, elapsed, 1.0)[:, :, None]
-        speed = pulses * (2.0 * pi / self.ticks) / time
+        speed = pulses * (2.0 * pi / self.ticks) / _not_zero(elapsed)[:, :, None]
         return np.concatenate([speed, counted], axis=-1), angle[-1]

@@ -1,4 +1,9 @@
-"""A sensor in a loop: it is shown the truth at every step and gives readings when they are due."""
+"""When sensors sample: rate, delay, and the runner that puts a sensor into a loop.
+
+A sample is taken at the first step at or after each multiple of 1/rate. What comes out at a step is
+the newest sample that is at least the delay old, and each sample comes out once. `Sampler` does so
+step by step, `sampled_rows` and `arrival_rows` for a whole recorded run.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +12,56 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ..core.arrays import Array
 from ..core.checks import must_be
 from ..core.files import brief_repr
 from ..errors import InvalidValue
 from ..random.streams import checked_vehicles
-from ..units import Allowed
-from .channels import old_enough, tick
+from ..units import Allowed, non_negative
+
+_SLACK = 1e-6
+"""Part of a period or of a delay that may be missing: 0.3 s is three steps of 0.1 s, whatever the
+rounding."""
+
+
+def check_sampling(kind: str, rate: float | None, delay: float, dropout: float) -> None:
+    """Raise unless rate (Hz, or None for every step), delay (s) and dropout (0 to 1) are usable."""
+    if rate is not None:
+        must_be(f"{kind}.rate", rate, Allowed(low=0.0, open_low=True), "Hz")
+    must_be(f"{kind}.delay", delay, non_negative, "s")
+    must_be(f"{kind}.dropout", dropout, Allowed(0.0, 1.0))
+
+
+def tick(t: Any, rate: float) -> Any:
+    """Number of the last multiple of 1/rate at or before a time in s; for arrays too."""
+    return np.floor(t * rate + _SLACK)
+
+
+def old_enough(t: Any, stamp: Any, delay: float) -> Any:
+    """Whether a sample taken at `stamp` may come out at `t`, all in s."""
+    return t - stamp >= delay * (1.0 - _SLACK)
+
+
+def sampled_rows(t: Array, rate: float | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows of increasing times at which a sample is taken, and the number of each sample."""
+    if rate is None:
+        rows = np.arange(t.size)
+        return rows, rows
+    ticks = tick(t, rate).astype(np.int64)
+    rows = np.flatnonzero(np.diff(ticks, prepend=ticks[:1] - 1) > 0)
+    return rows, ticks[rows]
+
+
+def arrival_rows(t: Array, rows: NDArray[np.int64], delay: float) -> NDArray[np.int64]:
+    """The row at which each sample comes out; the number of rows if it never does."""
+    arrival = np.searchsorted(t, t[rows] + delay * (1.0 - _SLACK))
+    # That sum is rounded otherwise than the difference which decides in `old_enough`.
+    earlier = np.maximum(arrival - 1, rows)
+    arrival = np.where(old_enough(t[earlier], t[rows], delay), earlier, arrival)
+    at = np.minimum(arrival, t.size - 1)
+    return np.where(old_enough(t[at], t[rows], delay), arrival, np.minimum(arrival + 1, t.size))
 
 
 class Moment(NamedTuple):
@@ -36,7 +84,7 @@ class Sampler:
         self.at = Moment()
 
     def step(self, t: float, take: Callable[[int, float], Any]) -> Any:
-        """Go on to a time in s; returns the reading that comes out, None if there is none.
+        """Advance to a time in s; returns the reading that comes out, or None.
 
         `take(number, t)` takes the sample that is due, and returns None if it is lost. A rejected
         call changes nothing.

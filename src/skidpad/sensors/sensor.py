@@ -1,6 +1,10 @@
-"""A sensor that looks at the motion of a vehicle and errs channel by channel.
+"""The contract of all sensors: samples with errors, in a loop, along a recorded run, over a fleet.
 
-A sensor is a frozen dataclass that says what it is. To write one:
+`Instrument` has the rate, delay and lost samples, once for all sensors. What a sensor looks at and
+what it shows of that is its own; how it errs is said by channels (`Sensor`) or by a distribution
+(`models.SensorModel`).
+
+A sensor with channels is a frozen dataclass that says what it is. To write one:
 
 1. `Reading` is a NamedTuple of numbers whose last field is `stamp: s`, the time it was taken.
 2. `channels` has one `Channel` for each number measured.
@@ -11,64 +15,85 @@ A sensor is a frozen dataclass that says what it is. To write one:
    measured, places without reception, fields computed from the measured ones.
 
 `runner`, `along` and `along_fleet` follow from these, and agree with each other.
-
-What all sensors share: samples with errors, in a loop, along a recorded run, over a fleet.
-
-Rate, delay and lost samples are here and nowhere else. What a sensor looks at and what it shows of
-it is its own; how it errs is said by channels (`Sensor`) or by a distribution (`SensorModel`).
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..compile.portable import arrived, travelling
 from ..core import record
-from ..core.arrays import Array
+from ..core.arrays import Array, Mask
 from ..core.checks import must_be
+from ..core.files import brief_repr
 from ..core.model import Vehicle
 from ..errors import InvalidValue
 from ..run.trajectory import Trajectory
 from ..run.trajectory_table import Column, check_time, frozen
 from ..units import Allowed
-from .channels import Channel, Readings, arrival_rows, check_knobs, sampled_rows
+from .channels import Batch, Channel, ChannelErrors, ErrorSource
 from .motion import NOT_KNOWN, Motion, motion_along
-from .runner import Runner
-from .sampling import (
-    Batch,
-    ChannelErrors,
-    ErrorSource,
-    Flags,
-    Memory,
-    check_finite,
-    laid_out,
-    last_of,
-    newest,
-    one_earlier,
-    stacked,
-    time_since,
-)
+from .runner import Runner, arrival_rows, check_sampling, sampled_rows
+
+
+@dataclass(frozen=True, eq=False)
+class Readings:
+    """One row per sample that came out for at least one vehicle; `readings["omega_z"]` is (n, B).
+
+    NaN where a vehicle got none: it was lost, overtaken or out of sight.
+    """
+
+    names: tuple[str, ...]
+    """Fields of the reading, its stamp left out."""
+    t: Array
+    """Time at which each sample came out, (n,), in s."""
+    stamp: Array
+    """Time at which it was taken, (n,), in s."""
+    values: Array
+    """The readings, (n, vehicles, fields)."""
+    valid: Mask
+    """Whether a vehicle got the sample, (n, vehicles)."""
+
+    __repr__ = brief_repr
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self.names:
+            raise InvalidValue(record.unknown_name("Readings", name, self.names))
+        return self.values[:, :, self.names.index(name)]
+
+    def __len__(self) -> int:
+        return self.t.size
+
+
+class Memory(NamedTuple):
+    """What a sensor carries from one sample to the next."""
+
+    t: float
+    """Time of the last sample in s."""
+    truth: Any
+    """What it looked at, a record of the leaves' last rows."""
+    errors: Any
+    """What its errors keep."""
+    own: Any
+    """What the sensor itself keeps; see `Instrument.completed`."""
 
 
 class Instrument(ABC):
     """Base of all sensors."""
 
-    name: str = "sensor"
-    """Names its random streams: two sensors of one vehicle need two names."""
-    rate: float | None = None
-    """Samples per second in Hz; None for one at every step."""
-    delay: float = 0.0
-    """Age of a sample when it comes out, in s: at least this."""
-    dropout: float = 0.0
-    """Part of the samples that are lost, 0 to 1."""
+    # What each sensor can be set to; see `Sensor`.
+    name: str
+    rate: float | None
+    delay: float
+    dropout: float
 
     def __getstate__(self) -> dict[str, Any]:
         """For `pickle` and `copy`: record classes as they travel, and nothing that was worked out
@@ -85,7 +110,7 @@ class Instrument(ABC):
 
     def check_sampling(self) -> None:
         """Raise unless name, rate, delay and dropout are usable."""
-        check_knobs(type(self).__name__, self.rate, self.delay, self.dropout)
+        check_sampling(type(self).__name__, self.rate, self.delay, self.dropout)
         if not self.name or not isinstance(self.name, str):
             raise InvalidValue(f"{type(self).__name__}.name = {self.name!r} must be a text")
 
@@ -142,28 +167,28 @@ class Instrument(ABC):
 
     def take(
         self, batch: Batch, errors: ErrorSource, before: Memory | None
-    ) -> tuple[Array, Flags, Memory]:
+    ) -> tuple[Array, Mask, Memory]:
         """Samples one after the other: fields (samples, vehicles, fields), whether each is
         received, and what to remember."""
         truth, shape = batch.truth, (batch.t.size, errors.count)
-        since = time_since(batch.t, before)
+        since = _time_since(batch.t, before)
         elapsed = since[:, None]
-        previous = one_earlier(truth, before) if self.looks_back else truth
+        previous = _one_earlier(truth, before) if self.looks_back else truth
         true = self.compared(truth, previous, elapsed)
         more = self.spread(true, elapsed)
         read, wander = errors.read(
-            stacked(true, shape),
+            _stacked(true, shape),
             batch,
             since,
             None if before is None else before.errors,
-            None if more is None else stacked(more, shape),
+            None if more is None else _stacked(more, shape),
         )
         own = None if before is None else before.own
         fields, own = self.completed(read, truth, elapsed, own)
         received = errors.received(batch.steps) & self.visible(truth, batch.t[:, None])
         if self.looks_back and before is None:
             received[0] = False
-        return fields, received, Memory(float(batch.t[-1]), last_of(truth), wander, own)
+        return fields, received, Memory(float(batch.t[-1]), _last_of(truth), wander, own)
 
     def sample(
         self, number: int, t: float, truth: Any, errors: ErrorSource, memory: Memory | None
@@ -233,15 +258,15 @@ class Instrument(ABC):
         times = frozen("t", t)
         check_time(times)
         number = None if vehicles is None else np.size(vehicles)
-        seen = laid_out(self.seen(truth), times.size, number)
-        check_finite(type(self).__name__, seen, self.may_be_unknown)
+        seen = _laid_out(self.seen(truth), times.size, number)
+        _check_finite(type(self).__name__, seen, self.may_be_unknown)
         numbers = np.arange(seen[0].shape[1]) if vehicles is None else vehicles
         errors = self.errors(seed, numbers)
         rows, steps = sampled_rows(times, self.rate)
         part = type(seen)(*(leaf[rows] for leaf in seen))
         fields, received, _ = self.take(Batch(steps, times[rows], part), errors, None)
         arrived = arrival_rows(times, rows, self.delay)
-        valid = newest(received, arrived) & (arrived < times.size)[:, None]
+        valid = _newest(received, arrived) & (arrived < times.size)[:, None]
         inside = np.minimum(arrived, times.size - 1)
         kept = valid.any(axis=1)
         values = np.where(valid[:, :, None], fields, np.nan)[kept]
@@ -318,3 +343,73 @@ class Sensor(Instrument):
         """Accelerations, of a sensor that does not show them."""
         seen = self.Truth is not Motion or name not in NOT_KNOWN._fields
         return not (seen or self.shows_accelerations)
+
+
+def _stacked(values: Sequence[Any], shape: tuple[int, int]) -> Array:
+    """Values that broadcast to (samples, vehicles) as (samples, vehicles, values)."""
+    out = np.empty((*shape, len(values)))
+    for k, value in enumerate(values):
+        out[:, :, k] = value
+    return out
+
+
+def _time_since(t: Array, before: Memory | None) -> Array:
+    """Time since the sample before each in s; 0 at the very first."""
+    since = np.empty(t.size)
+    since[0] = 0.0 if before is None else t[0] - before.t
+    np.subtract(t[1:], t[:-1], out=since[1:])
+    return since
+
+
+def _one_earlier(truth: Any, before: Memory | None) -> Any:
+    """The truth at the sample before each; at the very first, that at itself."""
+    if not isinstance(truth[0], np.ndarray):
+        return truth if before is None else before.truth
+    first = (leaf[:1] for leaf in truth) if before is None else before.truth
+    rows = (np.concatenate([a, leaf[:-1]]) for a, leaf in zip(first, truth, strict=True))
+    return type(truth)(*rows)
+
+
+def _last_of(truth: Any) -> Any:
+    """The last row of each leaf."""
+    if not isinstance(truth[0], np.ndarray):
+        return truth
+    return type(truth)(*(leaf[-1:] for leaf in truth))
+
+
+def _laid_out(truth: Any, steps: int, vehicles: int | None) -> Any:
+    """The record with leaves (steps, vehicles), from numbers and arrays that fit."""
+    leaves = [np.asarray(leaf, dtype=float) for leaf in truth]
+    wide = {leaf.shape[1] for leaf in leaves if leaf.ndim == 2}
+    count = max(wide, default=1) if vehicles is None else vehicles
+    rows: list[Array] = []
+    for name, leaf in zip(truth._fields, leaves, strict=True):
+        column = leaf[:, None] if leaf.ndim == 1 else leaf
+        try:
+            rows.append(np.broadcast_to(column, (steps, count)))
+        except ValueError:
+            raise InvalidValue(
+                f"truth {name} has shape {leaf.shape}; expected ({steps},) or ({steps}, {count})"
+            ) from None
+    return type(truth)(*rows)
+
+
+def _check_finite(kind: str, truth: Any, may_be_unknown: Callable[[str], bool]) -> None:
+    """Raise if a leaf of (steps, vehicles) has a number that is not finite, and is looked at."""
+    for name, leaf in zip(truth._fields, truth, strict=True):
+        bad = ~np.isfinite(leaf)
+        if bad.any() and not may_be_unknown(name):
+            step, vehicle = np.argwhere(bad)[0]
+            raise InvalidValue(
+                f"{kind}: truth {name} = {leaf[step, vehicle]} at step {step} of vehicle {vehicle} "
+                "must be finite"
+            )
+
+
+def _newest(received: Mask, arrived: NDArray[np.int64]) -> Mask:
+    """Of samples that arrive at the same row, only the newest one received comes out."""
+    out = received.copy()
+    for k in np.flatnonzero(np.diff(arrived) == 0):
+        together = arrived[k + 1 :] == arrived[k]
+        out[k] &= ~received[k + 1 :][together].any(axis=0)
+    return out

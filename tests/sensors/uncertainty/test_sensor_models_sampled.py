@@ -59,7 +59,7 @@ def test_it_is_a_sensor_in_a_loop_and_along_a_run(model: Any, run: sp.Trajectory
 
 
 def test_rate_delay_and_losses_are_those_of_other_sensors(run: sp.Trajectory) -> None:
-    """The same knobs and the same name: the same samples are taken, lost and late."""
+    """The same settings and the same name: the same samples are taken, lost and late."""
     other = FullState.of(CAR, {"v_x": Channel(), "a_y": Channel()}, name="selected", **KNOBS)
     ours, theirs = MODELS["selected"].along(run, seed=9), other.along(run, seed=9)
     assert ours.t.tobytes() == theirs.t.tobytes()

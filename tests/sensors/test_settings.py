@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from skidpad.errors import InvalidValue
 from skidpad.sensors import Channel, FullState, Gnss, Imu, Motion
-from skidpad.sensors.channels import arrival_rows, old_enough, sampled_rows
+from skidpad.sensors.runner import arrival_rows, old_enough, sampled_rows
 
 
 @given(
@@ -110,7 +110,7 @@ def test_other_settings_of_a_channel(settings: dict[str, float], message: str) -
         ({"mounting": (1.0, 0.0)}, "mounting must be a Mounting"),
     ],
 )
-def test_knobs_of_a_sensor(Kind: type, settings: dict[str, object], message: str) -> None:
+def test_settings_of_a_sensor(Kind: type, settings: dict[str, object], message: str) -> None:
     with pytest.raises(InvalidValue, match=f"{Kind.__name__}.{message}"):
         Kind(**settings)
 
