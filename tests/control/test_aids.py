@@ -14,7 +14,8 @@ import skidpad as sp
 from skidpad.control import driver_aids, speed
 from skidpad.core import record
 from skidpad.core.policy import Policy
-from skidpad.tyres.parts import Carcass, LoadSensitiveTyre
+from skidpad.tyres import LoadSensitiveTyre
+from skidpad.tyres.contract import Carcass
 from skidpad.units import m_s
 from skidpad.vehicles.twin_track.model import HydraulicBrakes, MotorDrive
 

@@ -19,8 +19,8 @@ from skidpad.core import record
 from skidpad.core.arrays import ArrayNumber
 from skidpad.road.records import FullGrip, UniformGrip
 from skidpad.run.monte_carlo import noisy
+from skidpad.tyres import LoadSensitiveTyre
 from skidpad.tyres.contract import tyre_set
-from skidpad.tyres.parts import LoadSensitiveTyre
 from skidpad.vehicles import wheeled
 from skidpad.vehicles.parts import powertrain as pt
 from skidpad.vehicles.parts.air import aero_map

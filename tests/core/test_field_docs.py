@@ -26,9 +26,12 @@ from skidpad.core.record import field_docs
         ),
         ("import skidpad as sp; R = sp.vehicles.two_track.model.Params", ("kg·m²", "Mass")),
         ("import skidpad as sp; R = sp.vehicles.four_wheel.model.State", ("in rad/s",)),
-        ("from skidpad.tyres.parts import LinearTyre as R", ("Cornering stiffness",)),
-        ("from skidpad.tyres.parts import MagicFormula52 as R", ("Magic Formula 5.2", "Limits")),
-        ("from skidpad.tyres.parts import MagicFormula62 as R", ("Magic Formula 6.2",)),
+        ("from skidpad.tyres import LinearTyre as R", ("Cornering stiffness",)),
+        (
+            "from skidpad.tyres.magic_formula.formula import MagicFormula52 as R",
+            ("Magic Formula 5.2", "Limits"),
+        ),
+        ("from skidpad.tyres import MagicFormula62 as R", ("Magic Formula 6.2",)),
         ("from skidpad.vehicles.parts import Suspension; R = Suspension.k_f", ("in N/m",)),
         ("from skidpad.compat.autoware import ControlCommand as R", ("ControlCommand",)),
     ],
@@ -42,7 +45,14 @@ def test_help_in_a_fresh_interpreter(statement: str, wanted: tuple[str, ...]) ->
 
 
 PACKAGES = [
-    *("", "vehicles.parts.powertrain", "tyres.parts", "control", "vehicles", "vehicles.parts"),
+    *(
+        "",
+        "vehicles.parts.powertrain",
+        "tyres.magic_formula",
+        "control",
+        "vehicles",
+        "vehicles.parts",
+    ),
     *("sensors", "tyres", "road", "world", "geometry.maps", "view.recording", "study.manoeuvres"),
     *("study", "learn", "run", "study.identify", "compat.autoware", "compat.commonroad"),
     *("compat.truck", "ros2", "view.stage", "core.model", "core.body"),

@@ -38,9 +38,7 @@ from skidpad.run.stability import stable_steps
 from skidpad.study import manoeuvres
 from skidpad.study.identify import fitting
 from skidpad.study.manoeuvres import (
-    ConstantRadius,
     ConstantSpeed,
-    ConstantSteer,
     FormulaAcceleration,
     FormulaSkidpad,
     SlowRamp,
@@ -54,7 +52,15 @@ from skidpad.study.manoeuvres import (
     perform,
     sine_with_dwell,
 )
-from skidpad.tyres.parts import Contact
+from skidpad.study.manoeuvres.autocross import Autocross
+from skidpad.study.manoeuvres.cone_courses import LongSlalom
+from skidpad.study.manoeuvres.hill import HillHold, HillStart
+from skidpad.study.manoeuvres.on_centre import Transition, Weave
+from skidpad.study.manoeuvres.ride import Bump, RoughRoad
+from skidpad.study.manoeuvres.sine_with_dwell import SineWithDwell
+from skidpad.study.manoeuvres.single_sine import SingleSine
+from skidpad.study.manoeuvres.steady_state import ConstantRadius, ConstantSteer
+from skidpad.tyres import Contact
 from skidpad.vehicles.command_driven import NAMES as COMMAND_DRIVEN
 from skidpad.vehicles.parts import FirstOrderSlip
 from skidpad.vehicles.parts.load_transfer import UPRIGHT
@@ -335,7 +341,7 @@ SENTENCES = [
     ),
     Sentence(
         EVENTS, "flying lap of {} m on a track of skidpad's own, {} m wide",
-        lambda: [autocross.middle().length, manoeuvres.Autocross().width],
+        lambda: [autocross.middle().length, Autocross().width],
     ),
     Sentence(
         EVENTS, "to a resolution ({} km/h, {} % in a slalom, {} % of the speeds in the autocross",
@@ -346,26 +352,26 @@ SENTENCES = [
     ),
     Sentence(
         EVENTS, "six cones {} m or {} m apart",
-        lambda: [manoeuvres.Slalom().spacing, manoeuvres.LongSlalom().spacing],
+        lambda: [manoeuvres.Slalom().spacing, LongSlalom().spacing],
     ),
     Sentence(
         EVENTS, "parked with the handbrake on {} %",
-        lambda: [100.0 * manoeuvres.HillHold().gradient],
+        lambda: [100.0 * HillHold().gradient],
     ),
-    Sentence(EVENTS, "from rest up {} %", lambda: [100.0 * manoeuvres.HillStart().gradient]),
-    Sentence(EVENTS, "class C, at {} km/h", lambda: [3.6 * manoeuvres.RoughRoad().speed]),
+    Sentence(EVENTS, "from rest up {} %", lambda: [100.0 * HillStart().gradient]),
+    Sentence(EVENTS, "class C, at {} km/h", lambda: [3.6 * RoughRoad().speed]),
     Sentence(
         EVENTS, "half sine of {} mm and {} m at {} km/h",
         lambda: [
-            1e3 * manoeuvres.Bump().height, manoeuvres.Bump().length,
-            3.6 * manoeuvres.Bump().speed,
+            1e3 * Bump().height, Bump().length,
+            3.6 * Bump().speed,
         ],
     ),
     Sentence(
         "docs/proving_ground.md", "ISO 7401, {} km/h, one period of {} Hz, {} m/s²",
         lambda: [
-            3.6 * manoeuvres.SingleSine().speed, manoeuvres.SingleSine().frequency,
-            manoeuvres.SingleSine().a_y,
+            3.6 * SingleSine().speed, SingleSine().frequency,
+            SingleSine().a_y,
         ],
     ),
     Sentence(
@@ -382,22 +388,22 @@ SENTENCES = [
     ),
     Sentence(
         "docs/proving_ground.md", "circle of {} m that ISO 4138",
-        lambda: [manoeuvres.ConstantRadius().radius],
+        lambda: [ConstantRadius().radius],
     ),
     Sentence(
         "docs/proving_ground.md", "ISO 13674-1, {} Hz at {} km/h, up to {} m/s²",
         lambda: [
-            manoeuvres.Weave().frequency, 3.6 * manoeuvres.Weave().speed, manoeuvres.Weave().a_y,
+            Weave().frequency, 3.6 * Weave().speed, Weave().a_y,
         ],
     ),
     Sentence(
         "docs/proving_ground.md", "until {} m/s² and a little more",
-        lambda: [manoeuvres.Transition().a_y],
+        lambda: [Transition().a_y],
     ),
     Sentence(
         "docs/proving_ground.md", "({} to {} m/s²) and where it turns ({} to {} m/s²)",
         lambda: [
-            share * manoeuvres.Transition().a_y
+            share * Transition().a_y
             for share in (*on_centre.CENTRE, *on_centre.TURNING)
         ],
     ),
@@ -405,23 +411,23 @@ SENTENCES = [
         "docs/proving_ground.md", "between {} and {} g of slow ramps to both sides at {} km/h",
         lambda: [
             *(a_y / sine_with_dwell.G for a_y in sine_with_dwell.REGRESSION),
-            3.6 * manoeuvres.SineWithDwell().speed,
+            3.6 * SineWithDwell().speed,
         ],
     ),
     Sentence(
         "docs/proving_ground.md", "the larger of {} A and {}° of the steering wheel, at most {}°",
         lambda: [
-            manoeuvres.SineWithDwell().factors[-1],
+            SineWithDwell().factors[-1],
             *(degrees(angle) for angle in sine_with_dwell.LAST_ANGLES),
         ],
     ),
     Sentence(
         "docs/proving_ground.md", "how fast lateral acceleration grows to {} m/s²",
-        lambda: [manoeuvres.Transition().a_y],
+        lambda: [Transition().a_y],
     ),
     Sentence(
         "docs/proving_ground.md", "{} s of its sine",
-        lambda: [(on_centre.FIRST + manoeuvres.Weave().periods) / manoeuvres.Weave().frequency],
+        lambda: [(on_centre.FIRST + Weave().periods) / Weave().frequency],
     ),
     Sentence(
         "docs/manoeuvring_tasks.md", "near the wall, to {} m and {}°",

@@ -25,6 +25,7 @@ from skidpad.core.files import brief_repr, counted, listed, shortened
 from skidpad.demo.track import Track
 from skidpad.geometry.line import Line as PlaneLine
 from skidpad.run.trajectory_table import Column
+from skidpad.tyres.tir_file import Document
 from skidpad.view.film import Film, ScanAt
 from skidpad.view.recording import Recorder, read
 from skidpad.world.scene import ActorSpec, BlockSpec, VehicleSpec
@@ -137,7 +138,7 @@ def test_every_public_class_says_what_its_objects_are(cls: type) -> None:
 
 
 OWN = {sp.Model, sp.Vehicle, sp.VehicleFactory, sp.Trajectory, sp.Map, sp.geometry.maps.Grid}
-OWN |= {sp.tyres.Tyre, sp.tyres.Document}
+OWN |= {sp.tyres.Tyre, Document}
 """Records whose text is their own, looked at below; the text of a recording is, too."""
 
 

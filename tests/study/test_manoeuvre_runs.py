@@ -14,7 +14,8 @@ import pytest
 
 import skidpad as sp
 from skidpad.study.experiment import Column, Means, Rows
-from skidpad.study.manoeuvres import RandomSteer, Slalom, StepSteer, Subject, perform
+from skidpad.study.manoeuvres import Slalom, StepSteer, Subject, perform
+from skidpad.study.manoeuvres.frequency_response import RandomSteer
 from skidpad.study.runs import ManoeuvreRuns
 from study.own_manoeuvres import Moody
 from study.test_function_runs import OTHER_PROCESS, TESTS, same

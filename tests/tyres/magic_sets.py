@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from skidpad.core import record
-from skidpad.tyres.magic_formula import rolling_spin
-from skidpad.tyres.parts import Contact, magic_formula_type
+from skidpad.tyres import Contact
+from skidpad.tyres.magic_formula.formula import magic_formula_type
+from skidpad.tyres.magic_formula.radii import rolling_spin
 
 DATA = Path(__file__).parents[1] / "data" / "tyres"
 SETS = ("book205_61", "odd61", "suv62", "truck52", "odd52", "reduced61")

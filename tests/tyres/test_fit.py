@@ -16,10 +16,19 @@ from skidpad.core import record
 from skidpad.core import threads as workers
 from skidpad.errors import InvalidValue
 from skidpad.ops import tanh
-from skidpad.tyres import MAGIC_FORMULA_STAGES, Measurements, Stage, fit
+from skidpad.tyres import (
+    MAGIC_FORMULA_STAGES,
+    Contact,
+    Measurements,
+    Radii,
+    Relaxation,
+    SlipStiffness,
+    Stage,
+    TyreForces,
+    fit,
+)
 from skidpad.tyres.contract import Peaks
 from skidpad.tyres.fitting.least_squares import Kernel, rows_of
-from skidpad.tyres.parts import Contact, Radii, Relaxation, SlipStiffness, TyreForces
 
 DATA = Path(__file__).parents[1] / "data" / "tyres"
 TRUTH = sp.tyres.read(DATA / "sets" / "book205_61.tir")

@@ -16,7 +16,9 @@ from skidpad.compile.lower import lower
 from skidpad.compile.program import Port
 from skidpad.compile.trace import trace
 from skidpad.core import record
-from skidpad.tyres.parts import Contact, TurnSlip, TyreForces, UsualLimits
+from skidpad.tyres import Contact, TyreForces
+from skidpad.tyres.magic_formula.coefficients import TurnSlip
+from skidpad.tyres.magic_formula.records import UsualLimits
 from tyres.magic_sets import contact, table, tyre
 
 

@@ -12,30 +12,26 @@ import pytest
 
 from skidpad.core import record
 from skidpad.errors import InvalidValue
-from skidpad.tyres.magic_formula import evaluate, rolling_spin
+from skidpad.tyres import Contact, MagicFormula62
+from skidpad.tyres.contract import Tyre, mounted
+from skidpad.tyres.magic_formula.coefficients import NoTurnSlip, TurnSlip
+from skidpad.tyres.magic_formula.formula import MagicFormula61, evaluate, magic_formula_type
 from skidpad.tyres.magic_formula.radii import (
     free_radius,
     load_at,
     loaded_radius,
+    rolling_spin,
     vertical_stiffness,
 )
-from skidpad.tyres.magic_formula.records import pressure_change
-from skidpad.tyres.parts import (
+from skidpad.tyres.magic_formula.records import (
     BookAngles,
     Combined,
-    Contact,
     FrictionEllipse,
-    MagicFormula61,
-    MagicFormula62,
     NoLimits,
-    NoTurnSlip,
     PlainAngles,
-    TurnSlip,
-    Tyre,
     Uncombined,
     UsualLimits,
-    magic_formula_type,
-    mounted,
+    pressure_change,
 )
 from tyres.magic_sets import EACH_VERSION, SETS, keys, tyre
 

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from skidpad.tyres.magic_formula import evaluate, rolling_spin
-from skidpad.tyres.magic_formula.radii import free_radius, load_at, vertical_stiffness
-from skidpad.tyres.parts import BookAngles, Contact, TurnSlip, UsualLimits
+from skidpad.tyres import Contact
+from skidpad.tyres.magic_formula.coefficients import TurnSlip
+from skidpad.tyres.magic_formula.formula import evaluate
+from skidpad.tyres.magic_formula.radii import free_radius, load_at, rolling_spin, vertical_stiffness
+from skidpad.tyres.magic_formula.records import BookAngles, UsualLimits
 from tyres.magic_sets import DATA, SETS, contact, error, table, tyre
 
 FULL = [name for name in SETS if name != "reduced61"]

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from skidpad.core import record
-from skidpad.tyres.parts import BookAngles, Contact, FrictionEllipse, TurnSlip, Uncombined
+from skidpad.tyres import Contact
+from skidpad.tyres.magic_formula.coefficients import TurnSlip
+from skidpad.tyres.magic_formula.records import BookAngles, FrictionEllipse, Uncombined
 from tyres.magic_sets import SETS, tyre
 
 CHOICES: dict[str, dict[str, Any]] = {

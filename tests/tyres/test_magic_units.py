@@ -8,8 +8,9 @@ import pytest
 
 from skidpad.core import record
 from skidpad.testing.dimensions import NUMBER, Quantity, fits_anything, same
-from skidpad.tyres.magic_formula import Everything, evaluate, rolling_spin
-from skidpad.tyres.parts import Contact, TyreForces
+from skidpad.tyres import Contact, TyreForces
+from skidpad.tyres.magic_formula.formula import Everything, evaluate
+from skidpad.tyres.magic_formula.radii import rolling_spin
 from tyres.magic_sets import EACH_VERSION, tyre
 from tyres.test_magic_properties import every_choice
 

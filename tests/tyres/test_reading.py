@@ -14,6 +14,14 @@ from skidpad import tyres
 from skidpad.core import record
 from skidpad.errors import InvalidValue, MissingFile, SkidpadError
 from skidpad.tyres import tir_keys
+from skidpad.tyres.magic_formula.coefficients import NoTurnSlip, TurnSlip
+from skidpad.tyres.magic_formula.records import (
+    BookAngles,
+    Combined,
+    FrictionEllipse,
+    Uncombined,
+    UsualLimits,
+)
 from skidpad.tyres.reading import Options, document_of, tyre_of
 from skidpad.tyres.tir_file import Document
 
@@ -99,7 +107,7 @@ def test_the_meaning_of_a_file_with_everything() -> None:
     assert tyre.version == meaning["version"]
     assert tyre.measured_on == meaning["side"]
     assert (tyre.side != tyre.measured_on) is meaning["mirrored"]
-    assert type(tyre.record.combination) is tyres.FrictionEllipse
+    assert type(tyre.record.combination) is FrictionEllipse
     texts = [str(warning.message) for warning in caught]
     assert any("line 51: PDY1 is given again" in text for text in texts)
     assert any("line 42: [DEFLECTION_LOAD_CURVE] is kept but not used" in text for text in texts)
@@ -274,8 +282,8 @@ def test_use_mode(
     mode: str, combined: bool, turning: bool, transient: bool, mirrored: bool
 ) -> None:
     tyre = tyre_of(least(USE_MODE=mode))
-    assert type(tyre.record.combination) is (tyres.Combined if combined else tyres.Uncombined)
-    assert type(tyre.record.turn_slip) is (tyres.TurnSlip if turning else tyres.NoTurnSlip)
+    assert type(tyre.record.combination) is (Combined if combined else Uncombined)
+    assert type(tyre.record.turn_slip) is (TurnSlip if turning else NoTurnSlip)
     assert tyre.transient is transient
     assert tyre.side == ("right" if mirrored else "left")
     assert tyre.measured_on == "left"
@@ -299,7 +307,7 @@ def test_sides(text: str, side: str) -> None:
 def test_options_choose_equations() -> None:
     tyre = tyres.read(SETS["book205_61"], limits=True, book_angles=True, turn_slip=True)
     kinds = [type(part) for part in tyre.record[-4:]]
-    assert set(kinds) == {tyres.TurnSlip, tyres.UsualLimits, tyres.BookAngles, tyres.Combined}
+    assert set(kinds) == {TurnSlip, UsualLimits, BookAngles, Combined}
     assert tyre.record.turn_slip.PECP1 != 0.0
     with pytest.raises(InvalidValue, match=r"turn_slip = True: .* is MF 5\.2"):
         tyres.read(SETS["truck52"], turn_slip=True)

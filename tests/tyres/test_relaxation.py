@@ -14,17 +14,19 @@ import pytest
 from skidpad.core import record
 from skidpad.ops import atan
 from skidpad.testing.dimensions import Quantity
-from skidpad.tyres.parts import (
+from skidpad.tyres import (
     BrushTyre,
     Contact,
     LinearTyre,
     LoadSensitiveTyre,
-    LowSpeed,
     Peaks,
     ProportionalTyre,
     Relaxation,
-    SlipState,
     SlipStiffness,
+)
+from skidpad.tyres.relaxation import (
+    LowSpeed,
+    SlipState,
     Steady,
     full_slip,
     slip_of_forces,

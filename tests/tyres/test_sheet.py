@@ -7,7 +7,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.tyres.parts import BrushTyre
+from skidpad.tyres import BrushTyre
 from view.plots.drawn import curves, keys, titles
 
 pytest.importorskip("matplotlib")

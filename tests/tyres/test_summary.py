@@ -11,9 +11,9 @@ import pytest
 import skidpad as sp
 from skidpad.core import record
 from skidpad.errors import InvalidValue
+from skidpad.tyres import BrushTyre, LinearTyre, LoadSensitiveTyre
 from skidpad.tyres.characteristics import peak
 from skidpad.tyres.curves import answers
-from skidpad.tyres.parts import BrushTyre, LinearTyre, LoadSensitiveTyre
 from tyres.magic_sets import DATA, SETS
 
 OWN = sp.tyres.names()

@@ -18,7 +18,9 @@ from skidpad import units as si
 from skidpad.core import record
 from skidpad.errors import InvalidValue
 from skidpad.ops import tanh
-from skidpad.tyres.parts import BrushTyre
+from skidpad.tyres import BrushTyre
+from skidpad.tyres.contract import mounted
+from skidpad.tyres.tir_file import Document
 from skidpad.tyres.tyre import ANSWERS, FREE, answer
 
 DATA = Path(__file__).parents[1] / "data" / "tyres"
@@ -239,8 +241,8 @@ def test_a_tyre_measured_on_the_right_is_mirrored_on_the_left(tmp_path: Path) ->
     expected = left.forces(**here)
     assert (f.F_x, f.F_y, f.M_z) == (expected.F_x, -expected.F_y, -expected.M_z)
     at = tyres.Contact(F_z=4000.0, alpha=0.05, kappa=0.02, gamma=0.03, v_x=10.0)
-    mounted = tyres.mounted(right.record, at, 1.0)
-    assert mounted.F_y == pytest.approx(right.mirrored().forces(**here).F_y, rel=1e-9)
+    held = mounted(right.record, at, 1.0)
+    assert held.F_y == pytest.approx(right.mirrored().forces(**here).F_y, rel=1e-9)
 
 
 @ANSWERING
@@ -351,7 +353,7 @@ def test_texts_are_short() -> None:
     assert repr(tyres.Tyre(PlainTyre())) == "Tyre(PlainTyre, right)"
     assert len(repr(quiet("reduced61"))) < 120
     tyre = replace(quiet("reduced61"), name="x" * 1000)
-    document = replace(tyre.document or tyres.Document(()), source="x" * 1000)
+    document = replace(tyre.document or Document(()), source="x" * 1000)
     assert len(repr(tyre)) < 300
     assert len(repr(document)) < 300
 

@@ -14,6 +14,8 @@ from skidpad import tyres
 from skidpad.core import record
 from skidpad.errors import InvalidValue, MissingFile
 from skidpad.tyres import reading
+from skidpad.tyres.magic_formula.formula import MagicFormula52
+from skidpad.tyres.magic_formula.records import FrictionEllipse
 from skidpad.tyres.reading import FOLDER, Options, document_of, tyre_of
 from skidpad.tyres.tir_file import Document
 from skidpad.tyres.tir_keys import constants_of, keys_of
@@ -48,7 +50,7 @@ def test_a_tyre_without_a_file_is_written_too(file: Path, tmp_path: Path) -> Non
     tyres.write(made, tmp_path / "x.tir")
     read = tyres.read(tmp_path / "x.tir")
     assert read == made
-    if type(made.record.combination) is not tyres.FrictionEllipse:
+    if type(made.record.combination) is not FrictionEllipse:
         assert read.filled == ()
     tyres.write(made.record, tmp_path / "y.tir")
     assert (tmp_path / "y.tir").read_bytes() == (tmp_path / "x.tir").read_bytes()
@@ -60,7 +62,7 @@ def test_a_tyre_without_a_file_is_written_too(file: Path, tmp_path: Path) -> Non
 @given(data=st.data())
 def test_changed_values_read_back(file: Path, data: st.DataObject) -> None:
     tyre = tyres.read(file)
-    ellipse = type(tyre.record.combination) is tyres.FrictionEllipse
+    ellipse = type(tyre.record.combination) is FrictionEllipse
     keys = [k for k in keys_of(type(tyre.record)) if not (ellipse and k.name.startswith("R"))]
     chosen = data.draw(st.lists(st.sampled_from(keys), max_size=6))
     numbers = st.floats(1e-12, 1e12)
@@ -143,10 +145,10 @@ def test_a_tyre_of_5_2_without_weights_stays_what_it_is() -> None:
     )
     text += "VERTICAL_STIFFNESS=2e5\n"
     ellipse = tyre_of(Document.parsed(text.encode()))
-    assert type(ellipse.record.combination) is tyres.FrictionEllipse
+    assert type(ellipse.record.combination) is FrictionEllipse
     with pytest.raises(InvalidValue, match="RBX1 = 3 cannot be written"):
         document_of(ellipse.with_values(RBX1=3.0))
-    combined = record.unflatten(tyres.MagicFormula52, record.flatten(ellipse.record))
+    combined = record.unflatten(MagicFormula52, record.flatten(ellipse.record))
     changed = replace(ellipse, record=combined)
     assert again(changed) == changed
 

@@ -16,7 +16,7 @@ import skidpad as sp
 from skidpad.control import driver_aids
 from skidpad.core import record
 from skidpad.study.manoeuvres import Acceleration, StraightBraking, Subject, perform
-from skidpad.tyres.parts import Contact
+from skidpad.tyres import Contact
 from skidpad.vehicles.parts import WheelMotors
 from skidpad.vehicles.parts.powertrain.electric import SpeedLimit
 from skidpad.vehicles.twin_track.sets import SETS

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import skidpad as sp
-from skidpad.tyres.parts import LinearTyre
+from skidpad.tyres import LinearTyre
 from skidpad.vehicles.bicycles import AccelerationCommand, FirstOrderSlip
 from skidpad.vehicles.twin_track.sets import SETS
 from vehicles.car_figures import (

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skidpad.tyres.parts import MagicFormula, cornering_stiffness, friction, use
+from skidpad.tyres.contract import use
+from skidpad.tyres.simple import MagicFormula, cornering_stiffness, friction
 from skidpad.vehicles.parts.actuators import lag, limited_lag, rate_limited_lag
 from skidpad.vehicles.parts.air import downforce, resistance
 from skidpad.vehicles.parts.kinematics import (

@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 
 import skidpad as sp
 from skidpad.core import record
-from skidpad.tyres.parts import BrushTyre
+from skidpad.tyres import BrushTyre
 from skidpad.vehicles import two_track
 from skidpad.vehicles.parts.powertrain import MotorDrive, SpeedLimit, WheelMotors, WheelTorques
 from skidpad.vehicles.twin_track.model import HydraulicBrakes, SteadySlip

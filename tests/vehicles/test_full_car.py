@@ -14,7 +14,8 @@ import pytest
 import skidpad as sp
 from skidpad.core import record
 from skidpad.errors import InvalidValue
-from skidpad.tyres.parts import Carcass, Contact, LinearTyre, LoadSensitiveTyre
+from skidpad.tyres import Contact, LinearTyre, LoadSensitiveTyre
+from skidpad.tyres.contract import Carcass
 from skidpad.vehicles.parts.air import AirShape, PlainAir, aero_map
 from skidpad.vehicles.parts.chassis import (
     QuasiStatic,

@@ -12,7 +12,8 @@ import pytest
 import skidpad as sp
 from skidpad.core import record
 from skidpad.road import iso8608
-from skidpad.tyres.parts import Carcass, LinearTyre
+from skidpad.tyres import LinearTyre
+from skidpad.tyres.contract import Carcass
 from skidpad.vehicles.parts.chassis import Acting, Pressed
 from skidpad.vehicles.parts.kinematics import Acceleration, PoseRate
 from skidpad.vehicles.parts.load_transfer import Force

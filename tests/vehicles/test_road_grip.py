@@ -12,7 +12,7 @@ import skidpad as sp
 from skidpad import testing
 from skidpad.core import record
 from skidpad.errors import InvalidValue
-from skidpad.tyres.parts import MagicFormula, friction_on_road, softened_friction
+from skidpad.tyres.simple import MagicFormula, friction_on_road, softened_friction
 from skidpad.vehicles.car_state import External
 
 CARS = (sp.vehicles.four_wheel, sp.vehicles.formula_student)

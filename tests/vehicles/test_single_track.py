@@ -13,7 +13,7 @@ from scipy.linalg import expm
 import skidpad as sp
 from skidpad.core import record
 from skidpad.core.body import Down, GroundUnder
-from skidpad.tyres.parts import BrushTyre, Contact, LinearTyre
+from skidpad.tyres import BrushTyre, Contact, LinearTyre
 from skidpad.vehicles.bicycles import AccelerationCommand, FirstOrderSlip, ForceCommand
 from vehicles.two_track_turns import FREE, LINEAR, SENSITIVE
 

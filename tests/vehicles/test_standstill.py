@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.tyres.parts import BrushTyre, LinearTyre, ProportionalTyre
+from skidpad.tyres import BrushTyre, LinearTyre, ProportionalTyre
 from skidpad.vehicles.parts.alignment import LinearAlignment, alignment_tables
 from skidpad.vehicles.parts.chassis import QuasiStatic, RollPitch
 from skidpad.vehicles.parts.powertrain import (

@@ -12,7 +12,8 @@ from scipy.integrate import solve_ivp
 
 import skidpad as sp
 from skidpad.core import record
-from skidpad.tyres.parts import Carcass, LinearTyre
+from skidpad.tyres import LinearTyre
+from skidpad.tyres.contract import Carcass
 from skidpad.vehicles.twin_track.model import Trailer
 
 two_track = sp.vehicles.two_track

@@ -16,7 +16,7 @@ import skidpad as sp
 from skidpad.core import record
 from skidpad.geometry.pose import to_world
 from skidpad.road import Patch
-from skidpad.tyres.parts import BrushTyre, LinearTyre
+from skidpad.tyres import BrushTyre, LinearTyre
 from skidpad.vehicles.parts.chassis import RollPitch
 from skidpad.vehicles.twin_track.model import (
     FirstOrderSlip,

@@ -13,14 +13,8 @@ from hypothesis import strategies as st
 import skidpad as sp
 from skidpad.core import record
 from skidpad.core.body import Down, GroundUnder
-from skidpad.tyres.parts import (
-    BrushTyre,
-    Contact,
-    LinearTyre,
-    LoadSensitiveLaw,
-    LoadSensitiveTyre,
-    ProportionalTyre,
-)
+from skidpad.tyres import BrushTyre, Contact, LinearTyre, LoadSensitiveTyre, ProportionalTyre
+from skidpad.tyres.simple import LoadSensitiveLaw
 from skidpad.vehicles.twin_track.model import FirstOrderSlip
 from vehicles.two_track_turns import FREE, LINEAR
 

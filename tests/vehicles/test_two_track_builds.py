@@ -10,13 +10,8 @@ import pytest
 
 import skidpad as sp
 from skidpad.core import record
-from skidpad.tyres.parts import (
-    BrushTyre,
-    LinearTyre,
-    LoadSensitiveTyre,
-    MagicFormula,
-    ProportionalTyre,
-)
+from skidpad.tyres import BrushTyre, LinearTyre, LoadSensitiveTyre, ProportionalTyre
+from skidpad.tyres.simple import MagicFormula
 from skidpad.vehicles.twin_track.model import FirstOrderSlip, SteadySlip
 
 two_track = sp.vehicles.two_track

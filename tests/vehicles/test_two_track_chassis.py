@@ -11,7 +11,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.core import record
-from skidpad.tyres.parts import Contact
+from skidpad.tyres import Contact
 from skidpad.vehicles.parts.air import Aerodynamics, AirShape, aero_map
 from skidpad.vehicles.parts.alignment import LinearAlignment
 from skidpad.vehicles.parts.chassis import (

@@ -10,7 +10,7 @@ import pytest
 import skidpad as sp
 from skidpad.integrate import get
 from skidpad.run.stability import stable_steps
-from skidpad.tyres.parts import BrushTyre, Contact, LoadSensitiveTyre
+from skidpad.tyres import BrushTyre, Contact, LoadSensitiveTyre
 from skidpad.vehicles import two_track
 from skidpad.vehicles.parts.spinning_wheel import FirstOrderSlip
 

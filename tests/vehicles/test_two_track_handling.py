@@ -10,7 +10,7 @@ from scipy.linalg import expm
 from scipy.optimize import brentq
 
 import skidpad as sp
-from skidpad.tyres.parts import Contact
+from skidpad.tyres import Contact
 from vehicles.two_track_turns import LINEAR, SENSITIVE, spinning_height, steady_turn
 
 two_track = sp.vehicles.two_track

@@ -16,7 +16,7 @@ import skidpad as sp
 from skidpad.core import record
 from skidpad.core.body import Down, GroundUnder
 from skidpad.run.arguments import Commands
-from skidpad.tyres.parts import Contact, LinearTyre
+from skidpad.tyres import Contact, LinearTyre
 from skidpad.vehicles.parts.powertrain import (
     AllWheelDrive,
     Battery,

@@ -14,7 +14,7 @@ import pytest
 import skidpad as sp
 from skidpad.core import record
 from skidpad.road import Patch
-from skidpad.tyres.parts import LinearTyre
+from skidpad.tyres import LinearTyre
 from skidpad.vehicles.twin_track.model import FirstOrderSlip
 from vehicles.two_track_turns import FREE, LINEAR, SENSITIVE, steady_turn
 

@@ -8,7 +8,8 @@ import numpy as np
 from scipy.optimize import root
 
 import skidpad as sp
-from skidpad.tyres.parts import Carcass, LinearTyre, LoadSensitiveTyre
+from skidpad.tyres import LinearTyre, LoadSensitiveTyre
+from skidpad.tyres.contract import Carcass
 
 FREE = Carcass(rolling=0.0, C_z=1e9)
 """Wheels that roll without resistance, on the same radius under any load."""

@@ -24,8 +24,6 @@ from .curves import (
 from .reading import reversed_slopes
 from .tyre import Tyre
 
-__all__ = ["AtLoad", "Summary", "summary"]
-
 POINTS = 2001
 """On a curve that is searched for its peak."""
 SMALL = 1e-4

@@ -33,26 +33,6 @@ from ..ops import clip, maximum, sqrt
 from ..units import N, N_m, N_rad, Nm, Pa, m, m_s, non_negative, one, per_m, positive, rad, rad_s
 from .low_speed import held_sign
 
-__all__ = [
-    "Carcass",
-    "Contact",
-    "Peaks",
-    "Radii",
-    "Relaxation",
-    "SlipStiffness",
-    "Tyre",
-    "TyreForces",
-    "Use",
-    "each_tyre",
-    "effective_radius",
-    "mounted",
-    "record_of",
-    "rough_use",
-    "tyre_set",
-    "tyre_set_type",
-    "use",
-]
-
 
 class Contact(NamedTuple):
     """How a wheel touches the road and moves over it, in the axes of the wheel."""

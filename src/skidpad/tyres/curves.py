@@ -14,17 +14,6 @@ from ..core.files import shortened
 from ..errors import InvalidValue
 from .tyre import SIDES, Tyre, answer
 
-__all__ = [
-    "Reach",
-    "answers",
-    "checked_loads",
-    "checked_tyre",
-    "nominal_load",
-    "reach",
-    "reference_speed",
-    "several",
-]
-
 USUAL_LOAD = 4000.0
 """Load in N at which a tyre is shown that names none itself."""
 USUAL_SPEED = 10.0

@@ -59,19 +59,6 @@ from .tir_keys import (
 )
 from .tyre import SIDES, Tyre
 
-__all__ = [
-    "check_finite",
-    "doubts_about_filling",
-    "doubts_about_ranges",
-    "doubts_about_values",
-    "get",
-    "misspelt",
-    "names",
-    "read",
-    "reversed_slopes",
-    "write",
-]
-
 ESSENTIAL = ("PCX1", "PDX1", "PKX1", "PCY1", "PDY1", "PKY1")
 """Coefficients without which a force is somebody else's."""
 FORCES = ("LONGITUDINAL_COEFFICIENTS", "LATERAL_COEFFICIENTS")

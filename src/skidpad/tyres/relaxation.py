@@ -29,16 +29,6 @@ from ..units import N, m_s, m_s2, non_negative, one, per_s, positive
 from .contract import Peaks, Relaxation, SlipStiffness
 from .low_speed import above_zero, held_sign
 
-__all__ = [
-    "LowSpeed",
-    "SlipState",
-    "Steady",
-    "full_slip",
-    "slip_of_forces",
-    "slip_rates",
-    "steady_slip",
-]
-
 
 class SlipState(NamedTuple):
     """Slip that a tyre feels, behind the slip of its wheel by the relaxation lengths."""

@@ -41,28 +41,6 @@ from ..units import Allowed, N, N_rad, Pa, m, non_negative, one, positive, rad
 from .contract import Carcass, Contact, Peaks, Radii, Relaxation, SlipStiffness, TyreForces
 from .low_speed import above_zero
 
-__all__ = [
-    "BrushTyre",
-    "Curve",
-    "Direction",
-    "FrictionLaw",
-    "LinearTyre",
-    "LoadSensitiveLaw",
-    "LoadSensitiveTyre",
-    "MagicFormula",
-    "Normal",
-    "ProportionalTyre",
-    "combined_friction",
-    "cornering_stiffness",
-    "fading_trail",
-    "friction",
-    "friction_on_road",
-    "magic_curve",
-    "normal_slip",
-    "saturating_curve",
-    "softened_friction",
-]
-
 Curve = Callable[[one], one]
 """Force over largest force at a normalised slip of at least 0: slope 1 at 0, never above 1."""
 

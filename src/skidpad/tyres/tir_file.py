@@ -19,8 +19,6 @@ from typing import Any, NamedTuple
 from ..core.files import counted, shortened
 from ..errors import InvalidValue
 
-__all__ = ["Document", "Entry", "Table"]
-
 LARGEST = 16 << 20
 """Bytes of the largest file that is read: real ones have some ten thousand."""
 _LINES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")

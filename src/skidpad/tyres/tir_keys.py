@@ -30,26 +30,6 @@ from ..units import Allowed
 from .magic_formula.formula import MagicFormula52, MagicFormula61, MagicFormula62
 from .tir_file import Document, Entry
 
-__all__ = [
-    "ASYMMETRIC",
-    "FileUnits",
-    "Key",
-    "UseMode",
-    "constants_of",
-    "converted",
-    "decimal_text",
-    "doubts_about_use",
-    "filling",
-    "has_key",
-    "keys_of",
-    "side_of",
-    "use_mode_of",
-    "values_in_si",
-    "version_in",
-    "version_of",
-    "with_other_keys",
-]
-
 VERSIONS: Mapping[type, str] = {
     get_type_hints(kind)["vertical"]: version
     for kind, version in ((MagicFormula52, "5.2"), (MagicFormula61, "6.1"), (MagicFormula62, "6.2"))

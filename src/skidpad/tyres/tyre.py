@@ -49,14 +49,6 @@ from .tir_keys import has_key, values_in_si, version_of, with_other_keys
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "Evaluation",
-    "Evaluator",
-    "MagicEvaluation",
-    "Tyre",
-    "rolling_spin",
-]
-
 
 class Evaluation(NamedTuple):
     """All that a tyre answers at a contact."""

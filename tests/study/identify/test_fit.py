@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.study.identify import Fit, fit
+from skidpad.study.identify import fit
+from skidpad.study.identify.fitting import Fit
 from skidpad.vehicles.command_driven import autoware
 from study.identify.drives import BASE, DT, MODEL, NOISE, TRUTH, drive, log_of, noisy
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.study.identify import Fit, fit
+from skidpad.study.identify import fit
+from skidpad.study.identify.fitting import Fit
 from skidpad.study.identify.log import Series
 from skidpad.study.identify.replay import recording
 from skidpad.vehicles.command_driven import autoware

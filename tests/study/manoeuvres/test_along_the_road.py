@@ -8,18 +8,11 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.study.manoeuvres import (
-    Acceleration,
-    CoastDown,
-    Result,
-    StraightBraking,
-    Subject,
-    TurningCircle,
-    measured,
-    perform,
-)
+from skidpad.study.manoeuvres import Acceleration, Result, StraightBraking, Subject, perform
 from skidpad.study.manoeuvres.braking import mean_deceleration, stopping_distance
 from skidpad.study.manoeuvres.case_run import from_columns
+from skidpad.study.manoeuvres.logs import measured
+from skidpad.study.manoeuvres.longitudinal import CoastDown, TurningCircle
 from study.manoeuvres.fakes import COARSE, KERNELS
 
 

@@ -8,16 +8,9 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.study.manoeuvres import (
-    STANDARD,
-    Acceleration,
-    CommandSteps,
-    Result,
-    StopFromSpeed,
-    Subject,
-    TurningCircle,
-    perform,
-)
+from skidpad.study.manoeuvres import STANDARD, Acceleration, Result, Subject, perform
+from skidpad.study.manoeuvres.command_response import CommandSteps, StopFromSpeed
+from skidpad.study.manoeuvres.longitudinal import TurningCircle
 from skidpad.vehicles import wheeled
 from study.manoeuvres.fakes import KERNELS
 

@@ -13,19 +13,16 @@ import numpy as np
 import pytest
 
 from skidpad.errors import InvalidValue, MissingFile
-from skidpad.study.manoeuvres import (
-    Evaluation,
-    Findings,
+from skidpad.study.manoeuvres import Evaluation, Findings, Limits, Metric, write_json
+from skidpad.study.manoeuvres.evaluation import (
     Limit,
-    Limits,
-    Metric,
     as_json,
+    difference_text,
     earlier,
     junit_xml,
-    write_json,
+    number_text,
     write_junit,
 )
-from skidpad.study.manoeuvres.evaluation import difference_text, number_text
 from study.manoeuvres.fakes import car, evaluated, metric
 
 

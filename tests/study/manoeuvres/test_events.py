@@ -10,20 +10,20 @@ import pytest
 import skidpad as sp
 from skidpad.ops import interpolate
 from skidpad.study.manoeuvres import (
-    Autocross,
     FormulaAcceleration,
     FormulaSkidpad,
-    ObstacleAvoidance,
     Result,
     Slalom,
     Subject,
     perform,
 )
 from skidpad.study.manoeuvres import autocross as lap
+from skidpad.study.manoeuvres.autocross import Autocross
 from skidpad.study.manoeuvres.case_run import from_columns
 from skidpad.study.manoeuvres.cone_courses import (
     CONE,
     CONES,
+    ObstacleAvoidance,
     box_of,
     reach,
     slalom_cones,

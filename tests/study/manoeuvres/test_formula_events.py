@@ -18,8 +18,6 @@ from skidpad.errors import InvalidValue
 from skidpad.ops import interpolate
 from skidpad.run.fastest_turn import fastest_turn
 from skidpad.study.manoeuvres import (
-    ConstantRadius,
-    ConstantSteer,
     FormulaAcceleration,
     FormulaSkidpad,
     Manoeuvre,
@@ -34,8 +32,9 @@ from skidpad.study.manoeuvres.cone_courses import CONE, box_of, reach
 from skidpad.study.manoeuvres.events import peak_slip_of
 from skidpad.study.manoeuvres.kernels import Kernels
 from skidpad.study.manoeuvres.search import least_value
+from skidpad.study.manoeuvres.steady_state import ConstantRadius, ConstantSteer
+from skidpad.tyres import BrushTyre
 from skidpad.tyres.contract import Contact
-from skidpad.tyres.parts import BrushTyre
 from skidpad.vehicles.parts import EngineDrive, MotorDrive
 from study.manoeuvres.fakes import KERNELS
 

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.study.manoeuvres import RandomSteer, Result, SineSweep, Subject, perform
+from skidpad.study.manoeuvres import Result, Subject, perform
 from skidpad.study.manoeuvres.case_run import from_columns
 from skidpad.study.manoeuvres.frequency_response import (
     BAND,
     QUIET,
+    RandomSteer,
+    SineSweep,
     bandwidth_of,
     estimated_response,
     random_steer,

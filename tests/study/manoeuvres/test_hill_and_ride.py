@@ -9,18 +9,24 @@ import pytest
 
 import skidpad as sp
 from skidpad.road import psd
-from skidpad.study.manoeuvres import (
-    Bump,
-    Case,
+from skidpad.study.manoeuvres import Case, Result, Subject, perform
+from skidpad.study.manoeuvres.hill import (
+    Axles,
     HillHold,
     HillStart,
-    Result,
-    RoughRoad,
-    Subject,
-    perform,
+    between,
+    gradients,
+    highest,
+    hill,
 )
-from skidpad.study.manoeuvres.hill import Axles, between, gradients, highest, hill
-from skidpad.study.manoeuvres.ride import W_k, half_car, standard_deviation, weighted
+from skidpad.study.manoeuvres.ride import (
+    Bump,
+    RoughRoad,
+    W_k,
+    half_car,
+    standard_deviation,
+    weighted,
+)
 from study.manoeuvres.fakes import COARSE
 
 CAR = Subject(sp.vehicles.full_car())

@@ -9,9 +9,11 @@ import pytest
 
 import skidpad as sp
 from skidpad.ops import interpolate
-from skidpad.study.manoeuvres import DoubleLaneChange, ObstacleAvoidance, Result, Subject, perform
+from skidpad.study.manoeuvres import Result, Subject, perform
 from skidpad.study.manoeuvres.case_run import CaseRun, from_columns
 from skidpad.study.manoeuvres.cone_courses import (
+    DoubleLaneChange,
+    ObstacleAvoidance,
     cones,
     course,
     double_lane_change,

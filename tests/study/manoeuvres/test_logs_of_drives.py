@@ -12,27 +12,24 @@ import pytest
 import skidpad as sp
 from skidpad.errors import InvalidValue
 from skidpad.study.manoeuvres import (
-    BrakingInTurn,
-    CaseRun,
-    CoastDown,
-    ConstantRadius,
     ConstantSpeed,
-    ConstantSteer,
     FormulaSkidpad,
     Manoeuvre,
     Result,
-    SineWithDwell,
-    SplitBraking,
     StepSteer,
     StraightBraking,
     Subject,
     adapted,
-    measured,
     measured_reference,
     perform,
 )
-from skidpad.study.manoeuvres.case_run import from_columns
+from skidpad.study.manoeuvres.braking import BrakingInTurn, SplitBraking
+from skidpad.study.manoeuvres.case_run import CaseRun, from_columns
 from skidpad.study.manoeuvres.catalogue import STANDARD, names
+from skidpad.study.manoeuvres.logs import measured
+from skidpad.study.manoeuvres.longitudinal import CoastDown
+from skidpad.study.manoeuvres.sine_with_dwell import SineWithDwell
+from skidpad.study.manoeuvres.steady_state import ConstantRadius, ConstantSteer
 from skidpad.vehicles import wheeled
 from study.manoeuvres.fakes import COARSE, KERNELS
 

@@ -17,26 +17,26 @@ from skidpad.study.identify import Log, read_log
 from skidpad.study.identify.log import Series
 from skidpad.study.manoeuvres import (
     Acceleration,
-    BrakingInTurn,
     Case,
-    CaseRun,
-    ConstantRadius,
     Findings,
     Manoeuvre,
     Performing,
     Result,
-    SineSweep,
-    SingleSine,
     SlowRamp,
     StepSteer,
     Subject,
     adapted,
     drive_of_log,
-    measured,
     measured_reference,
     perform,
 )
+from skidpad.study.manoeuvres.braking import BrakingInTurn
+from skidpad.study.manoeuvres.case_run import CaseRun
+from skidpad.study.manoeuvres.frequency_response import SineSweep
+from skidpad.study.manoeuvres.logs import measured
 from skidpad.study.manoeuvres.sine_with_dwell import moved_aside
+from skidpad.study.manoeuvres.single_sine import SingleSine
+from skidpad.study.manoeuvres.steady_state import ConstantRadius
 from study.manoeuvres.fakes import COARSE
 
 CAR = Subject(sp.vehicles.single_track())

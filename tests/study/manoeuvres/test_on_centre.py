@@ -9,9 +9,10 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.study.manoeuvres import CaseRun, Result, Subject, Transition, Weave, adapted, perform
+from skidpad.study.manoeuvres import Result, Subject, adapted, perform
 from skidpad.study.manoeuvres import sensitivity as derivatives
-from skidpad.study.manoeuvres.case_run import from_columns
+from skidpad.study.manoeuvres.case_run import CaseRun, from_columns
+from skidpad.study.manoeuvres.on_centre import Transition, Weave
 from study.manoeuvres.fakes import COARSE, KERNELS
 
 CARS = ("single_track", "two_track", "full_car", "formula_student")

@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 
 import skidpad as sp
-from skidpad.study.manoeuvres import (
-    Result,
+from skidpad.study.manoeuvres import Result, Subject, perform
+from skidpad.study.manoeuvres.case_run import CaseRun
+from skidpad.study.manoeuvres.robots import (
     SpinInPlace,
     SquarePath,
     StraightAndArc,
-    Subject,
-    perform,
+    told_by_wheels,
+    track_of,
 )
-from skidpad.study.manoeuvres.case_run import CaseRun
-from skidpad.study.manoeuvres.robots import told_by_wheels, track_of
 from skidpad.vehicles import wheeled
 from study.manoeuvres.fakes import KERNELS
 

@@ -8,19 +8,18 @@ import numpy as np
 
 import skidpad as sp
 from skidpad.study.manoeuvres import (
-    BrakingInTurn,
-    ConstantRadius,
-    DoubleLaneChange,
     Manoeuvre,
-    ObstacleAvoidance,
     Result,
-    SineWithDwell,
     Slalom,
     SlowRamp,
     StepSteer,
     Subject,
     perform,
 )
+from skidpad.study.manoeuvres.braking import BrakingInTurn
+from skidpad.study.manoeuvres.cone_courses import DoubleLaneChange, ObstacleAvoidance
+from skidpad.study.manoeuvres.sine_with_dwell import SineWithDwell
+from skidpad.study.manoeuvres.steady_state import ConstantRadius
 from study.manoeuvres.fakes import COARSE
 
 HEIGHT = 1.6

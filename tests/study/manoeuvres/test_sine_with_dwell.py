@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.study.manoeuvres import Result, SineWithDwell, Subject, perform
+from skidpad.study.manoeuvres import Result, Subject, perform
 from skidpad.study.manoeuvres.case_run import from_columns
 from skidpad.study.manoeuvres.sine_with_dwell import (
     END,
     REGRESSION,
+    SineWithDwell,
     moved_aside,
     ratio_of,
     sine_with_dwell,

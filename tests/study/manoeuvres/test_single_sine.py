@@ -9,18 +9,11 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.study.manoeuvres import (
-    LinearCar,
-    Result,
-    SingleSine,
-    Subject,
-    adapted,
-    measured,
-    perform,
-)
+from skidpad.study.manoeuvres import Result, Subject, adapted, perform
 from skidpad.study.manoeuvres.case_run import from_columns
-from skidpad.study.manoeuvres.single_sine import answer, one_period
-from skidpad.study.manoeuvres.theory import Bicycle
+from skidpad.study.manoeuvres.logs import measured
+from skidpad.study.manoeuvres.single_sine import SingleSine, answer, one_period
+from skidpad.study.manoeuvres.theory import Bicycle, LinearCar
 from study.manoeuvres.fakes import KERNELS
 
 CARS = ("single_track", "two_track", "full_car", "formula_student")

@@ -9,17 +9,9 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.study.manoeuvres import (
-    CaseRun,
-    ConstantSpeed,
-    Result,
-    SlowRamp,
-    Subject,
-    adapted,
-    measured,
-    perform,
-)
-from skidpad.study.manoeuvres.case_run import from_columns
+from skidpad.study.manoeuvres import ConstantSpeed, Result, SlowRamp, Subject, adapted, perform
+from skidpad.study.manoeuvres.case_run import CaseRun, from_columns
+from skidpad.study.manoeuvres.logs import measured
 from study.manoeuvres.fakes import COARSE
 
 V = 80.0 / 3.6

@@ -7,8 +7,9 @@ from functools import cache
 import numpy as np
 
 import skidpad as sp
-from skidpad.study.manoeuvres import Case, CaseRun, Result, SplitBraking, Subject, perform
-from skidpad.study.manoeuvres.braking import LANE, brake_moment, braking
+from skidpad.study.manoeuvres import Case, Result, Subject, perform
+from skidpad.study.manoeuvres.braking import LANE, SplitBraking, brake_moment, braking
+from skidpad.study.manoeuvres.case_run import CaseRun
 from study.manoeuvres.fakes import STOPS
 
 CAR = Subject(sp.vehicles.two_track())

@@ -7,7 +7,8 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.study.manoeuvres import parsed_spread, spread_out
+from skidpad.study.manoeuvres import spread_out
+from skidpad.study.manoeuvres.sensitivities import parsed_spread
 
 CAR = sp.vehicles.single_track()
 

@@ -8,17 +8,8 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.study.manoeuvres import (
-    Case,
-    ConstantRadius,
-    ConstantSpeed,
-    ConstantSteer,
-    Result,
-    StepSteer,
-    Subject,
-    perform,
-)
-from skidpad.study.manoeuvres.steady_state import slope_at_zero
+from skidpad.study.manoeuvres import Case, ConstantSpeed, Result, StepSteer, Subject, perform
+from skidpad.study.manoeuvres.steady_state import ConstantRadius, ConstantSteer, slope_at_zero
 from study.manoeuvres.fakes import COARSE, KERNELS
 
 SMALL = StepSteer(speed=20.0, a_y=0.5, rise=0.01)

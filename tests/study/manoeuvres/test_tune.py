@@ -12,16 +12,9 @@ import yaml
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.study.manoeuvres import (
-    FormulaSkidpad,
-    Metric,
-    StepSteer,
-    Subject,
-    Tuning,
-    perform,
-    tune,
-)
+from skidpad.study.manoeuvres import FormulaSkidpad, Metric, StepSteer, Subject, perform, tune
 from skidpad.study.manoeuvres.sensitivities import metrics_of
+from skidpad.study.manoeuvres.tuning import Tuning
 from study.manoeuvres.fakes import COARSE
 
 CAR = sp.vehicles.single_track(C_drag=0.0)

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.optimize import brentq, fsolve
 
 import skidpad as sp
-from skidpad.study.manoeuvres import linear_car
-from skidpad.tyres.parts import LinearTyre, LoadSensitiveTyre
+from skidpad.study.manoeuvres.theory import linear_car
+from skidpad.tyres import LinearTyre, LoadSensitiveTyre
 from skidpad.vehicles.parts.spinning_wheel import SteadySlip
 from validation.rows.row import Row, compared
 from vehicles.test_trailers_handling import EVEN, RAILS, linear, modes, towing

@@ -9,7 +9,7 @@ import numpy as np
 
 import skidpad as sp
 from skidpad.sensors import Imu, Motion, Mounting
-from skidpad.tyres.parts import BrushTyre
+from skidpad.tyres import BrushTyre
 from skidpad.vehicles import wheeled
 from skidpad.vehicles.wheeled import Control, Friction, Gains
 from validation.rows.row import Row, compared

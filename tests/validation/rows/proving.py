@@ -11,21 +11,19 @@ import numpy as np
 import skidpad as sp
 from skidpad.study.manoeuvres import (
     Case,
-    CoastDown,
-    ConstantRadius,
     ConstantSpeed,
-    ConstantSteer,
     Kernels,
     Result,
-    SineSweep,
     StepSteer,
     StraightBraking,
     Subject,
-    TurningCircle,
     perform,
 )
 from skidpad.study.manoeuvres.braking import braking, mean_deceleration, stopping_distance
 from skidpad.study.manoeuvres.case import straight
+from skidpad.study.manoeuvres.frequency_response import SineSweep
+from skidpad.study.manoeuvres.longitudinal import CoastDown, TurningCircle
+from skidpad.study.manoeuvres.steady_state import ConstantRadius, ConstantSteer
 from validation.rows.handling import stiffnesses
 from validation.rows.row import Row, compared, recorded
 

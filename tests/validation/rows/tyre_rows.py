@@ -8,15 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from skidpad.tyres.magic_formula import evaluate
-from skidpad.tyres.parts import (
-    BookAngles,
-    BrushTyre,
-    Contact,
-    LinearTyre,
-    LoadSensitiveTyre,
-    ProportionalTyre,
-)
+from skidpad.tyres import BrushTyre, Contact, LinearTyre, LoadSensitiveTyre, ProportionalTyre
+from skidpad.tyres.magic_formula.formula import evaluate
+from skidpad.tyres.magic_formula.records import BookAngles
 from skidpad.vehicles import two_track
 from skidpad.vehicles.bicycles import FirstOrderSlip
 from tyres.magic_sets import SETS, contact, table, tyre

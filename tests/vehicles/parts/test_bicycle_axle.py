@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import skidpad as sp
-from skidpad.tyres.parts import BrushTyre, Carcass, Contact, mounted
+from skidpad.tyres import BrushTyre, Contact
+from skidpad.tyres.contract import Carcass, mounted
 from skidpad.vehicles.bicycles import AxleMotion, GripShare, axle_forces, pitched_loads
 from skidpad.vehicles.parts.drive_command import front_share
 from skidpad.vehicles.parts.load_transfer import AxleWeights

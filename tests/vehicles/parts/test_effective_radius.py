@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from skidpad import tyres
+from skidpad.tyres import Contact, LinearTyre
 from skidpad.tyres.contract import effective_radius
-from skidpad.tyres.parts import Contact, LinearTyre
 
 
 @pytest.mark.parametrize("name", tyres.names())

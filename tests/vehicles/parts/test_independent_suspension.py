@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import skidpad as sp
-from skidpad.tyres.parts import Carcass, LinearTyre
+from skidpad.tyres import LinearTyre
+from skidpad.tyres.contract import Carcass
 from skidpad.vehicles.parts.chassis import Acting, Pressed, QuasiStatic, Suspension, sprung_mass
 from skidpad.vehicles.parts.kinematics import Acceleration
 from skidpad.vehicles.parts.load_transfer import Force

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chromium import CHROMIUM, complaints
-from skidpad.study.manoeuvres import Chart, Curve, Evaluation, Limits, Manoeuvre, Reference, perform
-from skidpad.study.manoeuvres.evaluation import number_text
+from skidpad.study.manoeuvres import Chart, Curve, Evaluation, Limits, Manoeuvre, perform
+from skidpad.study.manoeuvres.evaluation import Reference, number_text
 from skidpad.view.pages.charts import Drawn, axis_of, chart_svg, equalised
 from skidpad.view.pages.report import report_page, write_report
 from study.manoeuvres.fakes import Drive, Told, car, metric

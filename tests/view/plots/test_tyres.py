@@ -8,7 +8,8 @@ import pytest
 import skidpad as sp
 from skidpad.core import record
 from skidpad.errors import InvalidValue
-from skidpad.tyres.parts import BrushTyre, MagicFormula
+from skidpad.tyres import BrushTyre
+from skidpad.tyres.simple import MagicFormula
 from skidpad.view.plots.tyres import tyre_laws
 from view.plots.drawn import curves, diagrams, keys, titles
 

@@ -42,10 +42,6 @@ from ...run.trajectory_files import csv_rows, parquet_table
 from ...units import s
 from .bags import SUFFIXES, read_bag
 
-__all__ = [
-    "check_columns",
-]
-
 EMPTY = frozenset({"", "na", "n/a", "#n/a", "null", "none", "-"})
 """Cells without a value, in small letters, besides those that `float` reads as NaN."""
 

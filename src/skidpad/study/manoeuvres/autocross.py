@@ -28,8 +28,6 @@ from .proving_ground import Performing
 from .search import highest_clean, known_understeer
 from .subject import Subject, drive_needed, tyres_needed
 
-__all__ = ["Autocross"]
-
 # fmt: off
 CORNERS = np.array([
     (0, 0), (25, 0), (48, 2), (60, 12), (56, 25), (42, 27), (33, 20), (22, 17), (14, 25), (16, 38),

@@ -43,19 +43,6 @@ from .search import LONGEST, Grid, hardest_stop, time_to_stop, tyre_deceleration
 from .steady_state import steady_angle
 from .subject import Subject, speed_needed, tyres_needed
 
-__all__ = [
-    "AT_REST",
-    "BrakingInTurn",
-    "SplitBraking",
-    "StraightBraking",
-    "locked_wheels",
-    "locks",
-    "mean_deceleration",
-    "slowed_by",
-    "spins",
-    "stopping_distance",
-]
-
 AT_REST: m_s = 0.1
 """Speed below which a vehicle has stopped."""
 LOCKED: one = 0.5

@@ -24,18 +24,6 @@ from ...ops import Grid1, cos, grid, interpolate, sin, where
 from ...road.road import Road
 from ...units import m, m_s, s
 
-__all__ = [
-    "POINTS",
-    "Case",
-    "Path",
-    "Signal",
-    "path_along",
-    "path_point",
-    "ramp",
-    "step",
-    "straight",
-]
-
 POINTS = 4096
 """Of each path."""
 

@@ -29,32 +29,6 @@ from ...units import m_s, m_s2, one, rad, s
 from ..identify.log import how_to_name, nearest
 from .driver import Memory
 
-__all__ = [
-    "OK",
-    "CaseRun",
-    "Slowing",
-    "Source",
-    "Steering",
-    "StepResponse",
-    "TimedDrive",
-    "all_done",
-    "cubic_at",
-    "endings",
-    "first_time",
-    "from_columns",
-    "lasting",
-    "locked_in",
-    "must_tell",
-    "params_of",
-    "passing_time",
-    "picked",
-    "signals_of",
-    "slowing_of",
-    "started_at",
-    "steering_of",
-    "step_response",
-]
-
 OK = "done"
 """How a drive ended that nothing went wrong in."""
 SPUN: rad = np.deg2rad(60.0)

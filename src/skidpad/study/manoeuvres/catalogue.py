@@ -23,8 +23,6 @@ from .single_sine import SingleSine
 from .steady_state import ConstantRadius, ConstantSpeed, ConstantSteer, SlowRamp
 from .step_steer import StepSteer
 
-__all__ = ["STANDARD", "chosen", "names"]
-
 STANDARD: tuple[Manoeuvre, ...] = (
     ConstantRadius(),
     ConstantSpeed(),

@@ -23,13 +23,6 @@ from .metric import Chart, Curve, Findings, Metric
 from .proving_ground import Performing
 from .subject import Subject, takes, tyres_needed
 
-__all__ = [
-    "CommandSteps",
-    "Lag",
-    "StopFromSpeed",
-    "lag_of",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Lag:

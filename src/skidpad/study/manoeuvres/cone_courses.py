@@ -26,22 +26,6 @@ from .proving_ground import Performing
 from .search import highest_clean, known_understeer
 from .subject import Subject, steering_needed, tyres_needed
 
-__all__ = [
-    "CONE",
-    "Box",
-    "DoubleLaneChange",
-    "Lane",
-    "LongSlalom",
-    "ObstacleAvoidance",
-    "Slalom",
-    "box_of",
-    "peak_between",
-    "reach",
-    "struck",
-    "value_at",
-    "width_needed",
-]
-
 CONE: m = 0.114
 """Radius of the base of a cone of 325 mm, as Formula Student has them."""
 
@@ -462,12 +446,7 @@ class Slalom:
             duration=float(1.05 * path.length / np.min(v)),
             v=v,
             path=path,
-            driving={
-                "understeer": understeer,
-                "settling": settling,
-                "ahead": ahead,
-                "v_gain": v,
-            },
+            driving={"understeer": understeer, "settling": settling, "ahead": ahead, "v_gain": v},
             run_in=0.0,
         )
 

@@ -34,17 +34,6 @@ from ...units import Unit, m, m_s, m_s2, non_negative, one, positive, rad, rad_s
 from ...vehicles.parts.actuators import limited
 from .case import Case, Path, path_point, straight
 
-__all__ = [
-    "WHEELS",
-    "Driving",
-    "Memory",
-    "SlipControl",
-    "Told",
-    "driven_open",
-    "driver",
-    "is_open",
-]
-
 rad_s2_m = Annotated[float, Unit("rad·s²/m", length=-1, time=2)]
 
 WHEELS = ("fl", "fr", "rl", "rr")

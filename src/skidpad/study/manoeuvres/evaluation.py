@@ -43,27 +43,6 @@ from .metric import Findings, Metric
 from .proving_ground import Manoeuvre, Result
 from .subject import Subject
 
-__all__ = [
-    "EVERY",
-    "FAIL",
-    "NONE",
-    "PASS",
-    "SKIPPED",
-    "Evaluation",
-    "Limit",
-    "Limits",
-    "Reference",
-    "Row",
-    "as_json",
-    "difference_text",
-    "earlier",
-    "junit_xml",
-    "number_text",
-    "settings_of",
-    "write_json",
-    "write_junit",
-]
-
 EVERY = "all"
 """The name in a file that stands for every vehicle."""
 

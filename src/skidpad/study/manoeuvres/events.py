@@ -33,8 +33,6 @@ from .proving_ground import Performing
 from .search import least_value, tyre_deceleration
 from .subject import Subject, drive_needed, tyres_needed
 
-__all__ = ["FormulaAcceleration", "FormulaSkidpad"]
-
 LEAD: m = 15.0
 """Straight before the first circle and after the last."""
 EASED: m = 4.0

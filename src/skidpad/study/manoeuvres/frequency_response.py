@@ -24,14 +24,6 @@ from .metric import Chart, Curve, Findings, Metric
 from .proving_ground import Performing
 from .subject import Subject, speed_needed, tyres_needed
 
-__all__ = [
-    "RandomSteer",
-    "Response",
-    "SineSweep",
-    "bandwidth_of",
-    "estimated_response",
-]
-
 FALLEN = 1.0 / np.sqrt(2.0)
 """Share of the slow gain at which a band ends: -3 dB."""
 

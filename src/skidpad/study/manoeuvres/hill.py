@@ -21,8 +21,6 @@ from .metric import Chart, Curve, Findings, Metric
 from .proving_ground import Performing
 from .subject import Subject, drive_needed, road_needed
 
-__all__ = ["HillHold", "HillStart", "hill"]
-
 G: m_s2 = 9.81
 SLIDES: m_s = 0.5
 """Speed from which on a vehicle that is braked slides: less is the creep of tyres whose model does

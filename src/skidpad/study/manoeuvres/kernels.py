@@ -37,20 +37,6 @@ from .case_run import CaseRun, params_of, signals_of
 from .driver import Driving, Memory, Told, driven_open, driver, is_open
 from .subject import Subject
 
-__all__ = [
-    "CaseArrays",
-    "Drive",
-    "Kernels",
-    "arrays_of",
-    "at_steps",
-    "differing",
-    "on_its_road",
-    "shared",
-    "side_by_side",
-    "starts",
-    "together",
-]
-
 
 @dataclass(frozen=True)
 class CaseArrays:

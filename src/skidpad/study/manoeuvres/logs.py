@@ -46,14 +46,6 @@ from .metric import Curve, Findings
 from .proving_ground import Manoeuvre, Result
 from .subject import Subject
 
-__all__ = [
-    "SIGNALS",
-    "adapted",
-    "drive_of_log",
-    "measured",
-    "measured_reference",
-]
-
 SIGNALS: Mapping[str, tuple[str, str]] = {
     "x": ("m", "position of the centre of mass"),
     "y": ("m", "position of the centre of mass"),
@@ -441,8 +433,7 @@ def _lacks(drive: CaseRun, names: Sequence[str]) -> bool:
 def _with_numbers(drive: CaseRun, names: Sequence[str]) -> CaseRun:
     """A log with placeholders for signals that it lacks, in proportion to its yaw rate or angle."""
     shape = next(
-        (drive[n] for n in ("omega", "steer") if not _lacks(drive, [n])),
-        np.sin(drive.t)[:, None],
+        (drive[n] for n in ("omega", "steer") if not _lacks(drive, [n])), np.sin(drive.t)[:, None]
     )
     missing = {name: 0.1 * shape for name in names if _lacks(drive, [name])}
     steady = frozenset[str]() if "v_y" in names else drive.source.steady

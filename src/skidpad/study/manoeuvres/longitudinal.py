@@ -19,8 +19,6 @@ from .metric import Chart, Curve, Findings, Metric
 from .proving_ground import Performing
 from .subject import Subject, drive_needed, steering_needed
 
-__all__ = ["Acceleration", "CoastDown", "TurningCircle"]
-
 KM_H = 1.0 / 3.6
 LAUNCHES = (0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0)
 """Accelerations asked for over the most that the drive gives."""
@@ -215,14 +213,7 @@ class TurningCircle:
         """To the left with full lock."""
         lock, v = car.abilities.steer_max, min(self.speed, 0.9 * car.limits.v_max)
         (run,) = yield [
-            Case(
-                label="full lock",
-                duration=self.duration,
-                v=v,
-                speed=v,
-                steer=lock,
-                rests=True,
-            )
+            Case(label="full lock", duration=self.duration, v=v, speed=v, steer=lock, rests=True)
         ]
         end = run.since(run.t[-1] - 1.0)
         # Where it turns about, seen from the centre of mass.

@@ -11,8 +11,6 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.files import brief_repr
 
-__all__ = ["Chart", "Curve", "Findings", "Metric"]
-
 
 @dataclass(frozen=True, eq=False)
 class Metric:

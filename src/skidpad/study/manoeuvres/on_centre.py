@@ -50,11 +50,6 @@ from .proving_ground import Performing, with_theory
 from .steady_state import angle_line, slope_at_zero
 from .subject import Subject, speed_needed, tyres_needed
 
-__all__ = [
-    "Transition",
-    "Weave",
-]
-
 FIRST = 1
 """Periods at the beginning that are left out, until the motion repeats itself."""
 NEAR: one = 0.5

@@ -26,20 +26,6 @@ from .kernels import Kernels
 from .metric import Findings, Metric
 from .subject import Subject
 
-__all__ = [
-    "FIRST",
-    "Manoeuvre",
-    "Performing",
-    "Result",
-    "alone",
-    "bytes_of",
-    "joined",
-    "next_size",
-    "part_of",
-    "perform",
-    "perform_each",
-]
-
 FIRST = 64
 """Variants of the first block; vehicles with no more of them are driven at once."""
 ROOM = 1e9

@@ -39,18 +39,6 @@ from .metric import Chart, Curve, Findings, Metric
 from .proving_ground import Performing
 from .subject import Subject, road_needed, speed_needed
 
-__all__ = [
-    "FINE_RATE",
-    "Bump",
-    "HalfAxle",
-    "HalfCar",
-    "RoughRoad",
-    "W_k",
-    "half_car",
-    "standard_deviation",
-    "weighted",
-]
-
 NUDGE = 1e-3
 """Travel in m and rate in m/s over which slopes about rest are taken."""
 

@@ -23,15 +23,6 @@ from .metric import Chart, Curve, Findings, Metric
 from .proving_ground import Performing
 from .subject import Subject, loop_needed, takes
 
-__all__ = [
-    "SpinInPlace",
-    "SquarePath",
-    "StraightAndArc",
-    "Track",
-    "told_by_wheels",
-    "track_of",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Track:

@@ -25,19 +25,6 @@ from .case import Case
 from .case_run import CaseRun, picked
 from .subject import Subject
 
-__all__ = [
-    "LONGEST",
-    "Grid",
-    "Limit",
-    "hardest_stop",
-    "highest_clean",
-    "known_understeer",
-    "least_value",
-    "narrowed",
-    "time_to_stop",
-    "tyre_deceleration",
-]
-
 SHARES = np.linspace(0.0, 1.0, 8)
 """Of the way from a value that is too low to one that is too high, that are driven at once."""
 
@@ -133,10 +120,7 @@ def narrowed(values: Array, clean: Flags, late: Flags | bool = False) -> tuple[A
 
 
 def least_value(
-    grid: Array,
-    variants: int,
-    case: Callable[[Array], Case],
-    value: Callable[[CaseRun], Array],
+    grid: Array, variants: int, case: Callable[[Array], Case], value: Callable[[CaseRun], Array]
 ) -> Generator[Sequence[Case], Sequence[CaseRun], tuple[Array, CaseRun]]:
     """The positive setting, (V,), at which a value of a drive is least, and the drive with it.
 

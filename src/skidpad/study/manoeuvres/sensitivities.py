@@ -36,18 +36,6 @@ from .metric import Metric
 from .proving_ground import Manoeuvre, perform
 from .subject import Subject
 
-__all__ = [
-    "Indices",
-    "Sensitivity",
-    "manoeuvre_of",
-    "metrics_of",
-    "own_value",
-    "parsed_spread",
-    "sensitivity",
-    "sobol",
-    "spread_out",
-]
-
 MOST_VARIANTS = 100_000
 
 

@@ -28,8 +28,6 @@ from .proving_ground import Performing
 from .steady_state import angle_line
 from .subject import Subject, speed_needed, tyres_needed
 
-__all__ = ["SineWithDwell"]
-
 FREQUENCY = 0.7
 """Of the sine, in Hz."""
 DWELL: s = 0.5

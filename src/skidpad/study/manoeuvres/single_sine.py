@@ -25,8 +25,6 @@ from .proving_ground import Performing, with_theory
 from .subject import Subject, speed_needed, tyres_needed
 from .theory import LinearCar
 
-__all__ = ["SingleSine"]
-
 PERIOD: s = 0.002
 """Between the samples of linear theory."""
 AFTER: s = 2.0

@@ -32,24 +32,6 @@ from .proving_ground import Performing
 from .subject import Subject, speed_needed, tyres_needed
 from .theory import Bicycle, LinearCar
 
-__all__ = [
-    "ConstantRadius",
-    "ConstantSpeed",
-    "ConstantSteer",
-    "Line",
-    "SlowRamp",
-    "SteadyPoints",
-    "angle_line",
-    "handling_chart",
-    "measured_points",
-    "sensitivity",
-    "slope_at_zero",
-    "steady_angle",
-    "steady_metrics",
-    "steady_points",
-    "unsteady",
-]
-
 A_FIT: m_s2 = 2.0
 """Lateral acceleration up to which gradients are fitted."""
 FADED = 0.25

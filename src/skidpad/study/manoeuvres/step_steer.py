@@ -33,8 +33,6 @@ from .proving_ground import Performing, with_theory
 from .steady_state import steady_angle
 from .subject import Subject, speed_needed, tyres_needed
 
-__all__ = ["StepSteer"]
-
 PERIOD: s = 0.002
 """Between the samples of linear theory."""
 SIDES = {"left": 1.0, "right": -1.0}

@@ -26,17 +26,6 @@ from ...units import m_s, m_s2
 from ...vehicles.with_road import what_it_lacks
 from .theory import LinearCar, linear_car
 
-__all__ = [
-    "Subject",
-    "drive_needed",
-    "loop_needed",
-    "road_needed",
-    "speed_needed",
-    "steering_needed",
-    "takes",
-    "tyres_needed",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Subject:

@@ -22,8 +22,6 @@ from ...core.model import Vehicle
 from ...run.linearisation import slopes, straight
 from ...units import N_rad, kg, kg_m2, m, m_s, s
 
-__all__ = ["Bicycle", "LinearCar", "linear_car"]
-
 
 class Bicycle(NamedTuple):
     """The linear single-track model with the same slow lateral motion."""

@@ -31,8 +31,6 @@ from .metric import Metric
 from .proving_ground import Manoeuvre
 from .sensitivities import manoeuvre_of, metrics_of, own_value
 
-__all__ = ["Moved", "Optimised", "Reached", "Tuning", "tune", "usual_bounds"]
-
 WIDTH = 0.2
 """Share of a parameter to either side that are its bounds if none are given."""
 DIFFERENCES = (0.005, 0.05, 0.25)

@@ -180,10 +180,7 @@ def factor(unit: str, si: str, where: str) -> float:
 
 def write_csv(columns: Mapping[str, Array], label: AnyArray, path: str | os.PathLike[str]) -> None:
     """See `Measurements.to_csv`."""
-    with (
-        replacing(path) as temporary,
-        temporary.open("x", encoding="utf-8", newline="") as file,
-    ):
+    with replacing(path) as temporary, temporary.open("x", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*(f"{name} [{UNITS[name]}]" for name in columns), LABEL])
         # repr of a float is the shortest text that reads back as the same bits.

@@ -10,16 +10,6 @@ from typing import NamedTuple
 
 from ...units import one
 
-__all__ = [
-    "Aligning",
-    "Lateral",
-    "Longitudinal",
-    "NoTurnSlip",
-    "Overturning",
-    "Rolling",
-    "TurnSlip",
-]
-
 
 class Longitudinal(NamedTuple):
     """F_x: pure (P) and with slip angle (R)."""

@@ -6,17 +6,6 @@ from typing import Any
 
 from ...ops import atan, cos, equal, exp, log, maximum, sin, sqrt, where
 
-__all__ = [
-    "cos_atan",
-    "cos_curve",
-    "non_zero",
-    "power",
-    "reciprocal",
-    "sign1",
-    "sin_curve",
-    "without_zero",
-]
-
 
 def sign1(x: Any) -> Any:
     """-1 for negative x, else 1."""

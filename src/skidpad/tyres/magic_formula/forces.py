@@ -40,28 +40,6 @@ from .records import (
     Uncombined,
 )
 
-__all__ = [
-    "NO_SPIN",
-    "Aligning",
-    "PureLateral",
-    "PureLongitudinal",
-    "Spin",
-    "Weights",
-    "aligning",
-    "camber_stiffness",
-    "cornering_stiffness",
-    "lateral_friction",
-    "longitudinal_friction",
-    "overturning",
-    "pure_lateral",
-    "pure_longitudinal",
-    "residual_decay",
-    "rolling_resistance",
-    "slip_stiffness",
-    "spin",
-    "weights",
-]
-
 
 def slip_stiffness(k: Sections, i: Inputs) -> N:
     """Slope of the longitudinal force over slip, eq. 4.E15."""

@@ -53,16 +53,6 @@ from .records import (
     sections,
 )
 
-__all__ = [
-    "Everything",
-    "MagicFormula52",
-    "MagicFormula61",
-    "MagicFormula62",
-    "MagicFormulaTyre",
-    "evaluate",
-    "magic_formula_type",
-]
-
 SHORTEST = 1.0 / 16.0
 """Least relaxation length over the radius: the lag must not vanish with the load."""
 

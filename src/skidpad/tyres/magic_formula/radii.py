@@ -30,20 +30,6 @@ from ..contract import Radii
 from .curves import non_zero, power, reciprocal
 from .records import Inputs, Structural, Tyre, Vertical52, Vertical62, pressure_change, vertical_of
 
-__all__ = [
-    "Deflected",
-    "Patch",
-    "Relaxed",
-    "contact_patch",
-    "effective_radius",
-    "free_radius",
-    "load_at",
-    "loaded_radius",
-    "radii",
-    "relaxed",
-    "rolling_spin",
-]
-
 LOADED_RADIUS_NEWTON_STEPS = 10
 FLATTEST = 0.02
 """Least slope of load over radius that the iteration trusts, over the stiffness."""

@@ -47,44 +47,6 @@ from . import coefficients as c
 from .coefficients import Aligning, Lateral, Longitudinal, Overturning, Rolling
 from .curves import sign1
 
-__all__ = [
-    "Aligning52",
-    "BookAngles",
-    "Combined",
-    "ContactPatch",
-    "Dimension",
-    "FrictionEllipse",
-    "Inputs",
-    "Lateral52",
-    "Longitudinal52",
-    "Model",
-    "NoContactPatch",
-    "NoLimits",
-    "NoStructural",
-    "Operating",
-    "Operating52",
-    "Overturning52",
-    "PlainAngles",
-    "Ranges",
-    "Rolling52",
-    "Scaling",
-    "Scaling52",
-    "Sections",
-    "Slip",
-    "Structural",
-    "Tyre",
-    "Uncombined",
-    "UsualLimits",
-    "Vertical52",
-    "Vertical61",
-    "Vertical62",
-    "inputs",
-    "low_speed",
-    "pressure_change",
-    "sections",
-    "vertical_of",
-]
-
 Section = TypeVar("Section", bound=tuple[Any, ...])
 
 

@@ -9,7 +9,7 @@ All parts of `two_track` and `full_car` in one place, by the names that docs/veh
 
     from skidpad.vehicles.parts import Aerodynamics, QuasiStatic, SteeringWheel, Suspension
 
-Tyres are in `skidpad.tyres.parts`, roads are `skidpad.Road`.
+Tyres are in `skidpad.tyres`, roads are `skidpad.Road`.
 """
 
 from __future__ import annotations

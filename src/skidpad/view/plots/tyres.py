@@ -22,7 +22,9 @@ from ...core.arrays import Array
 from ...core.checks import finite
 from ...core.model import Vehicle
 from ...errors import InvalidValue
-from ...tyres import parts
+from ...tyres import contract
+from ...tyres.contract import Contact
+from ...tyres.simple import MagicFormula, friction
 from ...vehicles.commonroad import tyre as magic_formula
 from .style import (
     DASHES,
@@ -75,11 +77,11 @@ class TyreLaw(NamedTuple):
 
 def tyre_laws(vehicle: Any) -> list[TyreLaw]:
     """The tyres of a vehicle, or of a record of tyre coefficients."""
-    if isinstance(vehicle, parts.MagicFormula):
+    if isinstance(vehicle, MagicFormula):
         return [_simple("tyre", vehicle, 1000.0, None, None)]
     if isinstance(vehicle, magic_formula.Coefficients):
         return [_combined("tyre", vehicle, 3000.0)]
-    if isinstance(held := getattr(vehicle, "record", vehicle), parts.Tyre):
+    if isinstance(held := getattr(vehicle, "record", vehicle), contract.Tyre):
         return [_spinning("tyre", held, 4000.0)]
     if not isinstance(vehicle, Vehicle):
         raise InvalidValue(
@@ -100,7 +102,7 @@ def _records(vehicle: Vehicle) -> list[TyreLaw]:
     laws: list[TyreLaw] = []
     for name in type(p)._fields:
         value = getattr(p, name)
-        if isinstance(value, parts.MagicFormula):
+        if isinstance(value, MagicFormula):
             most, floor = getattr(p, "use_max", None), getattr(p, "F_floor", 1.0)
             laws.append(_simple(name, value, load, most, floor))
         elif isinstance(value, magic_formula.Coefficients):
@@ -129,18 +131,18 @@ def _weight(p: Any) -> float:
 
 
 def _simple(
-    name: str, p: parts.MagicFormula, load: float, most: float | None, floor: float | None
+    name: str, p: MagicFormula, load: float, most: float | None, floor: float | None
 ) -> TyreLaw:
     """The lateral formula; with `most` drive and brake take their share of its limit."""
 
     def lateral(alpha: Array, F_z: float) -> Array:
-        return parts.friction(alpha, p) * F_z  # type: ignore[arg-type]
+        return friction(alpha, p) * F_z  # type: ignore[arg-type]
 
     def shared(alpha: float, F_z: float) -> tuple[Array, Array]:
         limit = p.D * F_z
         demand = np.linspace(-1.25, 1.25, 201) * limit
-        used: Any = parts.use(demand, limit, most, floor)  # type: ignore[arg-type]
-        return limit * (used.firm + used.sliding), parts.friction(alpha, p) * F_z * used.across
+        used: Any = contract.use(demand, limit, most, floor)  # type: ignore[arg-type]
+        return limit * (used.firm + used.sliding), friction(alpha, p) * F_z * used.across
 
     return TyreLaw(
         name, lateral, load, None, None if most is None else shared, Peak(float(p.D), float(p.D))
@@ -175,7 +177,7 @@ def _spinning(name: str, p: Any, load: float) -> TyreLaw:
     def forces(kappa: Any, alpha: Any, F_z: float) -> Any:
         # Tyres have slip angles that are positive when the patch moves to the left.
         kappa, alpha = np.broadcast_arrays(kappa, -alpha)
-        at = parts.Contact(
+        at = Contact(
             F_z=F_z, kappa=kappa, alpha=alpha, v_x=10.0, v_y=10.0 * np.tan(alpha), p=p.pressure
         )
         at = at._replace(omega=(1.0 + kappa) * 10.0 / p.radii(at).effective)
@@ -191,7 +193,7 @@ def _spinning(name: str, p: Any, load: float) -> TyreLaw:
         force = forces(np.linspace(-1.0, 1.0, 401) ** 3, np.array(alpha), F_z)
         return force.F_x, force.F_y
 
-    at = parts.Contact(F_z=load, v_x=10.0, p=p.pressure)
+    at = Contact(F_z=load, v_x=10.0, p=p.pressure)
     peaks = p.peaks(at)
     peak = Peak(float(peaks.mu_x), float(peaks.mu_y))
     return TyreLaw(name, lateral, load, longitudinal, shared, peak)
