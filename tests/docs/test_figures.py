@@ -746,8 +746,8 @@ GIVEN = {
     "docs/controllers.md": "20 m/s, 0.1 s, 0.1 m, 30 m/s, 90 %, 4 ms, 1.3 ms",
     "docs/commonroad_vehicles.md": "2 s, 4 s, 1.6 million, 10 ms, 1 ms, 6 µs, 9 µs, 50 µs, 70 µs",
     "docs/driver_aids.md": "25 m/s, 80 km/h, 35 %, 1.75 s, 20 %, 1.07 s, 1.83 m",
-    "docs/events.md": "2 m, 1 m, 1 %, 1 %, 1 %, 0.01 %, 0.2 %, 3 %, 3 %, 15 m, 30 m, 61 km/h, "
-    "72 km/h, 91 km/h, 124 km/h",
+    "docs/events.md": "2 m, 1 m, 1 %, 1 %, 1 %, 0.01 %, 0.2 %, 3 %, 3 %, 15 m, 30 m, 62 km/h, "
+    "72 km/h, 80 km/h, 91 km/h, 124 km/h",
     "docs/getting_started.md": "10 ms, 10 ms, 10 m/s",
     "docs/proving_ground.md": "15 s, 15 s, 3 s, 270 °, 5 %, 10 %, 10 %, 4 m/s², 95 %",
     "docs/trailers.md": "70 kg, 0.6 m",

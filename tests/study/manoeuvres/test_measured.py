@@ -321,6 +321,10 @@ def test_the_wheelbase_that_a_gradient_is_with_is_said_or_given(L: float) -> Non
     found = measured(ConstantRadius(), CAR, turns(0.002, L=L))
     wrong = float(found["understeer_gradient"].value[0])
     assert abs(wrong - 0.002) > 1e-4
+    # Another length does not undo the first one, so it is not taken for one that matters.
+    lengths = CAR.with_lengths(wheel_base=L).with_lengths(l_r=1.6)
+    assert (lengths.wheel_base == L).all()
+    assert (lengths.l_r == 1.6).all()
     (note,) = [note for note in found.notes if "has no wheelbase" in note]
     assert f"{own:.4g} m: understeer_gradient {wrong:.4g} (10 % more" in note
     assert "--wheelbase gives another" in note

@@ -26,6 +26,10 @@ from .proving_ground import Performing
 from .search import highest_clean, known_understeer
 from .subject import Subject, steering_needed, tyres_needed
 
+DRIVERS_SPEED = (
+    "speeds are those that our driver, who follows a path, masters; the car can be faster"
+)
+"""Note with the speeds of lane changes."""
 CONE: m = 0.114
 """Radius of the base of a cone of 325 mm, as Formula Student has them."""
 
@@ -328,7 +332,7 @@ class _LaneChange:
             "m/s²",
             [Curve(run["x"][:, 0], run["a_y"][:, 0], "a_y")],
         )
-        return Findings(metrics, [path, across], notes)
+        return Findings(metrics, [path, across], [*notes, DRIVERS_SPEED])
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,12 @@ CLAIMED = 1.5
 equations do not know this grip."""
 SLIPS = np.geomspace(0.3, 3.0, 12)
 """Longitudinal slips of the driven wheels that are tried, over that at the peak of their tyres."""
+CEILINGS = np.geomspace(0.85, 4.0, 24)
+"""Ceilings of the drive torque that are tried, over what the driven tyres transmit at rest."""
+FACTORS = np.geomspace(0.93, 1.07, 5)
+"""Factors on the best slip and on the best ceiling that are tried next."""
+NEAR = (0.85, 1.0, 1.15)
+"""Slips that are tried with each ceiling, over the best one with the highest."""
 MOST_SLIP = 0.6
 """Longitudinal slip up to which the peak of a tyre is looked for."""
 NEARLY = 0.9999
@@ -293,21 +299,12 @@ class Launch(NamedTuple):
     """Longitudinal slip of the driven wheels at the peak of their tyres, (V,)."""
     a: Array
     """Acceleration demanded of the whole drive, (V,)."""
+    reached: Array
+    """Acceleration that the driven tyres transmit at rest, (V,); NaN without spinning wheels."""
     grip: Array
     """Acceleration with all tyres at their longitudinal peak under static loads, (V,)."""
     driving: dict[str, Array]
     """Parameters of the driver."""
-
-    @property
-    def settings(self) -> Array:
-        """The settings that are driven first."""
-        return SLIPS if self.by_slip else SHARES
-
-    def label(self, setting: Array) -> str:
-        """Label of a drive, with the setting of the first variant."""
-        if self.by_slip:
-            return f"slip {setting[0] * self.slip[0]:.3f}"
-        return f"{setting[0] * self.a[0]:.1f} m/s² asked for"
 
 
 def launch_of(car: Subject) -> Launch:
@@ -319,9 +316,8 @@ def launch_of(car: Subject) -> Launch:
     by_slip = {f"spin_{w}" for w in WHEELS} <= set(car.vehicle.State._fields)
     most = np.array([vehicle.limits.a_max for vehicle in car.each])
     if not by_slip:
-        return Launch(
-            by_slip, np.full(car.variants, np.nan), np.minimum(most, 1.5 * grip), grip, {}
-        )
+        unknown = np.full(car.variants, np.nan)
+        return Launch(by_slip, unknown, np.minimum(most, 1.5 * grip), unknown, grip, {})
     radii = [{wheel.name: wheel.radius for wheel in v.geometry.wheels} for v in car.each]
     driven = [_driven_loads(vehicle) for vehicle in car.each]
     reached = grip * np.array([front + rear for front, rear in driven])
@@ -329,10 +325,9 @@ def launch_of(car: Subject) -> Launch:
     driving = {
         "traction.radius_f": np.array([radius["fl"] for radius in radii]),
         "traction.radius_r": np.array([radius["rl"] for radius in radii]),
-        "traction.feedforward": np.minimum(reached / most, 1.0),
         "traction.lag": np.array([getattr(vehicle.params, "t_tau", 0.0) for vehicle in car.each]),
     }
-    return Launch(by_slip, np.array(slip), most, grip, driving)
+    return Launch(by_slip, np.array(slip), most, reached, grip, driving)
 
 
 def _driven_loads(vehicle: Vehicle) -> tuple[float, float]:
@@ -396,8 +391,8 @@ class FormulaAcceleration:
         """Drive torque held at a longitudinal slip, the quickest of all slips; of a car without
         spinning wheels, a share of its drive."""
         launch = launch_of(car)
-        reached = launch.a * launch.driving.get("traction.feedforward", 1.0)
-        duration = 1.6 * self.closed_form(float(np.min(reached))) + 1.0
+        transmitted = np.fmin(launch.a, launch.reached)
+        duration = 1.6 * self.closed_form(float(np.min(transmitted))) + 1.0
         run = yield from self._quickest(launch, duration)
         if not np.isfinite(self.passage(run)[0]).all():  # its power is small
             run = yield from self._quickest(launch, max(LONGEST, duration))
@@ -421,26 +416,64 @@ class FormulaAcceleration:
     def _quickest(
         self, launch: Launch, duration: s
     ) -> Generator[Sequence[Case], Sequence[CaseRun], CaseRun]:
+        """The quickest drive: by the slip that is held, then by the ceiling of the torque, then by
+        the slip again. Torque beyond the ceiling is never asked for, so that a car that has more
+        of it is as quick."""
+        variants = len(launch.a)
+
+        def time(run: CaseRun) -> Array:
+            return self.passage(run)[0]
+
+        if not launch.by_slip:
+            _, run = yield from least_value(
+                SHARES, variants, lambda share: self._case(launch, duration, share=share), time
+            )
+            return run
+        slip, _ = yield from least_value(
+            SLIPS, variants, lambda slip: self._case(launch, duration, slip, CEILINGS[-1]), time
+        )
+        # Times over slip and ceiling have several valleys, so these are tried in pairs.
+        pairs = [(near, ceiling) for ceiling in CEILINGS for near in NEAR]
+        runs = yield [self._case(launch, duration, near * slip, ceiling) for near, ceiling in pairs]
+        best = np.argmin(np.nan_to_num(np.stack([*map(time, runs)]), nan=np.inf), axis=0)
+        near, ceiling = np.array(pairs)[best].T
+        slip = near * slip
+        factor, _ = yield from least_value(
+            FACTORS, variants, lambda f: self._case(launch, duration, slip, f * ceiling), time
+        )
+        ceiling = factor * ceiling
         _, run = yield from least_value(
-            launch.settings,
-            len(launch.a),
-            lambda setting: self._case(launch, setting, duration),
-            lambda run: self.passage(run)[0],
+            FACTORS, variants, lambda f: self._case(launch, duration, f * slip, ceiling), time
         )
         return run
 
-    def _case(self, launch: Launch, setting: Array, duration: s) -> Case:
-        by_slip = {"traction.slip": setting * launch.slip} if launch.by_slip else {}
+    def _case(
+        self,
+        launch: Launch,
+        duration: s,
+        slip: Array | float = 1.0,
+        ceiling: Array | float = 1.0,
+        share: Array | float = 1.0,
+    ) -> Case:
+        """A drive that holds a slip (over that at the peak of the tyres) below a ceiling of the
+        torque; of a car without spinning wheels, one with a share of its drive."""
+        a = share * launch.a
+        driving, label = launch.driving, f"{a[0]:.1f} m/s² demanded"
+        if launch.by_slip:
+            held, a = slip * launch.slip, np.minimum(launch.a, ceiling * launch.reached)
+            feedforward = np.minimum(launch.reached / a, 1.0)
+            driving = driving | {"traction.slip": held, "traction.feedforward": feedforward}
+            label = f"slip {held[0]:.3f}"
         return Case(
-            label=launch.label(setting),
+            label=label,
             duration=duration,
             a=1.0,
-            a_gain=launch.a if launch.by_slip else setting * launch.a,
+            a_gain=a,
             path=straight(),
             rests=True,
             hold=0.0,
             run_in=0.0,
-            driving=launch.driving | by_slip,
+            driving=driving,
         )
 
     def passage(self, run: CaseRun) -> tuple[Array, Array]:

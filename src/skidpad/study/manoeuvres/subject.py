@@ -101,8 +101,9 @@ class Subject:
         """The vehicle with another `wheel_base` or `l_r` in m, for a log of one that differs in
         them; all else, linear theory too, stays that of its parameters."""
         other = replace(self)
+        measured = {k: v for k, v in self.__dict__.items() if k in ("wheel_base", "l_r")}
         rows = {name: np.full(self.variants, length) for name, length in lengths.items()}
-        other.__dict__.update(rows, _theories=self._theories)
+        other.__dict__.update(measured | rows, _theories=self._theories)
         return other
 
     @property
