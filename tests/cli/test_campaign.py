@@ -22,7 +22,7 @@ from cli.campaign_commands import PLAN, in_a_folder_of_its_own, said
 from skidpad.cli.output import warnings_as_notes
 from skidpad.study import Study
 from skidpad.study.campaign import rows_of
-from skidpad.study.experiment import Means
+from skidpad.study.experiment import Resources
 from skidpad.study.plan_file import campaign_of
 from waiting import PATIENCE
 
@@ -366,6 +366,6 @@ def test_examples_are_plans(file: Path) -> None:
     choosing = campaign.design.rounds(len(campaign.factors), campaign.seed)
     rows = rows_of(campaign.factors, next(choosing), 0, 0, 3, campaign.seed)
     choosing.close()
-    out = campaign.experiment.evaluate(rows, Means())
+    out = campaign.experiment.evaluate(rows, Resources())
     assert not out["failed"].any()
     assert set(out) == {one.name for one in campaign.columns()} - set(campaign.factors)

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import skidpad as sp
 from skidpad.cli import app
 from skidpad.errors import InvalidValue
-from skidpad.study.vehicle_by_text import vehicle_by_text
+from skidpad.study.named_code import vehicle_by_text
 
 MODULE = """
 import skidpad as sp

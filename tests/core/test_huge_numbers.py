@@ -16,7 +16,7 @@ from skidpad import learn
 from skidpad.cli import app
 from skidpad.core import checks, files
 from skidpad.errors import InvalidValue
-from skidpad.study.design import Sobol
+from skidpad.study.designs import Sobol
 from skidpad.view.live import messages
 
 CAR = sp.vehicles.commonroad_ks()

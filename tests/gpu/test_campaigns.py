@@ -11,7 +11,7 @@ pytest.importorskip("casadi")
 
 import skidpad as sp
 from skidpad.random import Gaussian
-from skidpad.study.experiment import Means, Rows
+from skidpad.study.experiment import Resources, Rows
 from skidpad.study.metrics import first_time, highest, integral, last, mean, rms
 from skidpad.study.rollouts import Drive
 
@@ -39,7 +39,7 @@ def test_columns_have_the_bits_of_the_cpu(precision: str, until: str | None, dra
     count = 1000
     factors = {"input.steer": np.linspace(-0.05, 0.05, count), "m": np.linspace(200, 300, count)}
     rows = Rows(np.arange(count), factors, 3)
-    on_cpu, on_gpu = (drive.evaluate(rows, Means(device=device)) for device in ("cpu", "cuda"))
+    on_cpu, on_gpu = (drive.evaluate(rows, Resources(device=device)) for device in ("cpu", "cuda"))
     assert on_cpu.keys() == on_gpu.keys()
     for name in on_cpu:
         assert on_cpu[name].tobytes() == on_gpu[name].tobytes(), name

@@ -54,7 +54,7 @@ from skidpad.export import toolchain  # noqa: E402
 from skidpad.ros2.cyclone import CycloneTransport  # noqa: E402
 from skidpad.ros2.transport import Identity  # noqa: E402
 from skidpad.ros2.zenoh import ZenohTransport  # noqa: E402
-from skidpad.study import RayEngine  # noqa: E402
+from skidpad.study.engines import RayEngine  # noqa: E402
 from skidpad.study.folder import Folder  # noqa: E402
 from skidpad.view.frames import FramePainter  # noqa: E402
 from skidpad.view.live.server import LiveServer  # noqa: E402

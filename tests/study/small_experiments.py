@@ -16,7 +16,7 @@ import skidpad as sp
 from skidpad.core.arrays import AnyArray
 from skidpad.random import Draw
 from skidpad.run.trajectory import Trajectory
-from skidpad.study.experiment import Column, Means, Rows
+from skidpad.study.experiment import Column, Resources, Rows
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Bowl:
         if ends.get("a", (0.0, 0.0))[0] < -10.0:
             raise sp.InvalidValue(f"a = {ends['a'][0]} must be at least -10")
 
-    def evaluate(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
+    def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
         time.sleep(self.pause)
         if self.raises:
             raise sp.InvalidValue(self.raises)
@@ -71,7 +71,7 @@ class Bowl:
         t = np.linspace(0.0, 1.0, 5)
         from skidpad.run.trajectory_table import Column as Series
 
-        values = self.evaluate(rows, Means())["height"][0] * t
+        values = self.evaluate(rows, Resources())["height"][0] * t
         return Trajectory(t, (Series("height", sp.units.Unit("m²"), "state", values),), "bowl")
 
     def identity(self) -> dict[str, Any]:

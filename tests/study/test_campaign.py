@@ -15,10 +15,9 @@ import pytest
 import skidpad as sp
 from skidpad.random.factors import Range
 from skidpad.study.campaign import Campaign
-from skidpad.study.design import Random, Sobol
-from skidpad.study.designs import Grid
+from skidpad.study.designs import Grid, Random, Sobol
 from skidpad.study.engines import InProcess, Processes
-from skidpad.study.experiment import Means
+from skidpad.study.experiment import Resources
 from skidpad.study.folder import Folder, Keep, PlanChanged
 from skidpad.study.rare_events import Refinement, SubsetSimulation
 from skidpad.study.results import Study
@@ -231,9 +230,9 @@ def test_whole_runs_need_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_the_estimate_knows_runs_and_bytes(tmp_path: Path) -> None:
     campaign = bowl(Random(50_000))
-    estimate = campaign.estimate(Means(threads=1))
+    estimate = campaign.estimate(Resources(threads=1))
     assert estimate.runs == 50_000
-    study = campaign.run(tmp_path, engine=InProcess(Means(threads=1)), progress=False)
+    study = campaign.run(tmp_path, engine=InProcess(Resources(threads=1)), progress=False)
     size = sum(file.stat().st_size for file in tmp_path.rglob("*.parquet"))
     assert 0.3 * estimate.bytes < size <= estimate.bytes
     assert study.runs == 50_000

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from skidpad.study import Campaign, Chunk, Finished, InProcess, Random, Range
+from skidpad.study import Campaign, InProcess, Random, Range
+from skidpad.study.engines import Chunk, Finished
 
 from .small_experiments import Bowl
 

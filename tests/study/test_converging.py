@@ -9,9 +9,8 @@ import pytest
 from scipy import stats
 
 from skidpad.core.arrays import Array
-from skidpad.study.design import Random
-from skidpad.study.designs import Converging
-from study.conducting import conducted, standard_normal
+from skidpad.study.designs import Converging, Random
+from study.scheduling import conducted, standard_normal
 
 
 def normal(points: Array) -> Array:

@@ -25,13 +25,10 @@ from skidpad.study import (
     Saltelli,
     Sobol,
     SubsetSimulation,
-    Table,
-    design_of,
-    table_of,
 )
-from skidpad.study.design import Design, permuted
-from skidpad.study.designs import DESIGNS
-from study.conducting import conducted
+from skidpad.study.design_forms import DESIGNS, design_of, table_of
+from skidpad.study.designs import Design, Table, permutation
+from study.scheduling import conducted
 
 ALL: list[Design] = [
     Random(50),
@@ -136,13 +133,13 @@ def test_runs_may_have_no_factors(design: Design) -> None:
 
 @given(count=st.integers(1, 300), seed=st.integers(0, 5))
 def test_permutations_have_every_place_once(count: int, seed: int) -> None:
-    places = permuted(seed, "test", np.arange(count), count)
+    places = permutation(seed, "test", np.arange(count), count)
     assert sorted(places.tolist()) == list(range(count))
 
 
 def test_orders_are_as_good_as_drawn() -> None:
     # Every number at every place as often: 24 orders of 4, 2400 times.
-    orders = [tuple(permuted(seed, "test", np.arange(4), 4).tolist()) for seed in range(2400)]
+    orders = [tuple(permutation(seed, "test", np.arange(4), 4).tolist()) for seed in range(2400)]
     _, counts = np.unique(orders, axis=0, return_counts=True)
     assert len(counts) == 24
     # Chi-square of 23 degrees of freedom: 49.7 is exceeded once in a thousand.

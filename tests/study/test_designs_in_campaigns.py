@@ -15,10 +15,10 @@ from skidpad.study import (
     Saltelli,
     Sobol,
     SubsetSimulation,
-    table_of,
 )
 from skidpad.study.campaign import Campaign
-from skidpad.study.design import Design
+from skidpad.study.design_forms import table_of
+from skidpad.study.designs import Design
 from study.small_experiments import Bowl
 
 FACTORS: dict[str, Any] = {"a": {"range": [0, 1]}, "b": {"normal": {"mean": 0, "std": 0.1}}}

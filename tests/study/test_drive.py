@@ -25,7 +25,7 @@ from skidpad.random import Gaussian, OrnsteinUhlenbeck, UncertaintyModel, Unifor
 from skidpad.study import rollout_kernel
 from skidpad.study import rollouts as drive_module
 from skidpad.study.campaign import Campaign
-from skidpad.study.experiment import Means, Rows
+from skidpad.study.experiment import Resources, Rows
 from skidpad.study.folder import PlanChanged
 from skidpad.study.metrics import first_time, highest, last, lowest, mean, time_of_highest
 from skidpad.study.rollouts import Drive
@@ -92,7 +92,7 @@ def test_runs_are_those_of_a_monte_carlo(study: str, monkeypatch: pytest.MonkeyP
         x0, inputs, runs=40, steps=STEPS, seed=SEED, **options
     )
     wanted = rows(40, SEED)
-    out = found.evaluate(wanted, Means())
+    out = found.evaluate(wanted, Resources())
     assert np.stack([out["end"], out["v"]], axis=1).tolist() == monte.final[:, :2].tolist()
     for name, quantity, lowest_too in (("high", "v", False), ("low", "x", True)):
         worst = {c.run: c.value for c in monte.worst(quantity, 40, lowest=lowest_too)}
@@ -107,7 +107,7 @@ GAINS = np.linspace(0.5, 1.5, 61)
 def whole_study(study: str) -> tuple[Drive, dict[str, Any]]:
     """A drive, and the columns of all its runs at once."""
     found = drive(**STUDIES[study], metrics=METRICS)
-    return found, found.evaluate(rows(61, SEED, gain=GAINS), Means())
+    return found, found.evaluate(rows(61, SEED, gain=GAINS), Resources())
 
 
 @settings(max_examples=15)
@@ -127,7 +127,7 @@ def test_bits_depend_on_run_and_seed_alone(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(drive_module, "MOST_RUNS", {"cpu": most})
         patch.setattr(rollout_kernel, "LONGEST", strip)
-        part = found.evaluate(some, Means(threads=threads))
+        part = found.evaluate(some, Resources(threads=threads))
     assert same(part, {name: column[runs] for name, column in whole.items()})
 
 
@@ -135,7 +135,7 @@ def test_bits_depend_on_run_and_seed_alone(
 def test_a_replay_tells_what_the_columns_tell(study: str) -> None:
     found = drive(**STUDIES[study])
     row = rows(1, SEED, begin=17)
-    out, run = found.evaluate(row, Means()), found.replay(row)
+    out, run = found.evaluate(row, Resources()), found.replay(row)
     assert len(run) == STEPS + 1
     assert out["high"][0] == run["v"].max()
     assert out["low"][0] == run["x"].min()
@@ -153,7 +153,7 @@ def test_metrics_change_no_bit_of_the_motion() -> None:
         metrics=metrics, controls={"a": 0.3}, integrator="rk4", events={"e2": "v * v > 2"}
     )
     gains = np.linspace(0.7, 1.3, 8)
-    out = found.evaluate(rows(8, gain=gains), Means())
+    out = found.evaluate(rows(8, gain=gains), Resources())
     fleet = sp.Fleet(mass(), DT, "rk4")
     alone = fleet.rollout({"v": 1.0}, {"a": 0.3}, steps=STEPS, params={"gain": gains})[-1]
     assert np.stack([out["end"], out["v"]], axis=1).tolist() == alone.tolist()
@@ -168,11 +168,11 @@ def test_runs_that_fail_are_rows_like_others(integrator: str) -> None:
         integrator=integrator, dt=0.05, steps=20,
     )  # fmt: skip
     starts = np.array([0.1, 30.0, 0.5, 1e200])
-    out = found.evaluate(rows(4, x0__x=starts), Means())
+    out = found.evaluate(rows(4, x0__x=starts), Resources())
     assert out["failed"].tolist() == [False, True, False, True]
     assert np.isnan(out["x"][[1, 3]]).all()
     assert not out["big"].any()
-    calm = found.evaluate(rows(2, x0__x=starts[[0, 2]]), Means())
+    calm = found.evaluate(rows(2, x0__x=starts[[0, 2]]), Resources())
     assert same({n: c[[0, 2]] for n, c in out.items()}, calm)
     exact = starts[[0, 2]] / (1.0 - starts[[0, 2]])
     np.testing.assert_allclose(calm["x"], exact, rtol=1e-4)
@@ -198,7 +198,7 @@ def test_a_state_that_was_infinite_once_has_failed() -> None:
     vehicle = VehicleFactory(model)()
     found = Drive(vehicle, dt=0.1, steps=9, metrics={"k": last("k")})
     holes = np.array([2.0, 5.5, 8.0, 9.0])
-    out = found.evaluate(rows(4, at=holes), Means())
+    out = found.evaluate(rows(4, at=holes), Resources())
     fleet = sp.Fleet(vehicle, 0.1, on_diverge="mask")
     monte = fleet.monte_carlo({}, runs=4, steps=9, params={"at": holes})
     assert np.flatnonzero(out["failed"]).tolist() == list(monte.diverged) == [0, 2]
@@ -223,7 +223,7 @@ def test_large_arrays_are_identified_by_what_is_in_them() -> None:
     first, again, other = (drawn([0.0, 1.0, 4.0, y]) for y in (9.0, 9.0, 8.0))
     assert first.identity() == again.identity() != other.identity()
     assert "road.values" not in first.factor_units()
-    out = first.evaluate(rows(2, input__a=[0.25, 0.5]), Means())
+    out = first.evaluate(rows(2, input__a=[0.25, 0.5]), Resources())
     np.testing.assert_allclose(out["y"], [1.0, 4.0])
 
 
@@ -232,7 +232,7 @@ def test_a_run_that_has_ended_cannot_fail() -> None:
         vehicle=explosive(), x0={"x": 0.1}, metrics={"x": last("x")}, until="x > 2",
         integrator="rk4", dt=0.05, steps=40,
     )  # fmt: skip
-    out = found.evaluate(rows(2, x0__x=[1.0, 0.1]), Means())
+    out = found.evaluate(rows(2, x0__x=[1.0, 0.1]), Resources())
     assert not out["failed"].any()
     assert 2.0 < out["x"][0] < 4.0
     assert out["ended_at"][0] == pytest.approx(0.5, abs=0.051)
@@ -245,12 +245,12 @@ def test_factors_set_what_they_name() -> None:
     assert list(found.factor_units()) == names
     assert list(found.factor_units().values()) == ["", "m", "m/s", "m/s²", "m/s²"]
     values = np.random.default_rng(1).uniform(-2.0, 2.0, (5, 9))
-    end = found.evaluate(Rows(np.arange(9), dict(zip(names, values, strict=True)), 0), Means())
+    end = found.evaluate(Rows(np.arange(9), dict(zip(names, values, strict=True)), 0), Resources())
     t, (gain, x, v, u, w) = DT * STEPS, values
     np.testing.assert_allclose(end["end"], x + v * t + gain * (u + w) * t**2 / 2, atol=1e-12)
     loop = drive(policy=HOLDING, references={"v": 1.0})
     assert "policy.k_i" in loop.factor_units()
-    out = loop.evaluate(rows(2, policy__k=[0.0, 1.0], policy__k_i=[0.0, 0.0]), Means())
+    out = loop.evaluate(rows(2, policy__k=[0.0, 1.0], policy__k_i=[0.0, 0.0]), Resources())
     assert out["u"].tolist() == [0.0, 0.0]
 
 
@@ -330,24 +330,24 @@ def test_what_was_given_may_be_changed_afterwards() -> None:
     start, table, log = np.array([0.0, 1.0]), np.full((STEPS, 1), 0.3), np.ones(STEPS + 1)
     metrics = {"x": last("x"), "d": mean("v - log.v")}
     found = drive(x0=start, controls=table, log={"v": log}, metrics=metrics)
-    before = found.evaluate(rows(1), Means())
+    before = found.evaluate(rows(1), Resources())
     for array in (start, table, log):
         array += 1.0
-    assert same(before, found.evaluate(rows(1), Means()))
+    assert same(before, found.evaluate(rows(1), Resources()))
 
 
 def test_no_runs_are_no_rows() -> None:
     found = drive(events={"e": "v > 1"})
-    none, some = (found.evaluate(rows(count), Means()) for count in (0, 2))
+    none, some = (found.evaluate(rows(count), Resources()) for count in (0, 2))
     assert {n: c.dtype for n, c in none.items()} == {n: c.dtype for n, c in some.items()}
     assert all(len(column) == 0 for column in none.values())
     with pytest.raises(InvalidValue, match="device = 'tpu'"):
-        found.evaluate(rows(1), Means(device="tpu"))
+        found.evaluate(rows(1), Resources(device="tpu"))
 
 
 def test_nothing_is_compiled_again(monkeypatch: pytest.MonkeyPatch) -> None:
     found = drive(controls={"a": 0.3})
-    found.evaluate(rows(3), Means(threads=1))
+    found.evaluate(rows(3), Resources(threads=1))
     arrived = pickle.loads(pickle.dumps(found))
 
     def never(*_: Any, **__: Any) -> Any:
@@ -356,7 +356,7 @@ def test_nothing_is_compiled_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipeline, "_kernel", never)
     monkeypatch.setattr("skidpad.compile.trace.trace", never)
     for same_drive in (found, arrived):
-        same_drive.evaluate(rows(5, begin=3), Means(threads=1))
+        same_drive.evaluate(rows(5, begin=3), Resources(threads=1))
         assert same_drive._setup() is found._setup()
 
 
@@ -411,7 +411,7 @@ def test_float32_has_its_own_bits_of_a_fleet() -> None:
     found = drive(precision="float32", controls={"a": 0.3}, integrator="rk4")
     fleet = sp.Fleet(mass(), DT, "rk4", precision="float32")
     alone = fleet.rollout({"v": 1.0}, {"a": 0.3}, steps=STEPS)[:, 0]
-    out = found.evaluate(rows(3), Means())
+    out = found.evaluate(rows(3), Resources())
     assert out["high"].dtype == np.float64
     assert out["high"][2] == alone[:, 1].max()
     assert out["end"][0] == alone[-1, 0]
@@ -422,7 +422,7 @@ def test_a_log_is_beside_the_run() -> None:
     log = {"v": 1.0 + 0.3 * t + 0.5, "x": np.arange(STEPS + 1.0)}
     metrics = {"d": mean("v - log.v"), "x": last("log.x"), "f": highest(lambda log: log.x)}
     found = drive(log=log, metrics=metrics, controls={"a": 0.3}, integrator="rk4")
-    out = found.evaluate(rows(2, input__a=[0.3, 0.3]), Means())
+    out = found.evaluate(rows(2, input__a=[0.3, 0.3]), Resources())
     np.testing.assert_allclose(out["d"], -0.5, rtol=1e-12)
     assert out["x"].tolist() == out["f"].tolist() == [STEPS, STEPS]
     assert [c.unit for c in found.columns()] == ["m/s", "m", ""]

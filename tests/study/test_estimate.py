@@ -15,16 +15,16 @@ from skidpad.study import (
     Campaign,
     Converging,
     Drive,
-    Estimate,
     Keep,
-    Means,
     Random,
     Range,
     Refinement,
+    Resources,
     Rows,
-    last,
 )
 from skidpad.study import campaign as module
+from skidpad.study.campaign import Estimate
+from skidpad.study.metrics import last
 
 from .small_experiments import Bowl
 
@@ -37,10 +37,10 @@ class Timed(Bowl):
 
     seconds: float = 0.0
 
-    def evaluate(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
+    def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
         CLOCK.now += self.seconds * len(rows.runs)
         CLOCK.runs += len(rows.runs)
-        return super().evaluate(rows, means)
+        return super().evaluate(rows, resources)
 
 
 @pytest.mark.parametrize("threaded", [True, False])

@@ -20,7 +20,7 @@ from skidpad.compile.gpu import RolloutLaunch
 from skidpad.compile.lower import lower
 from skidpad.compile.plant import Plant
 from skidpad.core import record
-from skidpad.study.experiment import Means
+from skidpad.study.experiment import Resources
 from skidpad.study.metrics import first_time, highest, integral, last, mean, rms, time_of_highest
 from skidpad.study.rollouts import Drive
 
@@ -88,7 +88,7 @@ def test_the_motion_keeps_its_bits(vehicle: str, integrator: str) -> None:
     found = Drive(car, dt=0.002, steps=50, x0=x0, metrics=metrics, integrator=integrator)
     steer = next(n for n in record.names(car.model.Input) if "steer" in n)
     angles = np.linspace(-0.2, 0.2, 9)
-    out = found.evaluate(rows(9, **{f"input.{steer}": angles}), Means())
+    out = found.evaluate(rows(9, **{f"input.{steer}": angles}), Resources())
     fleet = sp.Fleet(car, 0.002, integrator)
     held = np.tile(np.array(record.flatten(record.build(car.model.Input))), (9, 1))
     held[:, record.names(car.model.Input).index(steer)] = angles
@@ -107,9 +107,11 @@ def test_a_metric_has_its_bits_whatever_others_there_are() -> None:
         "integrator": "rk4",
     }  # fmt: skip
     wanted = rows(5, gain=np.linspace(0.5, 2.0, 5))
-    together = Drive(mass(), metrics=several, **options).evaluate(wanted, Means())
+    together = Drive(mass(), metrics=several, **options).evaluate(wanted, Resources())
     for name in list(several)[::4]:
-        alone = Drive(mass(), metrics={name: several[name]}, **options).evaluate(wanted, Means())
+        alone = Drive(mass(), metrics={name: several[name]}, **options).evaluate(
+            wanted, Resources()
+        )
         assert alone[name].tobytes() == together[name].tobytes(), name
 
 
@@ -132,5 +134,5 @@ def test_functions_of_folds_stand_behind_those_of_the_vehicle() -> None:
     assert "bent" in names[len(motion.functions) :]
     end = sp.Fleet(car, 0.001, "rk4").rollout(start, {}, steps=7)[-1, 0]
     x = record.unflatten(car.model.State, end)
-    out = found.evaluate(rows(1), Means())
+    out = found.evaluate(rows(1), Resources())
     assert out["b"][0] == pytest.approx(twice(x), rel=1e-13)

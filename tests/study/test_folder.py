@@ -83,7 +83,7 @@ def test_merging(where: str) -> None:
         folder.merge()
         assert folder.digest() == before
         assert folder.missing(0, 130) == []
-        place = folder_module.place_of(where)
+        place = folder_module.storage_of(where)
         assert sorted(place.sizes("runs")) == [
             part_name(0, 64),
             part_name(64, 128),
@@ -144,7 +144,7 @@ def test_trajectories(where: str) -> None:
     assert same_bits(back["x"], trajectory["x"])
     with pytest.raises(InvalidValue, match=r"run = 3 was not kept .* kept are 17"):
         reader.trajectory(3)
-    place = folder_module.place_of(where)
+    place = folder_module.storage_of(where)
     name = "trajectories/run-000000000017.parquet"
     place.write(name, place.read(name)[:-9])
     with pytest.raises(InvalidValue, match=f"{place.shown(name)} is not a readable Parquet file"):

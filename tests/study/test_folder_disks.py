@@ -15,11 +15,11 @@ from campaign_folders import NAMES, filled, rows, same_bits
 from skidpad.errors import InvalidValue
 from skidpad.study import folder as folder_module
 from skidpad.study.folder import Folder
-from skidpad.study.storage import LocalPlace, NotWritten, locked
+from skidpad.study.storage import LocalStorage, NotWritten, locked
 from skidpad.study.tables import UnreadablePart
 
 
-class FullPlace(LocalPlace):
+class FullPlace(LocalStorage):
     """A folder on a disk with so many bytes left."""
 
     def __init__(self, path: Path, room: int) -> None:
@@ -48,7 +48,7 @@ class _Limited:
 
 def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = FullPlace(tmp_path, 10**9)
-    monkeypatch.setattr(folder_module, "place_of", lambda _: place)
+    monkeypatch.setattr(folder_module, "storage_of", lambda _: place)
     with filled(tmp_path, *range(10, 631, 10)) as folder:
         names = sorted(os.listdir(tmp_path / "runs"))
         for room in (0, 100, 1000, 2000):
@@ -89,7 +89,7 @@ def test_a_disk_that_may_not_be_written(tmp_path: Path, monkeypatch: pytest.Monk
     reader = Folder.open(tmp_path)
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(NotWritten, match=r"lock: Permission denied"):
-        locked(LocalPlace(tmp_path))
+        locked(LocalStorage(tmp_path))
     # Out of reach is not damaged.
     with pytest.raises(InvalidValue, match=r"cannot be read: Permission denied") as error:
         reader.read(NAMES)

@@ -14,7 +14,7 @@ import pytest
 from campaign_folders import NAMES, plan, rows
 from skidpad.study import tables
 from skidpad.study.folder import Folder
-from skidpad.study.storage import Place
+from skidpad.study.storage import Storage
 from skidpad.study.tables import Part, part_name
 
 
@@ -57,7 +57,7 @@ def inspected(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     inspect = tables.inspect_part
 
-    def noting(place: Place, name: str) -> Part:
+    def noting(place: Storage, name: str) -> Part:
         names.append(name)
         return inspect(place, name)
 

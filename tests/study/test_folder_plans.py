@@ -87,7 +87,7 @@ def test_more_columns(where: str) -> None:
         assert folder.missing(0, 30) == []
     with Folder.open(where) as reader:
         assert same_bits(reader.read(("slip",))["slip"], rows(0, 30, "slip")["slip"])
-        files = folder_module.place_of(where).sizes("runs")
+        files = folder_module.storage_of(where).sizes("runs")
     assert set(files) == {part_name(0, 10), part_name(10, 25), part_name(25, 30)}
     with pytest.raises(PlanChanged, match="column slip is in the folder and not in the plan"):
         Folder.create(where, plan())

@@ -20,7 +20,7 @@ from campaign_folders import COLUMNS, LATER, NAMES, plan, rows, same_bits
 from skidpad.errors import SkidpadError
 from skidpad.study import folder, tables
 from skidpad.study.folder import Folder
-from skidpad.study.storage import LocalPlace
+from skidpad.study.storage import LocalStorage
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -36,7 +36,7 @@ class Died(BaseException):
     """The process is gone."""
 
 
-class MortalPlace(LocalPlace):
+class MortalPlace(LocalStorage):
     """A folder of a process that dies before or after a change of a file."""
 
     left = 1 << 60
@@ -83,7 +83,7 @@ class History:
         self.open()
 
     def open(self) -> None:
-        with patch.object(folder, "place_of", lambda _: self.place):
+        with patch.object(folder, "storage_of", lambda _: self.place):
             self.folder = Folder.create(self.path, plan(columns=self.columns))
 
     def do(self, what: str, first: int, second: int) -> None:

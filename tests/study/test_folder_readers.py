@@ -14,7 +14,7 @@ from skidpad.errors import InvalidValue
 from skidpad.study import folder as folder_module
 from skidpad.study import tables
 from skidpad.study.folder import Folder
-from skidpad.study.storage import CampaignInUse, LocalPlace
+from skidpad.study.storage import CampaignInUse, LocalStorage
 from skidpad.study.tables import part_name
 
 
@@ -51,7 +51,7 @@ def test_reading_goes_on_while_parts_are_merged_and_replaced(where: str) -> None
         assert same_bits(np.concatenate([b["m"] for b in seen]), rows(0, 1000)["m"])
 
 
-class MergedMeanwhile(LocalPlace):
+class MergedMeanwhile(LocalStorage):
     """A folder whose parts are merged while they are listed: files that come or go during that may
     be listed or not."""
 
@@ -72,7 +72,7 @@ def test_parts_that_are_merged_while_they_are_listed_are_not_missed(
     with filled(tmp_path, *range(10, 641, 10)) as folder:
         reader = Folder.open(tmp_path)
         place = MergedMeanwhile(tmp_path, folder)
-        monkeypatch.setattr(folder_module, "place_of", lambda _: place)
+        monkeypatch.setattr(folder_module, "storage_of", lambda _: place)
         assert Folder.open(tmp_path).missing(0, 640) == []
         assert reader.missing(0, 640) == []
 

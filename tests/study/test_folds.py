@@ -10,7 +10,7 @@ import pytest
 
 from skidpad import ops
 from skidpad.errors import InvalidValue, SkidpadError
-from skidpad.study.experiment import Means
+from skidpad.study.experiment import Resources
 from skidpad.study.metrics import (
     Fold,
     at,
@@ -40,7 +40,7 @@ def drive(**options: Any) -> Drive:
 
 
 def column(fold: Fold, **options: Any) -> float:
-    out = drive(metrics={"c": fold}, **options).evaluate(rows(1), Means())
+    out = drive(metrics={"c": fold}, **options).evaluate(rows(1), Resources())
     assert not out["failed"][0]
     return out["c"][0]
 
@@ -81,7 +81,7 @@ CASES: list[tuple[Fold, float]] = [
 def test_folds_of_a_mass_that_brakes() -> None:
     """All in one drive, as none may disturb another."""
     metrics = {f"{k} {fold.meaning}": fold for k, (fold, _) in enumerate(CASES)}
-    out = drive(metrics=metrics).evaluate(rows(1), Means())
+    out = drive(metrics=metrics).evaluate(rows(1), Resources())
     assert not out["failed"][0]
     found = {name: out[name][0] for name in metrics}
     expected = dict(zip(metrics, (value for _, value in CASES), strict=True))
@@ -91,7 +91,7 @@ def test_folds_of_a_mass_that_brakes() -> None:
 @pytest.mark.parametrize(("event", "expected"), [("v < 0", True), ("v < -4", False)])
 def test_events_are_truths(event: str, expected: bool) -> None:
     found = drive(events={"e": event, "f": lambda x: x.v <= -4.0})
-    out = found.evaluate(rows(1), Means())
+    out = found.evaluate(rows(1), Resources())
     assert out["e"].dtype == out["f"].dtype == np.bool_
     assert out["e"][0] == expected
     assert out["f"][0]
@@ -128,7 +128,7 @@ def test_a_run_ends_at_the_sample_of_its_event(substeps: int) -> None:
     metrics = {"v": last("v"), "n": mean("1"), "t": integral("1"), "late": at("v", 1.5)}
     metrics |= {"low": lowest("v"), "x": last("x")}
     found = drive(metrics=metrics, until="v <= 0", events={"back": "v < 0"}, substeps=substeps)
-    out = found.evaluate(rows(2, input__a=[-4.0, -1.0]), Means())
+    out = found.evaluate(rows(2, input__a=[-4.0, -1.0]), Resources())
     assert out["ended_at"][0] == 1.0
     assert math.isnan(out["ended_at"][1])
     assert (out["v"][0], out["t"][0], out["low"][0]) == (0.0, 1.0, 0.0)
@@ -145,7 +145,7 @@ def test_what_a_policy_is_told_and_commands() -> None:
         "policy": HOLDING, "references": {"v": 3.0}, "controls": None,
         "metrics": {"r": last("r.v"), "u": at("u.a", 0.0), "x": last(lambda r, x: r.v - x.v)},
     }  # fmt: skip
-    out = drive(**told).evaluate(rows(1), Means())
+    out = drive(**told).evaluate(rows(1), Resources())
     assert out["r"][0] == 3.0
     assert out["u"][0] == -1.0
     with pytest.raises(InvalidValue, match="no policy"):
@@ -164,7 +164,7 @@ def test_units_come_from_the_fields() -> None:
 def test_sub_steps_fold_the_samples_of_whole_steps() -> None:
     metrics = {"n": Fold((0.0,), lambda a: (a[0] + 1.0,), lambda a: a[0]), "i": integral("v")}
     metrics |= {"t": last("t"), "a": at("v", 0.5)}
-    out = drive(metrics=metrics, substeps=4).evaluate(rows(1), Means())
+    out = drive(metrics=metrics, substeps=4).evaluate(rows(1), Resources())
     assert out["n"][0] == STEPS + 1
     assert out["t"][0] == 2.0
     assert (out["i"][0], out["a"][0]) == (0.0, 2.0)

@@ -17,8 +17,8 @@ import pytest
 import skidpad as sp
 from skidpad.random.factors import Range
 from skidpad.study.campaign import Campaign
-from skidpad.study.design import Random
-from skidpad.study.experiment import Column, Means, Rows, function_identity
+from skidpad.study.designs import Random
+from skidpad.study.experiment import Column, Resources, Rows, function_identity
 from skidpad.study.runs import FunctionRuns
 from study import own_functions
 from study.own_functions import scalar_stopping, stop_replay, stopping, sums
@@ -50,7 +50,7 @@ def test_distance_is_that_of_the_closed_form() -> None:
     runs = FunctionRuns(scalar_stopping, ["distance"], vectorised=False)
     rows = rows_of(20, fastest=30.0)
     v, mu = rows.factors["v"], rows.factors["mu"]
-    found = runs.evaluate(rows, Means())
+    found = runs.evaluate(rows, Resources())
     np.testing.assert_allclose(found["distance"], v**2 / (2.0 * 9.81 * mu), rtol=1e-14)
     assert not found["failed"].any()
 
@@ -64,13 +64,13 @@ def test_a_run_that_raises_fails_alone(vectorised: bool) -> None:
         block=16,
     )
     rows = rows_of(40)
-    found = runs.evaluate(rows, Means())
+    found = runs.evaluate(rows, Resources())
     fast = rows.factors["v"] > 60.0
     assert 0 < fast.sum() < 20
     np.testing.assert_array_equal(found["failed"], fast)
     np.testing.assert_array_equal(np.isnan(found["distance"]), fast)
     slow = Rows(rows.runs, {**rows.factors, "v": np.where(fast, 20.0, rows.factors["v"])}, 11)
-    whole = runs.evaluate(slow, Means())
+    whole = runs.evaluate(slow, Resources())
     assert whole["distance"][~fast].tobytes() == found["distance"][~fast].tobytes()
 
 
@@ -79,20 +79,23 @@ def test_neither_chunks_nor_order_show(function: Any) -> None:
     runs = FunctionRuns(function, COLUMNS if function is stopping else ["sum"], block=16)
     rows = rows_of(50, fastest=40.0, begin=3)
     rows = rows if function is stopping else Rows(rows.runs, {"a": rows.factors["v"]}, 11)
-    whole = runs.evaluate(rows, Means())
+    whole = runs.evaluate(rows, Resources())
     for cuts in ([1, 2, 20], [13, 29], list(range(1, 50))):
-        parts = [runs.evaluate(rows.part(one), Means()) for one in np.split(np.arange(50), cuts)]
+        parts = [
+            runs.evaluate(rows.part(one), Resources()) for one in np.split(np.arange(50), cuts)
+        ]
         assert same({k: np.concatenate([p[k] for p in parts]) for k in whole}, whole)
     order = np.random.default_rng(2).permutation(50)
-    shuffled = runs.evaluate(rows.part(order), Means(threads=2))
+    shuffled = runs.evaluate(rows.part(order), Resources(threads=2))
     assert same(shuffled, {name: column[order] for name, column in whole.items()})
 
 
 OTHER_PROCESS = """
 import pickle, sys
-from skidpad.study.experiment import Means
+from skidpad.study.experiment import Resources
 experiment, rows = pickle.loads(sys.stdin.buffer.read())
-sys.stdout.buffer.write(pickle.dumps((experiment.identity(), experiment.evaluate(rows, Means(1)))))
+columns = experiment.evaluate(rows, Resources(1))
+sys.stdout.buffer.write(pickle.dumps((experiment.identity(), columns)))
 """
 
 
@@ -108,14 +111,14 @@ def test_another_process_has_the_same_identity_and_bits() -> None:
     )
     identity, found = pickle.loads(child.stdout)
     assert identity == runs.identity()
-    assert same(found, runs.evaluate(rows, Means()))
+    assert same(found, runs.evaluate(rows, Resources()))
 
 
 def test_a_replay_has_the_numbers_of_the_run() -> None:
     rows = rows_of(5, fastest=10.0)
     one = FunctionRuns(stopping, COLUMNS)
     run = rows.part(slice(3, 4))
-    assert one.replay(run)["distance"][0] == one.evaluate(rows, Means())["distance"][3]
+    assert one.replay(run)["distance"][0] == one.evaluate(rows, Resources())["distance"][3]
     longer = FunctionRuns(stopping, COLUMNS, trajectory=stop_replay)
     assert longer.replay(run)["v"][0] == rows.factors["v"][3]
 
@@ -134,7 +137,7 @@ def test_what_cannot_be_meant_is_refused() -> None:
     with pytest.raises(sp.InvalidValue, match="argument mu of stopping"):
         runs.check({"v": (0.0, 1.0)})
     with pytest.raises(TypeError, match="stopping has no column 'width'"):
-        FunctionRuns(stopping, [*COLUMNS, "width"]).evaluate(rows_of(3, 10.0), Means())
+        FunctionRuns(stopping, [*COLUMNS, "width"]).evaluate(rows_of(3, 10.0), Resources())
 
 
 def test_more_of_its_columns_extend_it() -> None:
@@ -142,8 +145,8 @@ def test_more_of_its_columns_extend_it() -> None:
     assert whole.extends(some.identity())
     assert not FunctionRuns(sums, ["sum"]).extends(some.identity())
     rows = rows_of(9, 10.0)
-    kept = some.evaluate(rows, Means())
-    assert same(kept, {name: whole.evaluate(rows, Means())[name] for name in kept})
+    kept = some.evaluate(rows, Resources())
+    assert same(kept, {name: whole.evaluate(rows, Resources())[name] for name in kept})
 
 
 def edited(tmp_path: Path, before: str, after: str, name: str) -> Any:
@@ -205,6 +208,6 @@ def test_nothing_is_true_of_a_run_that_failed(function: Any, vectorised: bool) -
     """As of all experiments, however it failed."""
     made = FunctionRuns(function, ["y", Column("high", kind="truth")], vectorised=vectorised)
     a = np.array([0.1, 0.5, 0.9])
-    out = made.evaluate(Rows(np.arange(3), {"a": a}, 0), Means())
+    out = made.evaluate(Rows(np.arange(3), {"a": a}, 0), Resources())
     assert out["failed"].tolist() == [False, False, True]
     assert out["high"].tolist() == [False, True, False]

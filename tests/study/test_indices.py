@@ -14,8 +14,8 @@ import skidpad as sp
 from skidpad.core.arrays import AnyArray
 from skidpad.random.factors import Range
 from skidpad.study.campaign import Campaign
-from skidpad.study.design import Random, Saltelli
-from skidpad.study.experiment import Column, Means, Rows
+from skidpad.study.designs import Random, Saltelli
+from skidpad.study.experiment import Column, Resources, Rows
 from skidpad.study.results import Study
 from study.small_experiments import Bowl
 
@@ -38,7 +38,7 @@ class Functions(Bowl):
     def columns(self) -> tuple[Column, ...]:
         return (Column("ishigami"), Column("linear"), Column("same"), Column("up", kind="truth"))
 
-    def evaluate(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
+    def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
         if self.stops_at in rows.runs:
             raise KeyboardInterrupt
         x, y, z = (rows.factors[name] for name in "xyz")

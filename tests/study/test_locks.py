@@ -15,15 +15,15 @@ from pathlib import Path
 import pytest
 
 from skidpad.study import storage
-from skidpad.study.storage import CampaignInUse, LocalPlace, Place, RemotePlace, locked
+from skidpad.study.storage import CampaignInUse, LocalStorage, RemoteStorage, Storage, locked
 from waiting import PATIENCE
 
 HOLDER = """
 import sys, time
 from pathlib import Path
 from skidpad.study.storage import locked
-from skidpad.study.storage import LocalPlace
-lock = locked(LocalPlace(Path(sys.argv[1])))
+from skidpad.study.storage import LocalStorage
+lock = locked(LocalStorage(Path(sys.argv[1])))
 print("held", flush=True)
 time.sleep(600)
 """
@@ -32,8 +32,8 @@ FORKED = """
 import os, sys, time
 from pathlib import Path
 from skidpad.study.storage import locked
-from skidpad.study.storage import LocalPlace
-lock = locked(LocalPlace(Path(sys.argv[1])))
+from skidpad.study.storage import LocalStorage
+lock = locked(LocalStorage(Path(sys.argv[1])))
 if os.fork():
     time.sleep(600)
 print("child:", lock.held, flush=True)
@@ -43,16 +43,18 @@ print("child ends", flush=True)
 
 
 @pytest.fixture(params=["local", "owner file", "memory"])
-def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+def place(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Storage:
     if request.param == "memory":
-        return RemotePlace(f"memory://locks-{uuid.uuid4().hex}")
+        return RemoteStorage(f"memory://locks-{uuid.uuid4().hex}")
     if request.param == "owner file":  # a file system that knows no locks
 
         def unknown(_: object) -> bool:
             raise OSError(storage.errno.ENOLCK, "No locks available")
 
         monkeypatch.setattr(storage, "_try_lock", unknown)
-    return LocalPlace(tmp_path)
+    return LocalStorage(tmp_path)
 
 
 @pytest.fixture
@@ -68,7 +70,7 @@ def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     child.stdout.close()
 
 
-def test_one_at_a_time(place: Place) -> None:
+def test_one_at_a_time(place: Storage) -> None:
     lock = locked(place)
     with pytest.raises(CampaignInUse, match=rf"written by process {os.getpid()} on .+ since 20"):
         locked(place)
@@ -82,7 +84,7 @@ def test_one_at_a_time(place: Place) -> None:
 
 
 def test_a_process_that_is_killed_lets_go(holder: subprocess.Popen[str], tmp_path: Path) -> None:
-    place = LocalPlace(tmp_path)
+    place = LocalStorage(tmp_path)
     with pytest.raises(CampaignInUse, match=f"process {holder.pid} "):
         locked(place)
     holder.send_signal(signal.SIGKILL)
@@ -101,14 +103,14 @@ def test_a_forked_child_does_not_hold_the_lock_of_its_parent(tmp_path: Path) -> 
     assert parent.stdout.readline() == "child: False\n"
     parent.kill()
     parent.wait(PATIENCE)
-    locked(LocalPlace(tmp_path)).release()  # the child lives still
+    locked(LocalStorage(tmp_path)).release()  # the child lives still
     parent.stdin.close()
     assert parent.stdout.readline() == "child ends\n"
     parent.stdout.close()
 
 
 def test_an_owner_that_died_here_is_followed() -> None:
-    place = RemotePlace(f"memory://locks-{uuid.uuid4().hex}")
+    place = RemoteStorage(f"memory://locks-{uuid.uuid4().hex}")
     child = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], stdout=-1)
     owner = {"host": socket.gethostname(), "pid": int(child.stdout), "since": "2020", "token": "x"}
     place.write("lock", json.dumps(owner).encode())
@@ -117,7 +119,7 @@ def test_an_owner_that_died_here_is_followed() -> None:
 
 
 def test_an_owner_elsewhere_must_be_broken() -> None:
-    place = RemotePlace(f"memory://locks-{uuid.uuid4().hex}")
+    place = RemoteStorage(f"memory://locks-{uuid.uuid4().hex}")
     owner = {"host": "node-17", "pid": 1, "since": "2020-01-01T00:00:00+00:00", "token": "x"}
     place.write("lock", json.dumps(owner).encode())
     with pytest.raises(CampaignInUse, match=r"process 1 on node-17 since 2020.*break_lock=True"):
@@ -131,7 +133,7 @@ def test_an_owner_elsewhere_must_be_broken() -> None:
 
 
 def test_an_owner_file_that_makes_no_sense_is_told_of() -> None:
-    place = RemotePlace(f"memory://locks-{uuid.uuid4().hex}")
+    place = RemoteStorage(f"memory://locks-{uuid.uuid4().hex}")
     place.write("lock", b"\xff[1")
     with pytest.raises(CampaignInUse, match="written by another process"):
         locked(place)

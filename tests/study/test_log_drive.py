@@ -12,7 +12,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.study.experiment import Means
+from skidpad.study.experiment import Resources
 from skidpad.study.identify import compare
 from skidpad.study.metrics import highest, last, rms
 from skidpad.study.rollouts import LogDrive
@@ -36,7 +36,7 @@ def log_drive(params: Any = OTHER, log: Any = RUN, **options: Any) -> LogDrive:
 
 def test_deviations_are_those_of_compare() -> None:
     """Errors of position, speed and heading, with dead times whose commands lie ahead."""
-    out = log_drive().evaluate(rows(1), Means())
+    out = log_drive().evaluate(rows(1), Resources())
     measured = compare(RUN, MODEL, OTHER)
     assert out["off"][0] == pytest.approx(measured["position"].rmse, rel=1e-12)
     assert out["slow"][0] == pytest.approx(measured["v_x"].max, rel=1e-12)
@@ -45,7 +45,7 @@ def test_deviations_are_those_of_compare() -> None:
 
 def test_the_vehicle_that_made_the_log_drives_it_again() -> None:
     found = log_drive({**BASE, **TRUTH})
-    out = found.evaluate(rows(2, acc_time_constant=[TRUTH["acc_time_constant"], 0.5]), Means())
+    out = found.evaluate(rows(2, acc_time_constant=[TRUTH["acc_time_constant"], 0.5]), Resources())
     assert out["off"][0] == out["slow"][0] == 0.0
     assert out["slow"][1] > 0.01
     run = found.replay(rows(1))
@@ -57,18 +57,18 @@ def test_a_file_is_a_log(tmp_path: Path) -> None:
     path = tmp_path / "run.csv"
     RUN.to_csv(path)
     found = log_drive(log=path)
-    by_file, by_run = (one.evaluate(rows(1), Means()) for one in (found, log_drive()))
+    by_file, by_run = (one.evaluate(rows(1), Resources()) for one in (found, log_drive()))
     np.testing.assert_allclose(by_file["off"], by_run["off"], rtol=1e-9)
     path.unlink()
     again = pickle.loads(pickle.dumps(found))
-    assert again.evaluate(rows(1), Means())["off"] == by_file["off"]
+    assert again.evaluate(rows(1), Resources())["off"] == by_file["off"]
 
 
 def test_shorter_steps_take_commands_and_columns_between_rows() -> None:
     """Between rows what was measured is linear, and a command is held."""
     whole, fine = log_drive(), log_drive(dt=0.005)
     assert fine.drive.dt == pytest.approx(0.005)
-    a, b = (one.evaluate(rows(1), Means()) for one in (whole, fine))
+    a, b = (one.evaluate(rows(1), Resources()) for one in (whole, fine))
     np.testing.assert_allclose(b["off"], a["off"], rtol=0.2)
     assert fine.drive.log["v_x"][::5].tolist() == whole.drive.log["v_x"].tolist()
 
@@ -82,7 +82,7 @@ def test_a_vehicle_of_wheels_and_torques() -> None:
     simulator.reset({"v_x": 12.0})
     run = simulator.run(table)
     found = LogDrive(car, run, metrics={"off": highest("abs(y - log.y)"), "y": last("y")})
-    out = found.evaluate(rows(2, m=[car.params.m, 1.3 * car.params.m]), Means())
+    out = found.evaluate(rows(2, m=[car.params.m, 1.3 * car.params.m]), Resources())
     assert out["off"][0] == 0.0
     assert out["off"][1] > 1e-3
     assert out["y"][0] == run["y"][-1]

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.study.experiment import Column, Means, Rows
+from skidpad.study.experiment import Column, Resources, Rows
 from skidpad.study.manoeuvres import Slalom, StepSteer, Subject, perform
 from skidpad.study.manoeuvres.frequency_response import RandomSteer
 from skidpad.study.runs import ManoeuvreRuns
@@ -21,7 +21,7 @@ from study.own_manoeuvres import Moody
 from study.test_function_runs import OTHER_PROCESS, TESTS, same
 
 CAR = sp.vehicles.four_wheel()
-ONE = Means(threads=1)
+ONE = Resources(threads=1)
 
 
 def rows_of(**factors: Any) -> Rows:
@@ -72,7 +72,7 @@ def test_neither_chunks_nor_order_nor_threads_nor_process_show(steps: ManoeuvreR
         parts = [steps.evaluate(rows.part(one), ONE) for one in np.split(np.arange(19), cuts)]
         assert same({k: np.concatenate([p[k] for p in parts]) for k in whole}, whole)
     order = np.random.default_rng(5).permutation(19)
-    shuffled = steps.evaluate(rows.part(order), Means(threads=2))
+    shuffled = steps.evaluate(rows.part(order), Resources(threads=2))
     assert same(shuffled, {name: column[order] for name, column in whole.items()})
     identity, found = in_another_process(steps, rows.part(slice(4, 7)))
     assert identity == steps.identity()

@@ -9,7 +9,8 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.study import Campaign, Drive, Range, Sobol, highest, last, lowest
+from skidpad.study import Campaign, Drive, Range, Sobol
+from skidpad.study.metrics import highest, last, lowest
 from skidpad.study.plan_file import campaign_of
 
 CAR = sp.vehicles.two_track()

@@ -19,7 +19,7 @@ from skidpad.core.arrays import AnyArray
 from skidpad.errors import InvalidValue
 from skidpad.study import tables
 from skidpad.study.experiment import RUN, Column
-from skidpad.study.storage import LocalPlace
+from skidpad.study.storage import LocalStorage
 from skidpad.study.tables import (
     ColumnDigest,
     Part,
@@ -36,23 +36,25 @@ OWN = tuple(Column(**column) for column in COLUMNS)
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> LocalPlace:
-    place = LocalPlace(tmp_path)
+def place(tmp_path: Path) -> LocalStorage:
+    place = LocalStorage(tmp_path)
     place.prepare(("runs",))
     return place
 
 
-def written(place: LocalPlace, begin: int, end: int) -> Part:
+def written(place: LocalStorage, begin: int, end: int) -> Part:
     return write_part(place, begin, end, OWN, rows(begin, end))
 
 
-def read(place: LocalPlace, part: Part, begin: int = 0, end: int = 1 << 60) -> dict[str, AnyArray]:
+def read(
+    place: LocalStorage, part: Part, begin: int = 0, end: int = 1 << 60
+) -> dict[str, AnyArray]:
     batches = list(read_part(place, part, NAMES, begin, end))
     return {name: np.concatenate([batch[name] for batch in batches]) for name in (RUN, *NAMES)}
 
 
 @pytest.mark.parametrize(("begin", "end"), [(0, 1), (5, 300), (10**11, 10**11 + 70_000)])
-def test_bits_come_back(place: LocalPlace, begin: int, end: int) -> None:
+def test_bits_come_back(place: LocalStorage, begin: int, end: int) -> None:
     part = written(place, begin, end)
     assert inspect_part(place, part_name(begin, end)) == part
     back, values = read(place, part), rows(begin, end)
@@ -63,14 +65,14 @@ def test_bits_come_back(place: LocalPlace, begin: int, end: int) -> None:
     assert all(same_bits(some[name], values[name][cut]) for name in NAMES)
 
 
-def test_a_large_part_is_read_in_bounded_pieces(place: LocalPlace) -> None:
+def test_a_large_part_is_read_in_bounded_pieces(place: LocalStorage) -> None:
     part = written(place, 0, 200_000)
     sizes = [len(batch[RUN]) for batch in read_part(place, part, NAMES, 0, 200_000)]
     assert sum(sizes) == 200_000
     assert max(sizes) <= tables.GROUP_ROWS
 
 
-def test_what_is_in_the_file(place: LocalPlace) -> None:
+def test_what_is_in_the_file(place: LocalStorage) -> None:
     part = written(place, 3, 9)
     table = pq.read_table(place.path / part.file)
     assert table.schema.names == ["run", *NAMES]
@@ -88,7 +90,7 @@ def test_names_carry_ranges() -> None:
         assert range_of(name) is None
 
 
-def test_every_truncation_is_noticed(place: LocalPlace) -> None:
+def test_every_truncation_is_noticed(place: LocalStorage) -> None:
     part = written(place, 0, 50)
     path = place.path / part.file
     data = path.read_bytes()
@@ -100,7 +102,7 @@ def test_every_truncation_is_noticed(place: LocalPlace) -> None:
             read(place, part)
 
 
-def test_every_flipped_bit_is_noticed_or_changes_no_number(place: LocalPlace) -> None:
+def test_every_flipped_bit_is_noticed_or_changes_no_number(place: LocalStorage) -> None:
     part = written(place, 0, 400)
     path = place.path / part.file
     data, values = path.read_bytes(), rows(0, 400)
@@ -120,7 +122,7 @@ def test_every_flipped_bit_is_noticed_or_changes_no_number(place: LocalPlace) ->
     assert noticed > 700
 
 
-def test_a_page_that_changed_is_noticed_when_some_rows_are_read(place: LocalPlace) -> None:
+def test_a_page_that_changed_is_noticed_when_some_rows_are_read(place: LocalStorage) -> None:
     part = written(place, 0, 400)
     path = place.path / part.file
     column = pq.ParquetFile(path).metadata.row_group(0).column(2)
@@ -137,7 +139,7 @@ def test_a_page_that_changed_is_noticed_when_some_rows_are_read(place: LocalPlac
     assert same_bits(next(read_part(place, part, ("m",), 10, 20))["m"], rows(10, 20)["m"])
 
 
-def test_other_numbers_under_the_digests_of_the_first_are_noticed(place: LocalPlace) -> None:
+def test_other_numbers_under_the_digests_of_the_first_are_noticed(place: LocalStorage) -> None:
     part = written(place, 0, 20)
     path = place.path / part.file
     table = pq.read_table(path)
@@ -151,7 +153,7 @@ def test_other_numbers_under_the_digests_of_the_first_are_noticed(place: LocalPl
         read(place, forged)
 
 
-def test_a_file_of_something_else_is_no_part(place: LocalPlace) -> None:
+def test_a_file_of_something_else_is_no_part(place: LocalStorage) -> None:
     part = written(place, 0, 20)
     (place.path / part.file).rename(place.path / "runs" / part_name(20, 40))
     with pytest.raises(UnreadablePart, match="20 runs from 0 to 19, not those of its name"):
@@ -163,7 +165,7 @@ def test_a_file_of_something_else_is_no_part(place: LocalPlace) -> None:
         inspect_part(place, part_name(2, 3))
 
 
-def test_another_part_under_the_same_name_is_noticed(place: LocalPlace) -> None:
+def test_another_part_under_the_same_name_is_noticed(place: LocalStorage) -> None:
     part = written(place, 0, 20)
     other = {**rows(0, 20), "m": np.zeros(20)}
     write_part(place, 0, 20, OWN, other)
@@ -172,7 +174,7 @@ def test_another_part_under_the_same_name_is_noticed(place: LocalPlace) -> None:
 
 
 def test_a_newer_format_is_not_taken_for_damage(
-    place: LocalPlace, monkeypatch: pytest.MonkeyPatch
+    place: LocalStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tables, "FORMAT", 9)
     written(place, 0, 5)
@@ -213,7 +215,7 @@ def test_digests_know_neither_cuts_nor_kinds_of_nan(cuts: list[int], payload: in
     assert signs.text() != whole.text()
 
 
-def test_a_failure_while_writing_leaves_no_warning(place: LocalPlace) -> None:
+def test_a_failure_while_writing_leaves_no_warning(place: LocalStorage) -> None:
     class Full:
         def __init__(self, file: Any) -> None:
             self.file, self.closed = file, False

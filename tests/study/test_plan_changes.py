@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from campaign_folders import COLUMNS, LATER, plan
-from skidpad.study.folder import PlanChanged, check_goes_on
+from skidpad.study.folder import PlanChanged, check_continues
 
 
 def check(before: dict[str, Any], now: dict[str, Any], **extends: Any) -> None:
-    check_goes_on(before, now, "folder", extends)
+    check_continues(before, now, "folder", extends)
 
 
 @pytest.mark.parametrize(

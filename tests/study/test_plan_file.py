@@ -15,20 +15,10 @@ import pytest
 import skidpad as sp
 from skidpad.errors import InvalidValue, MissingFile
 from skidpad.random import Gaussian, by_name
-from skidpad.study import (
-    Campaign,
-    Drive,
-    Keep,
-    LatinHypercube,
-    Range,
-    Sobol,
-    Steps,
-    Study,
-    at,
-    highest,
-    last,
-)
-from skidpad.study.experiment import Means, Rows
+from skidpad.random.factors import Steps
+from skidpad.study import Campaign, Drive, Keep, LatinHypercube, Range, Sobol, Study
+from skidpad.study.experiment import Resources, Rows
+from skidpad.study.metrics import at, highest, last
 from skidpad.study.plan_file import campaign_of
 
 PLAN = """
@@ -114,7 +104,7 @@ def changed(folder: Path, old: str, new: str) -> Path:
 
 def evaluated(campaign: Campaign, **factors: float) -> dict[str, Any]:
     rows = Rows(np.arange(1), {name: np.array([v]) for name, v in factors.items()}, campaign.seed)
-    return {name: v[0] for name, v in campaign.experiment.evaluate(rows, Means()).items()}
+    return {name: v[0] for name, v in campaign.experiment.evaluate(rows, Resources()).items()}
 
 
 def test_a_file_says_what_python_says(tmp_path: Path) -> None:
@@ -271,8 +261,8 @@ def test_starts_disturbances_and_noise_are_drawn(tmp_path: Path) -> None:
     start = Drive(drive.vehicle, dt=0.1, steps=5, x0=by_name(state, v_s=Gaussian(3.0, 0.5, dim=1)),
                   metrics={"v": at("v_s", 0.0)})  # fmt: skip
     rows = Rows(np.arange(50), {}, 0)
-    assert start.evaluate(rows, Means())["v"].std() == pytest.approx(0.5, rel=0.3)
-    out = plan.experiment.evaluate(rows, Means())
+    assert start.evaluate(rows, Resources())["v"].std() == pytest.approx(0.5, rel=0.3)
+    out = plan.experiment.evaluate(rows, Resources())
     assert len(set(out["end"])) == 50
     assert len(set(out["side"])) == 1
 

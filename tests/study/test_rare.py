@@ -11,7 +11,7 @@ from scipy import integrate, stats
 
 from skidpad.core.arrays import Array
 from skidpad.study.rare_events import SubsetEstimate, SubsetSimulation
-from study.conducting import conducted, standard_normal
+from study.scheduling import conducted, standard_normal
 
 
 def linear(points: Array) -> Array:

@@ -10,10 +10,9 @@ import pytest
 from scipy.spatial import KDTree
 
 from skidpad.core.arrays import Array
-from skidpad.study.design import Random, Sobol
-from skidpad.study.designs import Grid
+from skidpad.study.designs import Grid, Random, Sobol
 from skidpad.study.rare_events import Refinement
-from study.conducting import Conducted, conducted
+from study.scheduling import Conducted, conducted
 
 
 def circle(points: Array) -> Array:

@@ -10,7 +10,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.control.networks import Network
-from skidpad.study import Campaign, Means, Random, Rows, TaskRuns, campaign_of
+from skidpad.study import Campaign, Random, Resources, Rows, TaskRuns, campaign_of
 from study.own_drivers import on_a_ring, straight_on, to_the_middle
 
 SPEED = {"draw.v": {"range": [2.0, 8.0]}}
@@ -27,8 +27,10 @@ def rows(count: int = 40) -> Rows:
 
 
 def test_an_episode_is_the_same_in_every_cut(runs: TaskRuns) -> None:
-    whole = runs.evaluate(rows(), Means())
-    some = pickle.loads(pickle.dumps(runs)).evaluate(rows().part(np.array([3, 17, 33])), Means())
+    whole = runs.evaluate(rows(), Resources())
+    some = pickle.loads(pickle.dumps(runs)).evaluate(
+        rows().part(np.array([3, 17, 33])), Resources()
+    )
     assert set(whole) == {"return", "duration", "terminated", "progress", "failed"}
     for name, values in some.items():
         np.testing.assert_array_equal(values, whole[name][[3, 17, 33]])
@@ -36,7 +38,7 @@ def test_an_episode_is_the_same_in_every_cut(runs: TaskRuns) -> None:
 
 def test_factors_are_told_and_columns_mean_what_they_say(runs: TaskRuns) -> None:
     """The way of a second, and the speed that was told, less what rolling takes."""
-    found = runs.evaluate(rows(), Means())
+    found = runs.evaluate(rows(), Resources())
     assert not found["terminated"].any()
     np.testing.assert_allclose(found["duration"], 1.0)
     np.testing.assert_allclose(found["return"], found["progress"], rtol=1e-6, atol=1e-6)
@@ -45,7 +47,7 @@ def test_factors_are_told_and_columns_mean_what_they_say(runs: TaskRuns) -> None
     # The inner wall is at 17 m, where a metre counts for 20/17 of the centre line.
     assert (found["progress"] < 20.0 / 17.0 * rows().factors["draw.v"]).all()
     straight = TaskRuns(on_a_ring, straight_on, options={"duration": 3.0}, block=16)
-    lost = straight.evaluate(rows().part(slice(36, 40)), Means())
+    lost = straight.evaluate(rows().part(slice(36, 40)), Resources())
     # From 20 m out, along the tangent, until the outline is at 23 m.
     assert lost["terminated"].all()
     assert (lost["duration"] < np.sqrt(23.0**2 - 19.5**2) / 7.0).all()
@@ -54,7 +56,7 @@ def test_factors_are_told_and_columns_mean_what_they_say(runs: TaskRuns) -> None
 def test_a_replay_is_the_run(runs: TaskRuns) -> None:
     one = rows().part(np.array([11]))
     driven = runs.replay(one)
-    found = runs.evaluate(one, Means())
+    found = runs.evaluate(one, Resources())
     assert driven.t[-1] == pytest.approx(found["duration"][0])
     assert driven["v_x"][0] == pytest.approx(one.factors["draw.v"][0])
 

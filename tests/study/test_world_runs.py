@@ -16,8 +16,8 @@ from skidpad.random.factors import Range
 from skidpad.run.kept import Kept
 from skidpad.study import worlds
 from skidpad.study.campaign import Campaign
-from skidpad.study.design import Random
-from skidpad.study.experiment import Column, Means, Rows
+from skidpad.study.designs import Random
+from skidpad.study.experiment import Column, Resources, Rows
 from skidpad.study.folder import Keep
 from skidpad.study.worlds import (
     Controlled,
@@ -65,7 +65,7 @@ def test_a_car_that_rolls_goes_as_far_as_its_speed_says() -> None:
             "vehicle.car.y": [3.0, 2.0, 1.0],
         }
     )
-    found = runs.evaluate(rows, Means())
+    found = runs.evaluate(rows, Resources())
     np.testing.assert_allclose(found["x"], [0.0, 1.0, 2.0] + 2.0 * v * np.cos(yaw), atol=1e-6)
     np.testing.assert_allclose(found["y"], [3.0, 2.0, 1.0] + 2.0 * v * np.sin(yaw), atol=1e-6)
     assert not found["failed"].any()
@@ -84,13 +84,13 @@ def test_a_car_that_rolls_goes_as_far_as_its_speed_says() -> None:
 )
 def test_what_drives(drive: Any, factors: Any, ends: float) -> None:
     runs = WorldRuns(text(CAR), 1.0, drive=drive, metrics=WHERE)
-    found = runs.evaluate(rows_of(**{"vehicle.car.v": [4.0]}, **factors), Means())
+    found = runs.evaluate(rows_of(**{"vehicle.car.v": [4.0]}, **factors), Resources())
     np.testing.assert_allclose(found["v"], [ends], atol=0.02)
 
 
 def test_a_class_remembers_within_its_run_only() -> None:
     runs = WorldRuns(text(ROBOT), 0.5, drive=Counting, metrics={"x": final("r1", "x")})
-    found = runs.evaluate(Rows(np.arange(3), {}, 0), Means())
+    found = runs.evaluate(Rows(np.arange(3), {}, 0), Resources())
     assert found["x"][0] > 0.0
     assert len(set(found["x"].tolist())) == 1
 
@@ -100,7 +100,7 @@ def test_a_controller_follows_its_path() -> None:
     runs = WorldRuns(
         text(CAR), 4.0, drive={"car": Controlled(stanley.policy, (path,))}, metrics=WHERE
     )
-    found = runs.evaluate(rows_of(**{"vehicle.car.v": [5.0], "vehicle.car.y": [-1.0]}), Means())
+    found = runs.evaluate(rows_of(**{"vehicle.car.v": [5.0], "vehicle.car.y": [-1.0]}), Resources())
     assert np.abs(found["y"]).max() < 0.2
     assert found["x"].min() > 15.0
 
@@ -108,7 +108,7 @@ def test_a_controller_follows_its_path() -> None:
 def test_metrics_know_contacts_and_gaps() -> None:
     runs = WorldRuns(text(ROBOT, CRATE), 3.0, metrics={k: ALL[k] for k in ("hit", "when", "gap")})
     rows = rows_of(**{"block.crate.x": [1.5, 9.0, 9.0], "block.crate.y": [0.0, 0.0, 30.0]})
-    found = runs.evaluate(rows, Means())
+    found = runs.evaluate(rows, Resources())
     assert found["hit"].tolist() == [True, False, False]
     assert 0.0 < found["when"][0] < 3.0
     assert np.isnan(found["when"][1:]).all()
@@ -131,7 +131,7 @@ def test_metrics_of_places() -> None:
         "late": own_worlds.is_late,
     }
     runs = WorldRuns(text(CAR), 2.0, metrics=metrics)
-    found = runs.evaluate(rows_of(**{"vehicle.car.v": [2.0]}), Means())
+    found = runs.evaluate(rows_of(**{"vehicle.car.v": [2.0]}), Resources())
     assert found["there"][0]
     np.testing.assert_allclose(found["soon"], [1.75], atol=0.006)
     assert np.isnan(found["never"][0])
@@ -155,11 +155,11 @@ def test_parameters_of_a_robot_and_of_a_car() -> None:
             "vehicle.car.v": [5.0, 5.0],
         }
     )
-    found = runs.evaluate(rows, Means())
+    found = runs.evaluate(rows, Resources())
     assert found["way"][0] > 0.3
     assert found["way"][1] < 0.05
     assert found["yaw"][0] > 1.05 * found["yaw"][1] > 0.1
-    plain = runs.evaluate(rows_of(**{"vehicle.car.v": [5.0]}), Means())
+    plain = runs.evaluate(rows_of(**{"vehicle.car.v": [5.0]}), Resources())
     assert plain["way"][0] == found["way"][0]  # mu is 0.8 in the file: the same robot to the bit
 
 
@@ -173,12 +173,12 @@ def test_neither_chunks_nor_order_nor_process_show() -> None:
             "vehicle.car.v": 5.0 * share[2],
         }
     )
-    whole = runs.evaluate(rows, Means())
+    whole = runs.evaluate(rows, Resources())
     assert set(whole["hit"].tolist()) == {True, False}
-    parts = [runs.evaluate(rows.part(one), Means()) for one in np.split(np.arange(8), [1, 5])]
+    parts = [runs.evaluate(rows.part(one), Resources()) for one in np.split(np.arange(8), [1, 5])]
     assert same({k: np.concatenate([p[k] for p in parts]) for k in whole}, whole)
     order = np.random.default_rng(4).permutation(8)
-    shuffled = runs.evaluate(rows.part(order), Means(threads=2))
+    shuffled = runs.evaluate(rows.part(order), Resources(threads=2))
     assert same(shuffled, {name: column[order] for name, column in whole.items()})
     identity, found = in_another_process(runs, rows.part(slice(2, 5)))
     assert identity == runs.identity()
@@ -188,7 +188,7 @@ def test_neither_chunks_nor_order_nor_process_show() -> None:
 def test_random_numbers_of_a_file_are_those_of_the_run() -> None:
     world = text(CAR, CRATE, crate="$f{5 + rand()} 10")
     runs = WorldRuns(world, 0.1, metrics={"x": final("crate", "x")})
-    found = runs.evaluate(Rows(np.array([3, 4, 3]), {}, 8), Means())
+    found = runs.evaluate(Rows(np.array([3, 4, 3]), {}, 8), Resources())
     assert found["x"][0] != found["x"][1]
     assert found["x"][0] == found["x"][2]
     (crate,) = xml.loads(world, seed=of_run(8, 3)).blocks
@@ -201,9 +201,9 @@ def test_a_function_makes_the_world(make: Any) -> None:
         make, 0.1, variables={"gap": 7.0}, units={"gap": "m"}, metrics={"x": final("crate", "x")}
     )
     assert runs.factor_units()["variable.gap"] == "m"
-    found = runs.evaluate(rows_of(**{"variable.gap": [6.0, 8.0]}), Means())
+    found = runs.evaluate(rows_of(**{"variable.gap": [6.0, 8.0]}), Resources())
     np.testing.assert_array_equal(found["x"], [6.0, 8.0])
-    assert runs.evaluate(rows_of(), Means())["x"][0] == 7.0
+    assert runs.evaluate(rows_of(), Resources())["x"][0] == 7.0
 
 
 def test_variables_of_a_file() -> None:
@@ -213,14 +213,14 @@ def test_variables_of_a_file() -> None:
         variables={"GAP": 7.0},
         metrics={"x": final("crate", "x")},
     )
-    found = runs.evaluate(rows_of(**{"variable.GAP": [6.0, 8.5]}), Means())
+    found = runs.evaluate(rows_of(**{"variable.GAP": [6.0, 8.5]}), Resources())
     np.testing.assert_array_equal(found["x"], [6.0, 8.5])
 
 
 def test_a_run_that_breaks_fails_alone() -> None:
     runs = WorldRuns(text(CAR), 0.2, drive=own_worlds.breaks_above, metrics=WHERE)
     rows = rows_of(**{"vehicle.car.y": [10.0, 11.0, 9.0]})
-    found = runs.evaluate(rows, Means())
+    found = runs.evaluate(rows, Resources())
     assert found["failed"].tolist() == [False, True, False]
     assert np.isnan(found["x"]).tolist() == [False, True, False]
     replay = runs.replay(rows.part(slice(1, 2)))
@@ -231,7 +231,7 @@ def test_a_run_that_breaks_fails_alone() -> None:
 def test_a_replay_is_the_run_and_can_be_recorded(tmp_path: Path) -> None:
     runs = WorldRuns(text(), 1.0, drive=own_worlds.turning, metrics=ALL, replayed="car")
     rows = rows_of(**{"vehicle.car.v": [3.0, 4.0], "vehicle.car.command.a": [0.5, 1.0]})
-    found, one = runs.evaluate(rows, Means()), rows.part(slice(1, 2))
+    found, one = runs.evaluate(rows, Resources()), rows.part(slice(1, 2))
     replay = runs.replay(one)
     assert replay["x"][-1] == found["x"][1]
     assert (replay["u_a"] == 1.0).all()
@@ -266,7 +266,7 @@ def test_identity_is_that_of_what_files_say(
     (tmp_path / "one" / "robot.xml").write_text(heavier)
     monkeypatch.setattr(worlds, "_SETUPS", Kept())
     with pytest.raises(sp.InvalidValue, match=r"world\.xml is not what it was"):
-        pickle.loads(sent).evaluate(rows_of(), Means())
+        pickle.loads(sent).evaluate(rows_of(), Resources())
 
 
 def test_more_metrics_extend_it() -> None:
@@ -324,4 +324,4 @@ def test_a_scene_is_a_world_too() -> None:
     assert runs.identity() == WorldRuns(text(CAR), 0.5, metrics=WHERE).identity()
     world = World(scene)
     world.run(0.5)
-    assert runs.evaluate(rows_of(), Means())["x"][0] == world.vehicles["car"].truth.x
+    assert runs.evaluate(rows_of(), Resources())["x"][0] == world.vehicles["car"].truth.x

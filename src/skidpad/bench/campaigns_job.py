@@ -17,7 +17,7 @@ from .. import vehicles
 from ..random.factors import Range
 from ..run.fleet import Fleet
 from ..study.campaign import Campaign
-from ..study.design import Random
+from ..study.designs import Random
 from ..study.engines import Engine, engine_of
 from ..study.folder import Folder
 from ..study.metrics import highest, last

@@ -28,7 +28,7 @@ from ..demo.performing import file_line
 from ..errors import InvalidValue, MissingFile, require
 from ..run.trajectory import Trajectory
 from ..study.campaign import Campaign, Estimate
-from ..study.engines import ENGINES, Engine, Onlooker, WatchedEngine, engine_of
+from ..study.engines import ENGINES, Engine, MonitoredEngine, ProgressMonitor, engine_of
 from ..study.experiment import FAILED, RUN, Column
 from ..study.folder import Folder
 from ..study.results import SHARES, Study, summary_of
@@ -305,17 +305,17 @@ def _watched(plan: Campaign, folder: str, engine: Engine, request: Request) -> G
         return
     from ..view.pages.campaign_report import LivePage
 
-    onlooker = Onlooker(plan.name, plan.runs, _there(plan, folder), plan.columns())
-    with LivePage(onlooker) as page:
+    monitor = ProgressMonitor(plan.name, plan.runs, _there(plan, folder), plan.columns())
+    with LivePage(monitor) as page:
         Console(stderr=True, soft_wrap=True).print(
             Text.assemble("progress is at ", (page.url, "cyan")), highlight=False
         )
         try:
-            yield WatchedEngine(engine, onlooker)
+            yield MonitoredEngine(engine, monitor)
         except BaseException:
-            onlooker.end("stopped")
+            monitor.end("stopped")
             raise
-        onlooker.end("finished")
+        monitor.end("finished")
 
 
 def _there(plan: Campaign, folder: str) -> int:

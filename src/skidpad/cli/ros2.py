@@ -199,7 +199,7 @@ def vehicle(
 ) -> None:
     """Any vehicle: its inputs and states as topics."""
     from ..ros2.nodes.vehicle import SingleVehicle
-    from ..study.vehicle_by_text import is_own, vehicle_by_text
+    from ..study.named_code import is_own, vehicle_by_text
 
     own = vehicle_by_text(name) if is_own(name) else name
     launch = _launch(context, middleware, record, lock_step, package)

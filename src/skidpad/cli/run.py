@@ -177,7 +177,7 @@ def refuse(options: Mapping[str, Any], owner: str) -> None:
 
 def is_vehicle(target: str) -> bool:
     """Whether a text names a vehicle: a listed one, one with a parameter set, or `module:name`."""
-    from ..study.vehicle_by_text import is_own
+    from ..study.named_code import is_own
 
     return target.partition(":")[0] in vehicle_names() or is_own(target)
 
@@ -219,7 +219,7 @@ def show_of(request: Request) -> tuple[str, Show]:
         return target, demo.DEMOS[target].show(request.seed)
     if is_vehicle(target):
         from ..demo import vehicle_run
-        from ..study.vehicle_by_text import vehicle_by_text
+        from ..study.named_code import vehicle_by_text
 
         refuse(request.of_world, "a world file")
         show = vehicle_run.show(vehicle_by_text(target), request.seed, **request.of_vehicle)

@@ -36,7 +36,7 @@ from ..study.manoeuvres.logs import adapted, adapted_settings, drive_of_log, mea
 from ..study.manoeuvres.proving_ground import Manoeuvre, Result
 from ..study.manoeuvres.sensitivities import parsed_spread, spread_out
 from ..study.manoeuvres.subject import Subject
-from ..study.vehicle_by_text import TYRE_NAMES, is_own, vehicle_by_text
+from ..study.named_code import TYRE_NAMES, is_own, vehicle_by_text
 from ..vehicles.command_driven.records import NAMES
 from .legible import Legible, needed
 from .output import warnings_as_notes

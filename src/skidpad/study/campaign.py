@@ -26,10 +26,10 @@ from ..core.record import unknown_name
 from ..core.threads import cores
 from ..errors import InvalidValue
 from ..random.factors import Factor, factor_of
-from .design import Design, Round
-from .designs import design_of
+from .design_forms import design_of
+from .designs import Design, Round
 from .engines import Chunk, Engine, Finished, engine_of
-from .experiment import FAILED, FAILURES, RUN, Column, Experiment, Means, Rows
+from .experiment import FAILED, FAILURES, RUN, Column, Experiment, Resources, Rows
 from .folder import Folder, Keep, PlanText, files_bytes, runs_bytes, trajectory_bytes
 from .rare_events import SubsetSimulation
 from .results import Study, rows_in
@@ -89,7 +89,7 @@ def rows_of(
     return Rows(runs, columns, seed)
 
 
-class Conductor:
+class Scheduler:
     """Does what is missing of a campaign.
 
     Args:
@@ -260,18 +260,18 @@ class Campaign:
             "columns": [column._asdict() for column in self.columns()],
         }
 
-    def estimate(self, means: Means | None = None) -> Estimate:
+    def estimate(self, resources: Resources | None = None) -> Estimate:
         """What the campaign will take, from some first runs, which are not kept."""
         choosing = self.design.rounds(len(self.factors), self.seed)
         asked = next(choosing)
         choosing.close()
         most = min(FIRST, asked.size)
         rows = rows_of(self.factors, asked, 0, 0, most, self.seed)
-        self.experiment.evaluate(rows.part(slice(0, 1)), means or Means())  # compiles
+        self.experiment.evaluate(rows.part(slice(0, 1)), resources or Resources())  # compiles
         count, took = 1, 0.0
         while True:  # more of them where they are fast: many at once take less time each
             begin = perf_counter()
-            self.experiment.evaluate(rows.part(slice(0, count)), means or Means())
+            self.experiment.evaluate(rows.part(slice(0, count)), resources or Resources())
             took = perf_counter() - begin
             if took > _LOOK or count == most:
                 break
@@ -309,17 +309,17 @@ class Campaign:
             self._check_room(place)
             self._note_start(place, who)
             who.start(self.experiment, place.writer())
-            conductor = Conductor(
+            scheduler = Scheduler(
                 self.experiment, self.factors, self.design, self.seed, place, who, chunk_seconds
             )
             begin, before = perf_counter(), float(place.notes.get("seconds", 0.0))
             try:
                 with watching(self.runs, "runs", self.name, progress) as watch:
-                    count, outcome = conductor.conduct(watch)
+                    count, outcome = scheduler.conduct(watch)
                 self._keep_trajectories(place, count)
             except KeyboardInterrupt as stop:
                 place.note("seconds", before + perf_counter() - begin)
-                done = f"{conductor.done} of {self.runs} runs are in {place.path}"
+                done = f"{scheduler.done} of {self.runs} runs are in {place.path}"
                 raise KeyboardInterrupt(f"{done}; run it again to go on") from stop
             place.note("seconds", before + perf_counter() - begin)
             place.note("outcome", dict(outcome))

@@ -41,7 +41,7 @@ from ..core.checks import whole
 from ..core.files import brief_repr, counted
 from ..core.threads import cores
 from ..errors import InvalidValue, SkidpadError, require
-from .experiment import FAILED, Column, Experiment, Means, Rows
+from .experiment import FAILED, Column, Experiment, Resources, Rows
 
 
 class Chunk(NamedTuple):
@@ -116,15 +116,15 @@ class InProcess:
 
     __repr__ = brief_repr
 
-    def __init__(self, means: Means | None = None) -> None:
-        self.means = means or Means()
+    def __init__(self, resources: Resources | None = None) -> None:
+        self.resources = resources or Resources()
         self._experiment: Experiment | None = None
         self._waiting: deque[Chunk] = deque()
 
     @property
     def name(self) -> str:
         """In progress and reports."""
-        return "local" if self.means.device == "cpu" else self.means.device
+        return "local" if self.resources.device == "cpu" else self.resources.device
 
     @property
     def slots(self) -> int:
@@ -144,7 +144,7 @@ class InProcess:
         assert self._experiment is not None, "an engine is started before it is used"
         chunk = self._waiting.popleft()
         begin = perf_counter()
-        columns = self._experiment.evaluate(chunk.rows, self.means)
+        columns = self._experiment.evaluate(chunk.rows, self.resources)
         return Finished(chunk, columns, perf_counter() - begin, self.name)
 
     def close(self) -> None:
@@ -162,7 +162,7 @@ def engine_of(engine: str | Engine, experiment: Experiment, workers: int | None 
     if engine == "ray":
         return RayEngine(workers=workers)
     if engine == "cuda":
-        return InProcess(Means(device="cuda"))
+        return InProcess(Resources(device="cuda"))
     if engine != "local":
         raise InvalidValue(f"engine = {engine!r} must be one of {', '.join(ENGINES)}")
     if workers is None and experiment.threaded:
@@ -171,7 +171,7 @@ def engine_of(engine: str | Engine, experiment: Experiment, workers: int | None 
     return Processes(workers)
 
 
-ONE_THREAD = Means(threads=1)
+ONE_THREAD = Resources(threads=1)
 
 _work_ready: dict[bytes, Experiment] = {}
 """Experiments by digest of their pickles: a worker keeps what it has compiled."""
@@ -550,7 +550,7 @@ _WINDOW = 30.0
 """Time in s over which the rate is told."""
 
 
-class Onlooker:
+class ProgressMonitor:
     """What a page shows of a campaign that is under way; may be read from another thread.
 
     Args:
@@ -625,11 +625,11 @@ class Onlooker:
         return {**about, **self._histograms[name].plain()}
 
 
-class WatchedEngine:
+class MonitoredEngine:
     """Does what another engine does, and tells an onlooker."""
 
-    def __init__(self, engine: Engine, onlooker: Onlooker) -> None:
-        self._engine, self._onlooker = engine, onlooker
+    def __init__(self, engine: Engine, monitor: ProgressMonitor) -> None:
+        self._engine, self._monitor = engine, monitor
 
     @property
     def name(self) -> str:
@@ -652,7 +652,7 @@ class WatchedEngine:
     def finished(self) -> Finished:
         """Wait for a chunk, and tell of it."""
         done = self._engine.finished()
-        self._onlooker.take(done)
+        self._monitor.take(done)
         return done
 
     def close(self) -> None:

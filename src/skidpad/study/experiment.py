@@ -89,7 +89,7 @@ class Rows(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Means:
+class Resources:
     """What an experiment may use."""
 
     threads: int | None = None
@@ -123,7 +123,7 @@ class Experiment(Protocol):
         """Raise `InvalidValue` for factors whose smallest and largest values cannot be meant."""
         ...
 
-    def evaluate(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
+    def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
         """All columns and `failed` (bool), (n,) each."""
         ...
 

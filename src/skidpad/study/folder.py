@@ -44,7 +44,7 @@ from ..errors import InvalidValue, MissingFile
 from ..random.streams import uniforms
 from ..run.trajectory import Trajectory
 from .experiment import FAILED, RUN, Column
-from .storage import LOCK, Lock, NotWritten, Place, locked, place_of
+from .storage import LOCK, Lock, NotWritten, Storage, locked, storage_of
 from .tables import (
     GROUP_ROWS,
     LEVEL,
@@ -105,7 +105,7 @@ def columns_of(plan: Mapping[str, Any], source: str) -> tuple[Column, ...]:
     return columns
 
 
-def check_goes_on(
+def check_continues(
     before: Mapping[str, Any], now: Mapping[str, Any], source: str, extends: Extends
 ) -> None:
     """Raise `PlanChanged` unless all runs of the plan before are runs of the one now.
@@ -209,13 +209,13 @@ class NoCampaign(InvalidValue):
 class Folder:
     """A campaign on disk, or at any place that fsspec knows; `Folder.create`, `Folder.open`."""
 
-    def __init__(self, place: Place, plan: dict[str, Any], lock: Lock | None) -> None:
+    def __init__(self, storage: Storage, plan: dict[str, Any], lock: Lock | None) -> None:
         self.plan = plan
         """What is run, as plain values."""
-        self.columns: tuple[Column, ...] = columns_of(plan, place.shown(PLAN))
+        self.columns: tuple[Column, ...] = columns_of(plan, storage.shown(PLAN))
         """What is kept of every run, beside its number."""
-        self._place, self._lock = place, lock
-        self._table = RunTable(place, self.columns, self._may_write)
+        self._storage, self._lock = storage, lock
+        self._table = RunTable(storage, self.columns, self._may_write)
 
     @classmethod
     def create(
@@ -240,16 +240,16 @@ class Folder:
         Raises `PlanChanged` for a folder of another plan, `CampaignInUse` for one that somebody
         writes to, `NoCampaign` for one of something else.
         """
-        place = _known_place(where)
+        storage = _known_place(where)
         plain_plan = parsed_json(plain_json("plan", plan), "plan")
         columns_of(plain_plan, "plan")
-        entries = place.entries()
+        entries = storage.entries()
         if PLAN not in entries:
-            _check_empty(place, entries)
-            place.prepare(())
-        lock = locked(place, break_lock=break_lock)
+            _check_empty(storage, entries)
+            storage.prepare(())
+        lock = locked(storage, break_lock=break_lock)
         try:
-            folder = cls._going_on(place, plain_plan, lock, extends or {})
+            folder = cls._resume(storage, plain_plan, lock, extends or {})
             if PLAN in entries:
                 folder.verify()
             return folder
@@ -258,17 +258,19 @@ class Folder:
             raise
 
     @classmethod
-    def _going_on(cls, place: Place, plan: dict[str, Any], lock: Lock, extends: Extends) -> Folder:
-        before = _read_plan(place) if place.exists(PLAN) else None
+    def _resume(
+        cls, storage: Storage, plan: dict[str, Any], lock: Lock, extends: Extends
+    ) -> Folder:
+        before = _read_plan(storage) if storage.exists(PLAN) else None
         if before is not None:
-            check_goes_on(before, plan, str(place.path), extends)
-        place.prepare(_FOLDERS)
-        place.sweep(("", *_FOLDERS))
-        folder = cls(place, plan, lock)
+            check_continues(before, plan, str(storage.path), extends)
+        storage.prepare(_FOLDERS)
+        storage.sweep(("", *_FOLDERS))
+        folder = cls(storage, plan, lock)
         if before != plan:
             if before is not None:
                 folder._table.forget_notes()
-            place.write(PLAN, plain_json("plan", {"format": FORMAT, "plan": plan}))
+            storage.write(PLAN, plain_json("plan", {"format": FORMAT, "plan": plan}))
         return folder
 
     @classmethod
@@ -279,14 +281,14 @@ class Folder:
 
         `break_lock` takes a remote place from an owner that died on another machine.
         """
-        place = _known_place(where)
-        if PLAN not in place.entries():
-            raise MissingFile(f"{place.path}: there is no campaign (no {PLAN})")
+        storage = _known_place(where)
+        if PLAN not in storage.entries():
+            raise MissingFile(f"{storage.path}: there is no campaign (no {PLAN})")
         if not write:
-            return cls(place, _read_plan(place), None)
-        lock = locked(place, break_lock=break_lock)
+            return cls(storage, _read_plan(storage), None)
+        lock = locked(storage, break_lock=break_lock)
         try:
-            return cls._going_on(place, _read_plan(place), lock, {})
+            return cls._resume(storage, _read_plan(storage), lock, {})
         except BaseException:
             lock.release()
             raise
@@ -294,7 +296,7 @@ class Folder:
     @property
     def path(self) -> Path | str:
         """The path of a local folder, the URL of any other."""
-        return self._place.path
+        return self._storage.path
 
     @property
     def writable(self) -> bool:
@@ -320,7 +322,7 @@ class Folder:
 
     def writer(self) -> PartWriter:
         """What other processes write parts with while this folder is held here; can be pickled."""
-        return PartWriter(self._place, self.columns)
+        return PartWriter(self._storage, self.columns)
 
     def batches(
         self, names: Sequence[str], begin: int = 0, end: int | None = None
@@ -391,7 +393,7 @@ class Folder:
 
     def verify_trajectories(self) -> list[str]:
         """The same of runs that were kept as a whole alone."""
-        for name, size, reason in unreadable(self._place):
+        for name, size, reason in unreadable(self._storage):
             self._table.set_aside(TRAJECTORIES, name, size, reason)
         return self.damaged()
 
@@ -412,21 +414,21 @@ class Folder:
     def write_trajectory(self, run: int, trajectory: Trajectory) -> None:
         """Keep a run as a whole."""
         self._check_writable()
-        write_trajectory(self._place, whole("run", run, "not negative", least=0), trajectory)
+        write_trajectory(self._storage, whole("run", run, "not negative", least=0), trajectory)
 
     def trajectory(self, run: int) -> Trajectory:
         """A run that was kept as a whole."""
-        return read_trajectory(self._place, run)
+        return read_trajectory(self._storage, run)
 
     def remove_trajectory(self, run: int) -> None:
         """Keep a run no longer as a whole."""
         self._check_writable()
-        remove_trajectory(self._place, run)
+        remove_trajectory(self._storage, run)
 
     @property
     def trajectories(self) -> tuple[int, ...]:
         """Numbers of the runs that were kept as a whole."""
-        return kept_runs(self._place)
+        return kept_runs(self._storage)
 
     def close(self) -> None:
         """Let others write. May be called twice."""
@@ -457,26 +459,26 @@ class Folder:
             )
 
 
-def _known_place(where: str | os.PathLike[str]) -> Place:
+def _known_place(where: str | os.PathLike[str]) -> Storage:
     """The place, once it is sure that runs can be kept there: not after the first of them."""
-    place = place_of(where)
+    storage = storage_of(where)
     arrow_module("pyarrow.parquet")
-    return place
+    return storage
 
 
-def _check_empty(place: Place, entries: list[str]) -> None:
+def _check_empty(storage: Storage, entries: list[str]) -> None:
     """Raise for a folder of something else; what a creation that was killed left is none."""
     others = [name for name in entries if name != LOCK and not name.startswith(f".{PLAN}-")]
     if others:
         raise NoCampaign(
-            f"{place.path} is no campaign (no {PLAN}), and it is not empty: it has "
+            f"{storage.path} is no campaign (no {PLAN}), and it is not empty: it has "
             f"{', '.join(others[:3])}{', ...' if len(others) > 3 else ''}; take another folder"
         )
 
 
-def _read_plan(place: Place) -> dict[str, Any]:
-    source = place.shown(PLAN)
-    content = parsed_json(place.read(PLAN), source)
+def _read_plan(storage: Storage) -> dict[str, Any]:
+    source = storage.shown(PLAN)
+    content = parsed_json(storage.read(PLAN), source)
     if not isinstance(content, dict) or not isinstance(content.get("plan"), dict):
         raise NoCampaign(f"{source} is not the plan of a campaign")
     if content.get("format") != FORMAT:

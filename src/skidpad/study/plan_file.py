@@ -37,17 +37,17 @@ from ..random.factors import factor_of
 from ..random.model import NoUncertainty, UncertaintyModel
 from . import worlds
 from .campaign import Campaign
-from .designs import design_of
+from .design_forms import design_of
 from .experiment import Column, Experiment
 from .expressions import TRUTH, Expression
 from .folder import Folder, Keep, PlanText
 from .manoeuvres.catalogue import chosen
 from .manoeuvres.proving_ground import Manoeuvre
 from .metrics import READY, Fold, fold_of
+from .named_code import TYRE_NAMES, code_by_text, made_by_call, vehicle_by_text
 from .rollouts import Drive, LogDrive
 from .runs import FunctionRuns, ManoeuvreRuns, TaskRuns
 from .tables import MANIFEST
-from .vehicle_by_text import TYRE_NAMES, code_by_text, made_by_call, vehicle_by_text
 from .worlds import WorldMetric, WorldRuns, metric_of
 
 

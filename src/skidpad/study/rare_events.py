@@ -1,29 +1,18 @@
-"""Rare events: subset simulation, for probabilities down to 1e-7 and below.
+"""Designs that look for a threshold: probabilities of rare events, and where a column crosses.
 
-A rare event is reached in levels: of the runs of a level the nearest to the threshold are where
-chains begin whose runs stay at least as near, and so on. The probability is the product of the
-shares of the levels (S.-K. Au and J. L. Beck, "Estimation of small failure probabilities in high
-dimensions by subset simulation", Probabilistic Engineering Mechanics 16, 2001). Chains move by
-conditional sampling in the space in which all factors are standard normal, with the step adapted to
-the share of moves that are accepted (I. Papaioannou et al., "MCMC algorithms for subset
-simulation", Probabilistic Engineering Mechanics 41, 2015).
+`SubsetSimulation` estimates probabilities down to 1e-7 and below in levels: the runs of a level
+that are nearest to the threshold start chains whose runs stay at least as near, and so on. The
+probability is the product of the shares of the levels (S.-K. Au and J. L. Beck, "Estimation of
+small failure probabilities in high dimensions by subset simulation", Probabilistic Engineering
+Mechanics 16, 2001). Chains move by conditional sampling in the space in which all factors are
+standard normal, with the step adapted to the share of accepted moves (I. Papaioannou et al., "MCMC
+algorithms for subset simulation", Probabilistic Engineering Mechanics 41, 2015).
 
-What the levels of a subset simulation say: a probability, and how far it may be off.
-
-Runs of a level depend on each other: those of a chain, those of chains that began at runs of one
-chain of the level before, and so on. Only the runs of the first level are independent. So the
-deviations of all levels are summed by the run of the first level that each run descends from, its
-root, and the variance is that of these sums (H. P. Chan and T. L. Lai, "A general theory of
-particle filters in hidden Markov models and some applications", Annals of Statistics 41, 2013).
-With the dependence within chains alone, as Au and Beck (2001) have it, it comes out too small: by a
-fifth at 1e-7.
-
-Runs where a column crosses a threshold: along the border of what is known of both sides.
-
-Every place is on the side of the run nearest to it, as far as is known. The border between the two
-sides is known to the distance of the runs on either side of it, so each round puts runs on it where
-that distance, the gap, is largest. Where two neighbouring runs are on different sides and no other
-is near, the border passes through the middle between them.
+`Refinement` puts runs where a column crosses a threshold. Every point is on the side of the nearest
+run, as far as is known, and the border between the sides is known to the distance of the runs on
+either side of it. Each round puts runs on the border where that distance, the gap, is largest:
+where two neighbouring runs are on different sides and no other is near, the border passes through
+the middle between them.
 """
 
 from __future__ import annotations
@@ -36,19 +25,27 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.arrays import AnyArray, Array, Mask
-from ..core.checks import finite, flag, whole
+from ..core.checks import between, finite, flag, whole
 from ..core.files import brief_repr
 from ..errors import InvalidValue
 from ..random.streams import LEAST, normal_of, normals, share_below
-from .design import Choosing, Design, Round, Sobol, drawn_points, goes_on, identity_of, permuted
+from .designs import Design, DesignSettings, Round, Rounds, Sobol, permutation, random_points
 from .experiment import Column, Runs
 
 
 class SubsetEstimate:
-    """The product of the shares of levels.
+    """Probability and coefficient of variation from the levels of a subset simulation.
+
+    Runs of a level depend on each other: those of a chain, those of chains that began at runs of
+    one chain of the level before, and so on. Only the runs of the first level are independent. So
+    the deviations of all levels are summed by the run of the first level that each run descends
+    from, its root, and the variance is that of these sums (H. P. Chan and T. L. Lai, "A general
+    theory of particle filters in hidden Markov models and some applications", Annals of Statistics
+    41, 2013). The dependence within chains alone, as in Au and Beck (2001), underestimates it: by a
+    fifth at 1e-7.
 
     Args:
-        roots: runs of the first level.
+        roots: number of runs of the first level.
     """
 
     def __init__(self, roots: int) -> None:
@@ -73,7 +70,7 @@ class SubsetEstimate:
         )
 
     def findings(self, limits: list[float], confidence: float) -> dict[str, Any]:
-        """All of it as plain values, as `SubsetSimulation` says."""
+        """The findings of `SubsetSimulation` as plain values."""
         from scipy.special import ndtri
 
         product = math.prod(self.shares)
@@ -87,7 +84,7 @@ class SubsetEstimate:
             high = math.prod(self.shares[:-1]) * most
             return {"probability": 0.0, "low": 0.0, "high": high} | common
         variance = float((self._deviations**2).sum())
-        # The mean of a log-normal estimate is right; half of its estimates are below the middle.
+        # A log-normal estimate is right in the mean; half of the estimates are below the middle.
         middle = product * math.exp(0.5 * variance)
         spread = float(ndtri(0.5 + 0.5 * confidence)) * math.sqrt(variance)
         return {
@@ -100,50 +97,53 @@ class SubsetEstimate:
 
 _CHANNEL = "campaign.subset"
 _STEP = 0.6
-"""Of the first moves, in standard deviations."""
+"""Size of the first moves, in standard deviations."""
 _ACCEPTED = 0.44
-"""The share of moves at which chains forget fastest."""
+"""The share of accepted moves at which chains forget their start fastest."""
 
 
 class _Level(NamedTuple):
-    """Runs of which all are at least as near to the threshold as the limit of the level before."""
+    """Runs that are all at least as near to the threshold as the limit of the level before."""
 
     z: Array
     """(length of chains, chains, factors), standard normal."""
     heights: Array
     """(length of chains, chains): larger is nearer to the threshold."""
     roots: Runs
-    """(length of chains, chains): the run of the first level that each descends from."""
+    """(length of chains, chains): the run of the first level that each run descends from."""
 
 
 @dataclass(frozen=True)
-class SubsetSimulation:
-    """How probable it is that a column reaches a threshold, with its coefficient of variation.
+class SubsetSimulation(DesignSettings):
+    """The probability that a column reaches a threshold, with its coefficient of variation.
 
-    A run that draws random numbers of its own draws new ones whenever it is proposed, which is as
-    good as one more factor.
+    A run that draws random numbers itself draws new ones whenever it is proposed, which is
+    equivalent to one more factor.
 
-    What it found: `probability`; `coefficient_of_variation`, its standard deviation over many seeds
+    Findings: `probability`; `coefficient_of_variation`, its standard deviation over many seeds
     relative to it; `low` and `high`, the log-normal interval of the `confidence`; `levels`, their
     limits and shares; `runs`; `reached`, whether any run reached the threshold: if not, `low` is 0,
     `high` is as if the runs of the last level were independent, and there is no coefficient of
     variation. The mean of estimates is right but for a share in the order of 1 / `each`.
 
-    Its levels have to lead there: of one that is the same wherever the threshold is far, nothing
-    shows the way, and a column of truths is refused. An event that is reached in several places is
-    found where the runs of the first levels come near to them.
+    The column has to vary on the way to the threshold: one that is constant far from it gives the
+    chains no direction, and a column of truth values is refused. Of an event with several regions,
+    those are found that the runs of the first levels come near to.
     """
 
+    kind = "subset_simulation"
+    larger = ("most_levels",)
+
     column: str
-    """What is looked at."""
+    """The column that reaches the threshold."""
     threshold: float
-    """What it has to reach, in the unit of the column."""
+    """In the unit of the column."""
     above: bool = True
     """Whether it is reached from below, by values of at least the threshold; else from above."""
     each: int = 1000
     """Runs of a level."""
     share: float = 0.1
-    """Of the runs of a level, those that the next begins with; one over a whole number."""
+    """Share of the runs of a level that the next begins with; one over a whole number."""
     most_levels: int = 10
     """Levels after which it ends: 10 levels of a tenth reach 1e-10."""
     correlation: float | None = None
@@ -171,12 +171,11 @@ class SubsetSimulation:
             )
         if self.correlation is not None and not 0.0 <= finite("correlation", self.correlation) < 1:
             raise InvalidValue(f"correlation = {self.correlation} must be at least 0 and below 1")
-        if not 0.0 < finite("confidence", self.confidence) < 1.0:
-            raise InvalidValue(f"confidence = {self.confidence} must be between 0 and 1")
+        between("confidence", self.confidence, 0.0, 1.0)
 
     @property
     def runs(self) -> int:
-        """How many there are at most."""
+        """The largest number of runs."""
         return self.each + (self.most_levels - 1) * (self.each - self._chains)
 
     def reads(self) -> tuple[str, ...]:
@@ -184,7 +183,7 @@ class SubsetSimulation:
         return (self.column,)
 
     def check(self, columns: Sequence[Column]) -> None:
-        """Raise for a column of truths."""
+        """Raise for a column of truth values."""
         numbers = [column.name for column in columns if column.kind == "number"]
         if self.column not in numbers:
             raise InvalidValue(
@@ -192,22 +191,14 @@ class SubsetSimulation:
                 f"run is nearer than another; take a number, of {', '.join(numbers) or 'none'}"
             )
 
-    def identity(self) -> dict[str, Any]:
-        """Kind and settings."""
-        return identity_of(self, "subset_simulation")
-
-    def extends(self, before: Mapping[str, Any]) -> bool:
-        """More levels go on where fewer ended."""
-        return goes_on(self.identity(), before, larger=("most_levels",))
-
-    def rounds(self, factors: int, seed: int) -> Choosing:
-        """A round of drawn runs, then one for each step of the chains of each level."""
+    def rounds(self, factors: int, seed: int) -> Rounds:
+        """A round of random runs, then one for each step of the chains of each level."""
         if not factors:
             raise InvalidValue("factors: a subset simulation needs at least 1; there is none")
         return self._rounds(factors, seed)
 
-    def _rounds(self, factors: int, seed: int) -> Choosing:
-        points = drawn_points(factors, seed, f"{_CHANNEL}.0")
+    def _rounds(self, factors: int, seed: int) -> Rounds:
+        points = random_points(factors, seed, f"{_CHANNEL}.0")
         read = yield Round(self.each, points, self.reads())
         limits, runs = list[float](), self.each
         z = normal_of(points(np.arange(self.each)).ravel()).reshape(1, self.each, factors)
@@ -228,18 +219,19 @@ class SubsetSimulation:
     def _chain(
         self, level: _Level, limit: float, number: int, seed: int, step: float
     ) -> Generator[Round, Mapping[str, AnyArray], tuple[_Level, float]]:
-        """The runs of the next level, and the step that was right in the end."""
+        """The runs of the next level, and the adapted step."""
         channel = f"{_CHANNEL}.{number}"
         inside = level.heights > limit
         z, heights, roots = level.z[inside], level.heights[inside], level.roots[inside]
         order = np.arange(self._chains) % len(z)
-        begin = permuted(seed, f"{channel}.begin", order, len(z))
+        begin = permutation(seed, f"{channel}.begin", order, len(z))
         z, heights, roots = z[begin], heights[begin], roots[begin]
         all_z, all_heights = [z], [heights]
         for k in range(1, self._length):
             moves = normals(seed, channel, k, np.arange(self._chains), z.shape[1])[0]
             proposed = math.sqrt(1.0 - step * step) * z + step * moves
-            read = yield Round.of(_shares(proposed), self.reads())
+            shares = np.clip(share_below(proposed), LEAST, 1.0 - LEAST)
+            read = yield Round.of(shares, self.reads())
             reached = self._heights(read)
             accepted = reached > limit
             z = np.where(accepted[:, None], proposed, z)
@@ -247,7 +239,7 @@ class SubsetSimulation:
             all_z.append(z)
             all_heights.append(heights)
             if self.correlation is None:
-                # Over all chains: none of them decides for itself.
+                # One step for all chains.
                 step = min(1.0, step * (1.0 + float(accepted.mean()) - _ACCEPTED))
         all_roots = np.repeat(roots[None, :], self._length, axis=0)
         return _Level(np.stack(all_z), np.stack(all_heights), all_roots), step
@@ -270,12 +262,13 @@ class SubsetSimulation:
         return np.where(np.isnan(heights), np.inf if self.nan_reaches else -np.inf, heights)
 
     def _limit(self, heights: Array, last: bool) -> float:
-        """What runs of the next level are above: just below the goal if enough are there, or if
-        nothing higher is left.
+        """The limit that runs of the next level exceed: just below the goal if enough runs reach
+        it, or if no higher ones are left.
 
-        The highest run that is not in the next level, so that those that are do not depend on it
-        and, of independent ones, their share has no bias. Where many runs are equally high, as of a
-        column that is cut off or counts, more or fewer are above; never all of them.
+        Otherwise it is the height of the highest run that is not in the next level, so that the
+        others do not depend on it and the share of independent runs has no bias. Where many runs
+        are equally high, as for a column that saturates or counts, more or fewer are above; never
+        all of them.
         """
         below_goal = math.nextafter(self._goal, -math.inf)
         ordered = np.sort(heights, axis=None)[::-1]
@@ -290,17 +283,12 @@ class SubsetSimulation:
         return min(float(at), below_goal)
 
 
-def _shares(z: Array) -> Array:
-    """Points of the unit cube of standard normal numbers."""
-    return np.clip(share_below(z), LEAST, 1.0 - LEAST)
-
-
 _HALVINGS = 14
-"""Of the way between two runs, to find the border on it."""
+"""Bisections of the segment between two runs, to find the border on it."""
 _PLACES = 1 << 12
-"""Parts of that way that places are rounded to: rounding errors should not show."""
+"""Parts of that segment that points are rounded to, so that rounding errors do not show."""
 _DIGITS = 12
-"""Of gaps that are compared, for the same reason."""
+"""Digits of gaps that are compared, for the same reason."""
 _WORTH = 0.5
 """Share of the largest gap below which a gap waits for the next round: the border moves by as much
 as the largest gap when the runs on it are done."""
@@ -310,35 +298,39 @@ _MOST_MIRRORED = 4
 """Factors up to which the border is followed to the faces of the cube; of more nearly all runs lie
 near to one."""
 _SAME = 1e-9
-"""Places nearer than that are one place."""
+"""Points nearer than that are one point."""
 
 
 @dataclass(frozen=True)
-class Refinement:
+class Refinement(DesignSettings):
     """Runs of a design, then more of them round by round where a column crosses a threshold.
 
-    Runs without a number are on neither side. A column of truths crosses 0.5: `failed`, for
-    instance, shows where runs begin to fail. Distances are those of shares; of two factors of which
-    one should be known more closely, give that one the narrower range.
+    Runs without a number are on neither side. A column of truth values crosses 0.5: `failed`, for
+    instance, shows where runs begin to fail. Distances are those of shares; to resolve one of two
+    factors more closely, give it the narrower range.
 
-    What it found: `crossed`, whether there are runs on both sides; `gap`, the largest distance of
-    the border from the next run, in shares, to which the threshold is known; `runs`. It ends early
-    where all runs are on one side, and where factors that are lists leave no new ones.
+    Findings: `crossed`, whether there are runs on both sides; `gap`, the largest distance of the
+    border from the next run, in shares, to which the threshold is known; `runs`. It ends early
+    where all runs are on one side, and where factors that are lists leave no new points. With a
+    larger `most` it continues where it ended: the runs of a round that was cut off are its first.
     """
 
+    kind = "refinement"
+    larger = ("most",)
+
     column: str
-    """What is looked at."""
+    """The column that crosses the threshold."""
     threshold: float
-    """In the unit of the column; values of at least that are on one side."""
+    """In the unit of the column; this value and larger ones are on the upper side."""
     first: Design = field(default_factory=lambda: Sobol(256))
-    """The first runs: what lies between them and is smaller than their distance is not seen."""
+    """The first runs; features smaller than the distance between them are missed."""
     each: int = 128
-    """Runs of a round at most."""
+    """The largest number of runs of a round."""
     most: int = 1024
-    """Runs of all, the first among them."""
+    """The largest number of all runs, the first among them."""
     levels: tuple[int, ...] = ()
-    """How many numbers each factor has, 0 for those that are no lists (`factors.level_counts`): no
-    two runs are the same then. Empty where none is a list."""
+    """Number of values of each factor, 0 for a factor that is not a list (`factors.level_counts`):
+    then no two runs are the same. Empty where none is a list."""
 
     __repr__ = brief_repr
 
@@ -354,30 +346,22 @@ class Refinement:
 
     @property
     def runs(self) -> int:
-        """How many there are at most."""
+        """The largest number of runs."""
         return self.most
 
     def reads(self) -> tuple[str, ...]:
         """The column, and what the first design reads."""
         return tuple(dict.fromkeys((self.column, *self.first.reads())))
 
-    def identity(self) -> dict[str, Any]:
-        """Kind and settings."""
-        return identity_of(self, "refinement")
-
-    def extends(self, before: Mapping[str, Any]) -> bool:
-        """More runs go on where fewer ended: those of a round that was cut off are its first."""
-        return goes_on(self.identity(), before, larger=("most",))
-
-    def rounds(self, factors: int, seed: int) -> Choosing:
-        """Those of the first design, then one for each look at the border."""
+    def rounds(self, factors: int, seed: int) -> Rounds:
+        """The rounds of the first design, then one for each look at the border."""
         if self.levels and len(self.levels) != factors:
             raise InvalidValue(f"levels = {self.levels} must have {factors} numbers, as factors")
         if not factors:
             raise InvalidValue("factors: a refinement needs at least 1; there is none")
         return self._rounds(self.first.rounds(factors, seed))
 
-    def _rounds(self, first: Choosing) -> Choosing:
+    def _rounds(self, first: Rounds) -> Rounds:
         known = _Known(self.threshold, self.levels)
         try:
             asked = next(first)
@@ -398,7 +382,7 @@ class Refinement:
 
 
 class _Known:
-    """Runs that are done, by the side that they are on."""
+    """Finished runs by the side that they are on."""
 
     def __init__(self, threshold: float, levels: tuple[int, ...]) -> None:
         self._threshold, self._levels = threshold, np.array(levels)
@@ -425,7 +409,7 @@ class _Known:
         mirrored = [_mirrored(side, strip) for side in sides]
         trees: Any = [KDTree(side) for side in mirrored]
         low, high = _pairs(mirrored, trees)
-        # Of lists, what is near may be a number of its own.
+        # A near point may be another value of a list.
         worth = 0.0 if self._levels.any() else _WORTH
         places = np.abs(_crossing(low, high, trees, worth))
         places = self._on_levels(1.0 - np.abs(1.0 - places))
@@ -433,7 +417,7 @@ class _Known:
         return places, gaps
 
     def farthest(self, places: Array, gaps: Array, count: int) -> Array:
-        """At most so many of the places, each as far as can be from runs and those before it."""
+        """At most `count` of the points, each as far as possible from runs and those before it."""
         gaps, chosen = gaps.copy(), list[int]()
         least = max(_SAME, _WORTH * float(gaps.max(initial=0.0)))
         while len(chosen) < count and len(gaps):
@@ -446,7 +430,7 @@ class _Known:
         return places[chosen]
 
     def _on_levels(self, points: Array) -> Array:
-        """Points with those factors that are lists in the middle of a number's shares."""
+        """Points with factors that are lists moved to the middle of a value's shares."""
         if not self._levels.any():
             return points
         count = np.maximum(self._levels, 1)
@@ -455,7 +439,7 @@ class _Known:
 
 
 def _mirrored(side: Array, strip: float) -> Array:
-    """Points with the mirror images of those near to a face of the cube, so that the border goes on
+    """Points with the mirror images of those near a face of the cube, so that the border continues
     to the face."""
     factors = side.shape[1]
     if factors > _MOST_MIRRORED:
@@ -483,8 +467,8 @@ def _pairs(sides: list[Array], trees: Any) -> tuple[Array, Array]:
 
 
 def _crossing(low: Array, high: Array, trees: Any, worth: float) -> Array:
-    """Where the way from runs of the lower side to those of the upper leaves the lower side; only
-    where the gap may be this share of the largest."""
+    """Where the segments from runs of the lower side to those of the upper leave the lower side;
+    only where the gap may be this share of the largest."""
     way = high - low
     length = np.sqrt((way * way).sum(axis=1))
     begin, end = np.zeros(len(low)), np.ones(len(low))
@@ -493,7 +477,7 @@ def _crossing(low: Array, high: Array, trees: Any, worth: float) -> Array:
         at = low + middle[:, None] * way
         below, above = (tree.query(at)[0] for tree in trees)
         begin, end = np.where(below < above, middle, begin), np.where(below < above, end, middle)
-        # The place lies within half of what is left of the way, and so far may its gap differ.
+        # The point lies within half of the remaining interval, and its gap may differ by as much.
         gap, error = np.minimum(below, above), (end - begin) * length
         kept = gap + error >= worth * (gap - error).max()
         low, way, length, begin, end = (one[kept] for one in (low, way, length, begin, end))

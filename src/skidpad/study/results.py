@@ -25,8 +25,8 @@ from ..core.record import unknown_name
 from ..errors import InvalidValue, require
 from ..run.monte_carlo_runs import Probability, proportion
 from ..run.trajectory import Trajectory
-from .designs import design_of
-from .experiment import FAILED, RUN, Column, Experiment, Means, Rows
+from .design_forms import design_of
+from .experiment import FAILED, RUN, Column, Experiment, Resources, Rows
 from .folder import Folder
 from .statistics import (
     Interval,
@@ -117,7 +117,7 @@ def repeated(folder: Folder, source: Source, run: int) -> Trajectory:
 
 def _check(folder: Folder, source: Source, rows: Rows, run: int) -> None:
     """Raise unless a run comes out again as it is in a folder, bit for bit."""
-    again = source.experiment.evaluate(rows, Means())
+    again = source.experiment.evaluate(rows, Resources())
     kept = folder.read(tuple(again), run, run + 1)
     for name, values in again.items():
         before = kept[name]

@@ -41,7 +41,7 @@ from ..run.monte_carlo import TOLD, noisy
 from ..run.runner import Runner
 from ..run.settings import Engines, Settings
 from ..run.stability import chosen
-from .experiment import Means, Rows
+from .experiment import Resources, Rows
 from .metrics import Fold, Folding, Quantity
 
 
@@ -116,8 +116,8 @@ class Loop:
             driven.until,
             self.base.engines.substeps,
         )
-        self._engines: dict[Means, Engines] = {}
-        self._closing: dict[Means, CpuMap] = {}
+        self._engines: dict[Resources, Engines] = {}
+        self._closing: dict[Resources, CpuMap] = {}
 
     @cached_property
     def plant(self) -> Plant:
@@ -125,21 +125,21 @@ class Loop:
         plant = self.runner.plant
         return replace(plant, step=self.folding.step(plant.step), vehicle=None, method=None)
 
-    def engines(self, means: Means) -> Engines:
+    def engines(self, resources: Resources) -> Engines:
         """What runs the plant with folds; made once for each of the means."""
-        if means not in self._engines:
+        if resources not in self._engines:
             runner = self.runner
-            settings = runner.settings.replace(device=means.device, threads=means.threads)
-            self._engines[means] = Engines(self.plant, settings, runner.engines.inputs)
-        return self._engines[means]
+            settings = runner.settings.replace(device=resources.device, threads=resources.threads)
+            self._engines[resources] = Engines(self.plant, settings, runner.engines.inputs)
+        return self._engines[resources]
 
     def run(
-        self, x: Array, p: Array, strips: Feed, means: Means, before: Array | None = None
+        self, x: Array, p: Array, strips: Feed, resources: Resources, before: Array | None = None
     ) -> Outcome:
         """Runs from states (1, runs, n) on with parameters (1, 1 or runs, n): `strips` gives the
         next strip for the states (runs, n) of the moment, until it gives None. `before` are
         commands (rows, 1, n) that have not acted yet."""
-        engines = self.engines(means)
+        engines = self.engines(resources)
         space = engines.space
         states, count = x.shape[2], x.shape[1]
         kept = np.broadcast_to(np.array(self.folding.start), (1, count, len(self.folding.start)))
@@ -160,13 +160,15 @@ class Loop:
                 pending = delay.pending_after(own, queue, strip.steps, space)
             now, told = out[1:], strip.last
         assert told is not None
-        return self._closed(arguments.on_host(now)[0], told, p, states, means)
+        return self._closed(arguments.on_host(now)[0], told, p, states, resources)
 
-    def _closed(self, now: AnyArray, told: Array, p: Array, states: int, means: Means) -> Outcome:
+    def _closed(
+        self, now: AnyArray, told: Array, p: Array, states: int, resources: Resources
+    ) -> Outcome:
         """The last sample, folded on the processor by the same function as the others."""
         precision = self.base.settings.precision
-        if means not in self._closing:
-            self._closing[means] = CpuMap(self.folding.closing, precision, means.threads)
+        if resources not in self._closing:
+            self._closing[resources] = CpuMap(self.folding.closing, precision, resources.threads)
         n = record.size(self.folding.model.State)
         dtype = np.dtype(precision)
         substep = self.base.settings.dt / self.folding.substeps
@@ -178,7 +180,9 @@ class Loop:
             p.astype(dtype),
             np.full((1, 1, 1), substep, dtype),
         ]
-        kept, results = self._closing[means].run([np.ascontiguousarray(a) for a in ports], len(now))
+        kept, results = self._closing[resources].run(
+            [np.ascontiguousarray(a) for a in ports], len(now)
+        )
         failed: Mask = np.asarray(~np.isfinite(kept[0, :, self.folding.sound]))
         return Outcome(now[:, :states].astype(float), results[0].astype(float), failed)
 

@@ -54,7 +54,7 @@ from ..run.monte_carlo import replayed
 from ..run.monte_carlo_runs import Experiment, input_rows
 from ..run.trajectory import Trajectory
 from ..units import Allowed
-from .experiment import FAILED, RUN, Column, Means, Rows, only_adds, plain
+from .experiment import FAILED, RUN, Column, Resources, Rows, only_adds, plain
 from .identify.log import Log, read_log
 from .identify.replay import Replay, recording
 from .metrics import Fold, Quantity, happened
@@ -475,25 +475,25 @@ class Drive(DriveSettings, Constant):
         arrays = RolloutArrays(ready.x, ready.u, ready.w, ready.p)
         setup.loop.runner.plausible.check(arrays, own_params=own)
 
-    def evaluate(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
+    def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
         """All columns, (n,) each, and `failed`: whether a state was not finite at some sample,
         because it diverged or a step found no solution. Of such a run numbers are NaN and nothing
         is true."""
         if not len(rows.runs):
             kinds = {FAILED: "truth", **{column.name: column.kind for column in self.columns()}}
             return {name: np.empty(0, bool if k == "truth" else float) for name, k in kinds.items()}
-        most = MOST_RUNS.get(means.device, MOST_RUNS["cpu"])
+        most = MOST_RUNS.get(resources.device, MOST_RUNS["cpu"])
         whole = [
-            self._part(rows.part(slice(begin, begin + most)), means)
+            self._part(rows.part(slice(begin, begin + most)), resources)
             for begin in range(0, len(rows.runs), most)
         ]
         return {name: np.concatenate([part[name] for part in whole]) for name in whole[0]}
 
-    def _part(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
+    def _part(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
         setup = self._setup()
         ready = setup.arrays.prepared(rows)
-        strips = Strips(setup.course, setup.arrays, rows, ready, means.threads)
-        _, results, failed = setup.loop.run(ready.x, ready.p, strips, means, setup.pending)
+        strips = Strips(setup.course, setup.arrays, rows, ready, resources.threads)
+        _, results, failed = setup.loop.run(ready.x, ready.p, strips, resources, setup.pending)
         kinds = {ENDED: "number", **{name: fold.kind for name, fold in setup.folds.items()}}
         out: dict[str, AnyArray] = {}
         for (name, kind), column in zip(kinds.items(), results.T, strict=True):
@@ -511,7 +511,7 @@ class Drive(DriveSettings, Constant):
         run = self._setup().replayed(rows)
         if self.until is None:
             return run
-        ended = float(self.evaluate(rows, Means())[ENDED][0])
+        ended = float(self.evaluate(rows, Resources())[ENDED][0])
         return run if np.isnan(ended) else run[: round(ended / self.dt) + 1]
 
     def identity(self) -> dict[str, Any]:
@@ -644,9 +644,9 @@ class LogDrive(Constant):
         """Raise for factors that are unknown or whose ends cannot be meant."""
         self.drive.check(ends)
 
-    def evaluate(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
+    def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
         """All columns and `failed`, (n,) each."""
-        return self.drive.evaluate(rows, means)
+        return self.drive.evaluate(rows, resources)
 
     def replay(self, rows: Rows) -> Trajectory:
         """The one run of `rows` with its states, inputs, outputs and disturbances."""

@@ -61,7 +61,7 @@ from .experiment import (
     FAILURES,
     Block,
     Column,
-    Means,
+    Resources,
     Rows,
     argument_marks,
     function_identity,
@@ -162,9 +162,9 @@ class ManoeuvreRuns(Constant):
         for side in (0, 1):
             self.vehicle.with_params({n: float(p[side]) for n, p in ends.items() if n in leaves})
 
-    def evaluate(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
+    def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
         """All columns and `failed`, (n,) each; of a manoeuvre that failed all numbers are NaN."""
-        kernels = _kernels(self.dt, means)
+        kernels = _kernels(self.dt, resources)
         numbers = {column.name: np.full(len(rows.runs), np.nan) for column in self.known}
         failed = np.zeros(len(rows.runs), dtype=bool)
         for begin in range(0, len(rows.runs), TOGETHER):
@@ -184,7 +184,7 @@ class ManoeuvreRuns(Constant):
         name = self.replayed or next(iter(self._all))
         requests = _attempt(self._requests, rows, 0)
         pair = () if requests is None else ([one] for one in requests[name])
-        results = requests and _attempt(perform, *pair, _kernels(self.dt, Means()))
+        results = requests and _attempt(perform, *pair, _kernels(self.dt, Resources()))
         if not results or not results[0].runs:
             return self._standing(name, results[0].unfit if results else "")
         (result,) = results
@@ -244,7 +244,7 @@ class ManoeuvreRuns(Constant):
         pairs = [(one, Subject(self.vehicle)) for one in self._all.values()]
         columns: list[Column] = []
         try:
-            results = perform_each(pairs, _kernels(self.dt, Means()))
+            results = perform_each(pairs, _kernels(self.dt, Resources()))
         except _BEYOND as error:
             what = str(error) or type(error).__name__
             raise InvalidValue(
@@ -334,10 +334,10 @@ _KERNELS: dict[Any, Kernels] = {}
 """Compiled vehicles of this process, by step, threads and device."""
 
 
-def _kernels(dt: float, means: Means) -> Kernels:
-    key = dt, means
+def _kernels(dt: float, resources: Resources) -> Kernels:
+    key = dt, resources
     if key not in _KERNELS:
-        _KERNELS[key] = Kernels(dt=dt, threads=means.threads, device=means.device)
+        _KERNELS[key] = Kernels(dt=dt, threads=resources.threads, device=resources.device)
     return _KERNELS[key]
 
 
@@ -432,7 +432,7 @@ class TaskRuns(Constant):
             for end in pair:
                 must_be(f"factor {name}", end, leaf.allowed or Allowed(), unit_of(leaf))
 
-    def evaluate(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
+    def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
         """All columns and `failed`, (n,) each."""
         names = [column.name for column in self.columns()]
         truths = {"terminated", FAILED}
@@ -609,7 +609,7 @@ class FunctionRuns(Constant):
             if usual is inspect.Parameter.empty and name not in ends:
                 raise InvalidValue(f"argument {name} of {self._name} has no default and no factor")
 
-    def evaluate(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
+    def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
         """All columns and `failed`, (n,) each."""
         out = self._nothing(len(rows.runs))
         for block in in_blocks(rows, self.block):
@@ -622,7 +622,7 @@ class FunctionRuns(Constant):
         """The one run of `rows`."""
         if self.trajectory is not None:
             return self.trajectory(**self._numbers(rows, self.trajectory))
-        columns = self.evaluate(rows, Means())
+        columns = self.evaluate(rows, Resources())
         series = [
             Series(one.name, Unit(one.unit or "1"), "output", columns[one.name].astype(float))
             for one in self.columns()

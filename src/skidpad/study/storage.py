@@ -42,7 +42,7 @@ class NotWritten(InvalidValue):
     """A file could not be written: the disk is full, or it is not allowed. What was there stays."""
 
 
-class Place(Protocol):
+class Storage(Protocol):
     """A folder of files, wherever it is."""
 
     @property
@@ -100,17 +100,17 @@ class Place(Protocol):
         ...
 
 
-def place_of(where: str | os.PathLike[str]) -> Place:
+def storage_of(where: str | os.PathLike[str]) -> Storage:
     """The place of a path or a URL; raises for what is neither."""
     if not isinstance(where, str) or ("://" not in where and "::" not in where):
-        return LocalPlace(path_of(where, "folder"))
+        return LocalStorage(path_of(where, "folder"))
     url = urlsplit(where)
     if url.scheme in _LOCAL_PROTOCOLS and "::" not in where:
-        return LocalPlace(path_of(unquote(url.netloc + url.path), "folder"))
-    return RemotePlace(where)
+        return LocalStorage(path_of(unquote(url.netloc + url.path), "folder"))
+    return RemoteStorage(where)
 
 
-class LocalPlace:
+class LocalStorage:
     """A folder of this machine, or one that it has mounted."""
 
     def __init__(self, path: Path) -> None:
@@ -212,7 +212,7 @@ class LocalPlace:
                     path.unlink()
 
 
-class RemotePlace:
+class RemoteStorage:
     """Any place that fsspec knows: `s3://bucket/campaign`, `memory://campaign`."""
 
     def __init__(self, url: str) -> None:
@@ -360,21 +360,21 @@ class Lock(Protocol):
         ...
 
 
-def locked(place: Place, *, break_lock: bool = False) -> Lock:
+def locked(storage: Storage, *, break_lock: bool = False) -> Lock:
     """The lock of a place; raises `CampaignInUse`, which says who has it.
 
     `break_lock` takes the lock of a remote place from whoever has it: for owners that died on
     another machine. That of a local folder is free as soon as its owner is gone.
     """
-    if isinstance(place.path, Path):
+    if isinstance(storage.path, Path):
         try:
-            return _KernelLock(place.path)
+            return _KernelLock(storage.path)
         except OSError as error:
             if error.errno not in _UNKNOWN_HERE:
                 raise NotWritten(
-                    f"cannot write {place.shown(LOCK)}: {error.strerror or error}"
+                    f"cannot write {storage.shown(LOCK)}: {error.strerror or error}"
                 ) from error
-    return _OwnerFile(place, break_lock)
+    return _OwnerFile(storage, break_lock)
 
 
 def writer_of(folder: Path) -> str:
@@ -465,26 +465,26 @@ def _unlock(file: BinaryIO) -> None:
 class _OwnerFile:
     """A file that says who writes, for places without locks."""
 
-    def __init__(self, place: Place, break_lock: bool) -> None:
-        self._place, self._token, self._pid = place, secrets.token_hex(8), os.getpid()
-        before = place.read(LOCK) if place.exists(LOCK) else b""
+    def __init__(self, storage: Storage, break_lock: bool) -> None:
+        self._storage, self._token, self._pid = storage, secrets.token_hex(8), os.getpid()
+        before = storage.read(LOCK) if storage.exists(LOCK) else b""
         if before and not break_lock and not _is_dead(_owner(before)):
-            raise _in_use(str(place.path), _owner(before), breakable=True)
-        place.write(LOCK, _own_name(self._token))
+            raise _in_use(str(storage.path), _owner(before), breakable=True)
+        storage.write(LOCK, _own_name(self._token))
         if not self.held:  # two came at once: the last one has it
-            raise _in_use(str(place.path), _owner(place.read(LOCK)), breakable=True)
+            raise _in_use(str(storage.path), _owner(storage.read(LOCK)), breakable=True)
 
     @property
     def held(self) -> bool:
         try:
-            ours = _owner(self._place.read(LOCK)).get("token") == self._token
+            ours = _owner(self._storage.read(LOCK)).get("token") == self._token
             return ours and self._pid == os.getpid()
         except InvalidValue:
             return False
 
     def release(self) -> None:
         if self.held:
-            self._place.remove(LOCK)
+            self._storage.remove(LOCK)
 
 
 def _own_name(token: str = "") -> bytes:

@@ -48,7 +48,7 @@ from ..core.files import counted, listed
 from ..errors import InvalidValue, SkidpadError, require
 from ..run.trajectory import Trajectory
 from .experiment import RUN, Column
-from .storage import Place
+from .storage import Storage
 
 RUNS = "runs"
 """The folder that parts lie in."""
@@ -149,14 +149,14 @@ def arrow_module(name: str) -> Any:
 
 
 def write_part(
-    place: Place,
+    storage: Storage,
     begin: int,
     end: int,
     columns: Sequence[Column],
     values: Mapping[str, AnyArray],
 ) -> Part:
     """Write a part, whole or not at all."""
-    with place.writing(f"{RUNS}/{part_name(begin, end)}") as file:
+    with storage.writing(f"{RUNS}/{part_name(begin, end)}") as file:
         writer = PartFile(file, begin, end, columns, 1)
         with writer:
             writer.add(values)
@@ -167,13 +167,13 @@ def write_part(
 class PartWriter:
     """Writes parts of a campaign from processes that do not hold its folder."""
 
-    place: Place
+    storage: Storage
     columns: tuple[Column, ...]
 
     def write_part(self, begin: int, end: int, columns: Mapping[str, AnyArray]) -> None:
         """As `Folder.write_part`, without comparing with what is there."""
         values = checked_columns(self.columns, columns, end - begin)
-        write_part(self.place, begin, end, self.columns, values)
+        write_part(self.storage, begin, end, self.columns, values)
 
 
 class PartFile:
@@ -260,17 +260,17 @@ class PartFile:
         return arrow.field(column.name, types[column.kind], nullable=False, metadata=notes)
 
 
-def inspect_part(place: Place, name: str) -> Part:
+def inspect_part(storage: Storage, name: str) -> Part:
     """What a file in the folder of parts is; raises `UnreadablePart` if it is none."""
     begin, end = range_of(name) or (0, 0)
-    with _opened(place, f"{RUNS}/{name}") as (file, parquet):
+    with _opened(storage, f"{RUNS}/{name}") as (file, parquet):
         size, footer = _footer(file)
         about = _about(parquet, begin, end)
         return Part(begin, end, frozenset(about["digests"]), int(about["pieces"]), size, footer)
 
 
 def read_part(
-    place: Place, part: Part, names: Sequence[str], begin: int, end: int
+    storage: Storage, part: Part, names: Sequence[str], begin: int, end: int
 ) -> Iterator[dict[str, AnyArray]]:
     """Columns of a part's runs from `begin` to `end`, some at a time, always with `run`.
 
@@ -281,9 +281,9 @@ def read_part(
     wanted = [name for name in names if name != RUN]
     whole = begin <= part.begin and end >= part.end
     digests = {name: ColumnDigest() for name in wanted} if whole else {}
-    with _opened(place, part.file) as (file, parquet):
+    with _opened(storage, part.file) as (file, parquet):
         if _footer(file) != (part.size, part.footer):
-            raise UnreadablePart(f"{place.shown(part.file)} is not the file that was written")
+            raise UnreadablePart(f"{storage.shown(part.file)} is not the file that was written")
         about = _about(parquet, part.begin, part.end)
         first = part.begin
         waiting: dict[str, AnyArray] | None = None
@@ -354,12 +354,12 @@ def _footer(file: BinaryIO) -> tuple[int, str]:
 
 
 @contextmanager
-def _opened(place: Place, name: str) -> Generator[tuple[BinaryIO, Any]]:
+def _opened(storage: Storage, name: str) -> Generator[tuple[BinaryIO, Any]]:
     """A Parquet file; errors name it, and say whether it is damaged or only out of reach."""
     parquet = arrow_module("pyarrow.parquet")
     arrow = arrow_module("pyarrow")
     try:
-        with place.open(name) as file:
+        with storage.open(name) as file:
             _footer(file)
             with parquet.ParquetFile(
                 file, page_checksum_verification=True, pre_buffer=False
@@ -367,19 +367,19 @@ def _opened(place: Place, name: str) -> Generator[tuple[BinaryIO, Any]]:
                 yield file, opened
     except SkidpadError as error:
         if type(error) is InvalidValue:
-            raise InvalidValue(f"{place.shown(name)} cannot be read: {error}") from error
+            raise InvalidValue(f"{storage.shown(name)} cannot be read: {error}") from error
         raise
     except MemoryError as error:
-        raise InvalidValue(f"{place.shown(name)} cannot be read: no memory") from error
+        raise InvalidValue(f"{storage.shown(name)} cannot be read: no memory") from error
     except FileNotFoundError as error:
-        raise UnreadablePart(f"{place.shown(name)} is gone") from error
+        raise UnreadablePart(f"{storage.shown(name)} is gone") from error
     except (ValueError, KeyError, TypeError, arrow.ArrowException) as error:
-        raise UnreadablePart(f"{place.shown(name)} is damaged: {_reason(error)}") from error
+        raise UnreadablePart(f"{storage.shown(name)} is damaged: {_reason(error)}") from error
     except OSError as error:
         # Arrow's word for bytes that make no sense has no number.
         if (type(error) is OSError and error.errno is None) or error.errno == EIO:
-            raise UnreadablePart(f"{place.shown(name)} is damaged: {_reason(error)}") from error
-        raise InvalidValue(f"{place.shown(name)} cannot be read: {_reason(error)}") from error
+            raise UnreadablePart(f"{storage.shown(name)} is damaged: {_reason(error)}") from error
+        raise InvalidValue(f"{storage.shown(name)} cannot be read: {_reason(error)}") from error
 
 
 def _reason(error: Exception) -> str:
@@ -547,52 +547,52 @@ TRAJECTORIES = "trajectories"
 _TRAJECTORY_FILES_NAME = re.compile(r"run-(\d{12,18})\.parquet")
 
 
-def write_trajectory(place: Place, run: int, trajectory: Trajectory) -> None:
+def write_trajectory(storage: Storage, run: int, trajectory: Trajectory) -> None:
     """Keep a run, whole or not at all."""
     with tempfile.TemporaryDirectory(prefix="skidpad-") as folder:
         path = Path(folder) / "run.parquet"
         trajectory.to_parquet(path)
-        place.write(_file(run), path.read_bytes())
+        storage.write(_file(run), path.read_bytes())
 
 
-def read_trajectory(place: Place, run: int) -> Trajectory:
+def read_trajectory(storage: Storage, run: int) -> Trajectory:
     """A run that was kept; raises for any other, with those that were."""
-    runs = kept_runs(place)
+    runs = kept_runs(storage)
     if run not in runs:
         kept = listed([str(number) for number in runs]) or "none"
         raise InvalidValue(f"run = {run} was not kept as a trajectory; kept are {kept}")
     name = _file(run)
-    if isinstance(place.path, Path):
-        return Trajectory.from_parquet(place.path / name)
+    if isinstance(storage.path, Path):
+        return Trajectory.from_parquet(storage.path / name)
     with tempfile.TemporaryDirectory(prefix="skidpad-") as folder:
         path = Path(folder) / "run.parquet"
-        path.write_bytes(place.read(name))
+        path.write_bytes(storage.read(name))
         try:
             return Trajectory.from_parquet(path)
         except InvalidValue as error:
-            raise InvalidValue(str(error).replace(str(path), place.shown(name))) from error
+            raise InvalidValue(str(error).replace(str(path), storage.shown(name))) from error
 
 
-def remove_trajectory(place: Place, run: int) -> None:
+def remove_trajectory(storage: Storage, run: int) -> None:
     """Keep a run no longer."""
-    place.remove(_file(run))
+    storage.remove(_file(run))
 
 
-def kept_runs(place: Place) -> tuple[int, ...]:
+def kept_runs(storage: Storage) -> tuple[int, ...]:
     """Numbers of the runs that were kept, in order."""
-    runs = map(run_of, place.sizes(TRAJECTORIES))
+    runs = map(run_of, storage.sizes(TRAJECTORIES))
     return tuple(sorted(run for run in runs if run is not None))
 
 
-def unreadable(place: Place) -> Iterator[tuple[str, int, str]]:
+def unreadable(storage: Storage) -> Iterator[tuple[str, int, str]]:
     """Names, sizes and reasons of files that are not the trajectories that they should be."""
-    for name, size in place.sizes(TRAJECTORIES).items():
+    for name, size in storage.sizes(TRAJECTORIES).items():
         run = run_of(name)
         try:
             if run is not None:
-                read_trajectory(place, run)
+                read_trajectory(storage, run)
         except InvalidValue as error:
-            if place.exists(_file(run or 0)):
+            if storage.exists(_file(run or 0)):
                 yield name, size, " ".join(str(error).split())
 
 
@@ -631,9 +631,9 @@ class RunTable:
     """
 
     def __init__(
-        self, place: Place, columns: tuple[Column, ...], may_write: Callable[[], bool]
+        self, storage: Storage, columns: tuple[Column, ...], may_write: Callable[[], bool]
     ) -> None:
-        self._place, self._columns, self._may_write = place, columns, may_write
+        self._storage, self._columns, self._may_write = storage, columns, may_write
         self._names = tuple(column.name for column in columns)
         self._unreadable: dict[str, tuple[int, str]] = {}
         """Of files that are still in their place: sizes and reasons."""
@@ -646,11 +646,11 @@ class RunTable:
     def listed(self) -> list[Part]:
         """What is there now."""
         for _ in range(_LOOKS):
-            sizes = self._place.sizes(RUNS)
+            sizes = self._storage.sizes(RUNS)
             self._parts = self._known(sizes)
             # A merge that went on while we looked may have hidden the parts it made and those it
             # took away, so look until nothing moves. Nobody but one who may write takes any away.
-            if self._may_write() or self._place.sizes(RUNS) == sizes:
+            if self._may_write() or self._storage.sizes(RUNS) == sizes:
                 break
         return list(self._parts.values())
 
@@ -668,7 +668,7 @@ class RunTable:
 
     def _inspected(self, name: str, size: int) -> Part | None:
         try:
-            return inspect_part(self._place, name)
+            return inspect_part(self._storage, name)
         except UnreadablePart as error:
             if not _is_gone(error):  # merged while we looked
                 self.set_aside(RUNS, name, size, str(error))
@@ -704,7 +704,7 @@ class RunTable:
         """Rows of a part; `_Changed` where somebody has replaced or merged it meanwhile."""
         begin, end, part = segment
         try:
-            yield from read_part(self._place, part, names, begin, end)
+            yield from read_part(self._storage, part, names, begin, end)
         except UnreadablePart as error:
             name = part_name(part.begin, part.end)
             self._parts.pop(name, None)
@@ -720,7 +720,7 @@ class RunTable:
     def _is_another(self, part: Part) -> bool:
         """Whether there is a whole part of this name that is not this one, or none at all."""
         try:
-            return inspect_part(self._place, part_name(part.begin, part.end)) != part
+            return inspect_part(self._storage, part_name(part.begin, part.end)) != part
         except UnreadablePart as error:
             return _is_gone(error)
 
@@ -733,7 +733,7 @@ class RunTable:
             # What it says of the file must not outlive the file.
             del self._manifest.parts[name]
             self._write_manifest()
-        self._parts[name] = write_part(self._place, begin, end, self._columns, values)
+        self._parts[name] = write_part(self._storage, begin, end, self._columns, values)
         self._unreadable.pop(name, None)
         if len(self._parts.keys() - self._manifest.parts.keys()) >= _UNSAVED:
             self.save()
@@ -764,7 +764,7 @@ class RunTable:
             if len(different):
                 k = int(different[0])
                 raise RunsDiffer(
-                    f"{self._place.path}: run {runs[k]} has {name} = {before[k]!r} in the folder "
+                    f"{self._storage.path}: run {runs[k]} has {name} = {before[k]!r} in the folder "
                     f"and {now[k]!r} now: what is run has changed, or depends on more than a run's "
                     "number, factors and seed"
                 )
@@ -779,7 +779,7 @@ class RunTable:
     def _merge(self, group: Sequence[Segment]) -> None:
         begin, end = group[0].begin, group[-1].end
         name, pieces = part_name(begin, end), sum(segment.part.pieces for segment in group)
-        with self._place.writing(f"{RUNS}/{name}") as file:
+        with self._storage.writing(f"{RUNS}/{name}") as file:
             writer = PartFile(file, begin, end, self._columns, pieces)
             with writer:
                 for segment in group:
@@ -790,7 +790,7 @@ class RunTable:
 
     def _drop(self, parts: Sequence[Part]) -> None:
         for part in parts:
-            self._place.remove(part.file)
+            self._storage.remove(part.file)
             self._parts.pop(part_name(part.begin, part.end), None)
 
     def verify(self) -> None:
@@ -804,7 +804,7 @@ class RunTable:
 
     def damage(self) -> list[str]:
         """What could not be read, in words."""
-        aside = self._place.sizes(DAMAGED)
+        aside = self._storage.sizes(DAMAGED)
         reasons = {name: reason for name, (_, reason) in self._unreadable.items()}
         known = self._manifest.damaged if self._may_write() else self._read_manifest().damaged
         reasons |= {name: known.get(name, f"{name} is damaged") for name in aside}
@@ -822,13 +822,13 @@ class RunTable:
         return f"; {counted(count, 'run')} of it {'counts' if count == 1 else 'count'} as missing"
 
     def _fate_of_trajectory(self, name: str) -> str:
-        there = name not in self._unreadable and self._place.exists(f"{TRAJECTORIES}/{name}")
+        there = name not in self._unreadable and self._storage.exists(f"{TRAJECTORIES}/{name}")
         return "; it has been made again" if there else "; the next run makes it again"
 
     def set_aside(self, folder: str, name: str, size: int, reason: str) -> None:
         """Take a damaged file of so many bytes out of the way, or at least out of mind."""
         if self._may_write():
-            self._place.move(f"{folder}/{name}", f"{DAMAGED}/{name}")
+            self._storage.move(f"{folder}/{name}", f"{DAMAGED}/{name}")
             self._manifest.damaged[name] = reason
             self.save()
         else:
@@ -862,15 +862,15 @@ class RunTable:
 
     def _write_manifest(self) -> None:
         data = self._manifest.to_bytes()
-        self._place.write(MANIFEST, data)
+        self._storage.write(MANIFEST, data)
 
     def _read_manifest(self) -> Manifest:
         """What is known; one that is damaged is put aside, as all but notes is in the files."""
-        if not self._place.exists(MANIFEST):
+        if not self._storage.exists(MANIFEST):
             return Manifest()
-        source = self._place.shown(MANIFEST)
+        source = self._storage.shown(MANIFEST)
         try:
-            return Manifest.from_bytes(self._place.read(MANIFEST), source)
+            return Manifest.from_bytes(self._storage.read(MANIFEST), source)
         except InvalidValue:
             raise
         except (ValueError, KeyError, TypeError, IndexError) as error:
@@ -882,7 +882,7 @@ class RunTable:
             if not self._may_write():
                 self._unreadable[MANIFEST] = -1, reason
                 return Manifest()
-            self._place.move(MANIFEST, f"{DAMAGED}/{MANIFEST}")
+            self._storage.move(MANIFEST, f"{DAMAGED}/{MANIFEST}")
             return Manifest(damaged={MANIFEST: reason})
 
 

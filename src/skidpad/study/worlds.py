@@ -97,8 +97,31 @@ from ..world.scene import (
 )
 from ..world.vehicle import WorldVehicle
 from ..world.world import World
-from .experiment import FAILED, FAILURES, Column, Means, Rows, function_identity, only_adds, plain
+from .experiment import (
+    FAILED,
+    FAILURES,
+    Column,
+    Resources,
+    Rows,
+    function_identity,
+    only_adds,
+    plain,
+)
 from .rollout_kernel import unit_of
+
+__all__ = [
+    "Controlled",
+    "WorldMetric",
+    "WorldRun",
+    "collided",
+    "collision_time",
+    "final",
+    "measured",
+    "nearest",
+    "reached",
+    "time_to_reach",
+    "travelled",
+]
 
 Pilot = Callable[[float], None]
 
@@ -821,7 +844,7 @@ class WorldRuns(Constant):
             for _ in start.steps(1):
                 pass
 
-    def evaluate(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
+    def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
         """All columns and `failed`, (n,) each; of runs that failed numbers are NaN and nothing is
         true."""
         self._setup()  # what is wrong with it is wrong with every run

@@ -16,7 +16,7 @@ from skidpad.control.networks import network_policy, weights_of
 from skidpad.errors import InvalidValue
 from skidpad.random.factors import Range
 from skidpad.study.campaign import Campaign
-from skidpad.study.design import Random
+from skidpad.study.designs import Random
 from skidpad.study.metrics import highest
 from skidpad.study.rollouts import Drive
 

@@ -20,7 +20,7 @@ ray: Any = pytest.importorskip("ray", reason="Ray has an environment of its own:
 from skidpad import InvalidValue  # noqa: E402
 from skidpad.random.factors import Range  # noqa: E402
 from skidpad.study.campaign import Campaign  # noqa: E402
-from skidpad.study.design import Random  # noqa: E402
+from skidpad.study.designs import Random  # noqa: E402
 from skidpad.study.engines import RayEngine  # noqa: E402
 from skidpad.study.plan_file import campaign_of  # noqa: E402
 from skidpad.study.results import Study  # noqa: E402

@@ -10,7 +10,7 @@ from urllib.request import urlopen
 import numpy as np
 import pytest
 
-from skidpad.study.engines import Chunk, Finished, Onlooker
+from skidpad.study.engines import Chunk, Finished, ProgressMonitor
 from skidpad.study.experiment import Column, Rows
 from skidpad.view.pages.campaign_report import LivePage
 
@@ -22,8 +22,8 @@ COLUMNS = (
 )
 
 
-def onlooker(name: str = "slippery <corners>") -> Onlooker:
-    return Onlooker(name, 1000, 100, COLUMNS)
+def monitor(name: str = "slippery <corners>") -> ProgressMonitor:
+    return ProgressMonitor(name, 1000, 100, COLUMNS)
 
 
 def chunk(begin: int, count: int = 50) -> Finished:
@@ -35,7 +35,7 @@ def chunk(begin: int, count: int = 50) -> Finished:
 
 
 def test_it_serves_to_this_machine_who_knows_the_address() -> None:
-    seen = onlooker()
+    seen = monitor()
     seen.take(chunk(100))
     with LivePage(seen) as page:
         assert page.url.startswith("http://127.0.0.1:")
@@ -54,7 +54,7 @@ def test_it_serves_to_this_machine_who_knows_the_address() -> None:
 
 
 def test_the_page_follows_and_sees_the_end(browser: Any) -> None:
-    seen = onlooker()
+    seen = monitor()
     errors: list[str] = []
     with LivePage(seen) as page:
         view = browser.new_page(viewport={"width": 400, "height": 800})

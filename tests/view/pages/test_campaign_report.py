@@ -20,29 +20,27 @@ from hypothesis import strategies as st
 import skidpad as sp
 from chromium import CHROMIUM, complaints
 from skidpad.core.arrays import AnyArray
+from skidpad.random.factors import LogRange, Normal, Steps
 from skidpad.run.monte_carlo_runs import proportion
 from skidpad.study import (
     Campaign,
     Column,
     Converging,
-    Folder,
     Grid,
     Keep,
     LatinHypercube,
-    LogRange,
-    Means,
-    Normal,
     Random,
     Range,
     Refinement,
+    Resources,
     Rows,
     Saltelli,
     Sobol,
-    Steps,
     Study,
     SubsetSimulation,
-    Table,
 )
+from skidpad.study.designs import Table
+from skidpad.study.folder import Folder
 from skidpad.study.manoeuvres.evaluation import number_text
 from skidpad.study.statistics import mean_of, quantile_of
 from skidpad.view.pages.campaign_charts import contour
@@ -275,7 +273,7 @@ class Steep(Bowl):
     def columns(self) -> tuple[Column, ...]:
         return (Column("y", "m"), Column("same"), Column("up", kind="truth"))
 
-    def evaluate(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
+    def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
         a, b = (rows.factors[name] for name in "ab")
         y = 10.0 * a + b * np.sin(1e4 * (rows.runs + 1.0)) + 1e7 * (rows.runs % 100 == 99)
         none = np.zeros(len(a), bool)
@@ -304,7 +302,7 @@ class Endless(Bowl):
     def columns(self) -> tuple[Column, ...]:
         return tuple(Column(name, "s") for name in ("some", "all", "none", "huge"))
 
-    def evaluate(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
+    def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
         a = rows.factors["a"]
         endless, none = np.full(len(a), inf), np.full(len(a), np.nan)
         some = np.where(a > 0.5, inf, a)
@@ -409,7 +407,7 @@ class Wide(Bowl):
         numbers = [Column(f"number_{k}", "m", "What it is. " * 5) for k in range(20)]
         return (*numbers, *(Column(f"truth_{k}", kind="truth") for k in range(10)))
 
-    def evaluate(self, rows: Rows, means: Means) -> dict[str, AnyArray]:
+    def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
         f = np.stack(list(rows.factors.values()))
         numbers = {f"number_{k}": np.sin(k * f[k % 15]) + f[0] for k in range(20)}
         truths = {f"truth_{k}": f[k] > 0.5 for k in range(10)}
@@ -434,7 +432,7 @@ def drive() -> sp.study.Drive:
         dt=0.02,
         x0={"v_x": 10.0},
         controls={"steer": 0.05},
-        metrics={"off": sp.study.highest("abs(y)")},
+        metrics={"off": sp.study.metrics.highest("abs(y)")},
     )
 
 
@@ -475,7 +473,7 @@ _CUT_OFF = """() => [...document.querySelectorAll("svg.chart text")].filter(text
 
 def test_nothing_is_cut_off_at_any_width(browser: Any, tmp_path: Path) -> None:
     metrics = {
-        f"{name}_of_the_whole_drive": sp.study.highest(f"{scale} * y")
+        f"{name}_of_the_whole_drive": sp.study.metrics.highest(f"{scale} * y")
         for name, scale in (("offset", -1.0), ("small_offset", -1e-3), ("large_offset", -1e6))
     }
     factors = {"x0.v_x": Range(5.0, 15.0), "m": Normal(1234.5, 123.45, 1000.0, 1500.0)}

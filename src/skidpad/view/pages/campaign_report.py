@@ -36,7 +36,7 @@ from ...core.model import Vehicle
 from ...errors import InvalidValue, SkidpadError
 from ...random.factors import factor_of
 from ...run.trajectory import Trajectory
-from ...study.engines import Onlooker
+from ...study.engines import ProgressMonitor
 from ...study.experiment import FAILED, RUN
 from ...study.manoeuvres.evaluation import number_text
 from ...study.results import Case, Study, lost_runs
@@ -745,16 +745,16 @@ _LOOK = 0.05
 class LivePage:
     """Serves the page in a `with` block, at an address that others cannot guess."""
 
-    def __init__(self, onlooker: Onlooker, port: int = 0) -> None:
-        self._onlooker = onlooker
+    def __init__(self, monitor: ProgressMonitor, port: int = 0) -> None:
+        self._monitor = monitor
         self._asked = -_ATTENTION
-        self._server = PageServer(_page(str(onlooker.plain()["name"])), port, self._data)
+        self._server = PageServer(_page(str(monitor.plain()["name"])), port, self._data)
         self.url = self._server.url
         self._thread = Thread(target=self._server.run, name="campaign page", daemon=True)
 
     def _data(self) -> str:
         self._asked = perf_counter()
-        return json.dumps(self._onlooker.plain(), allow_nan=False)
+        return json.dumps(self._monitor.plain(), allow_nan=False)
 
     def __enter__(self) -> LivePage:
         self._thread.start()

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import skidpad as sp
-from skidpad.study.design import Random, Saltelli, Sobol
-from skidpad.study.designs import Converging, Grid, Table
+from skidpad.study.designs import Converging, Grid, Random, Saltelli, Sobol, Table
 from skidpad.study.rare_events import Refinement, SubsetSimulation
 from skidpad.study.results import summary_of
 from skidpad.study.statistics import mean_of, quantile_of

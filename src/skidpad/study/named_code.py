@@ -25,8 +25,6 @@ from ..vehicles.command_driven.parameters import AssumedParameter
 from ..vehicles.command_driven.records import NAMES
 from ..vehicles.twin_track.model import TYRES
 
-__all__ = ["vehicle_by_text"]
-
 TYRE_NAMES = tuple(name for group in TYRES for name in group)
 """Names in `settings` whose values are the file or the name of a tyre."""
 

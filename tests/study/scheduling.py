@@ -9,7 +9,7 @@ import numpy as np
 
 from skidpad.core.arrays import AnyArray, Array
 from skidpad.random.streams import normal_of
-from skidpad.study.design import Design
+from skidpad.study.designs import Design
 
 
 class Conducted(NamedTuple):

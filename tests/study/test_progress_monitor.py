@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skidpad.study import Campaign, InProcess, Random, Range
-from skidpad.study.engines import BINS, Onlooker, RunningHistogram, WatchedEngine
+from skidpad.study.engines import BINS, MonitoredEngine, ProgressMonitor, RunningHistogram
 
 from .small_experiments import Bowl
 
@@ -60,13 +60,13 @@ def test_what_is_seen_is_what_is_kept(tmp_path: Path) -> None:
         seed=2,
     )
     alone = plan.run(tmp_path / "alone", progress=False)
-    onlooker = Onlooker("bowl", plan.runs, 0, plan.columns())
-    assert onlooker.plain()["rate"] is None
+    monitor = ProgressMonitor("bowl", plan.runs, 0, plan.columns())
+    assert monitor.plain()["rate"] is None
     study = plan.run(
-        tmp_path / "watched", engine=WatchedEngine(InProcess(), onlooker), progress=False
+        tmp_path / "watched", engine=MonitoredEngine(InProcess(), monitor), progress=False
     )
-    onlooker.end("finished")
-    seen = json.loads(json.dumps(onlooker.plain(), allow_nan=False))
+    monitor.end("finished")
+    seen = json.loads(json.dumps(monitor.plain(), allow_nan=False))
     assert study.digest() == alone.digest()
     assert (seen["done"], seen["total"], seen["seen"]) == (700, 700, 700)
     assert seen["failed"] == len(study.failed())

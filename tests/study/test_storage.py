@@ -11,30 +11,30 @@ from typing import Any
 import pytest
 
 from skidpad.errors import InvalidValue, MissingFile
-from skidpad.study.storage import LocalPlace, NotWritten, Place, RemotePlace, place_of
+from skidpad.study.storage import LocalStorage, NotWritten, RemoteStorage, Storage, storage_of
 
 
 @pytest.fixture(params=["path", "file", "memory"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
     where: Any = {
         "path": tmp_path / "campaign",
         "file": (tmp_path / "campaign with space").as_uri(),
         "memory": f"memory://campaign-{uuid.uuid4().hex}",
     }[request.param]
-    place = place_of(where)
+    place = storage_of(where)
     place.prepare(("runs",))
     return place
 
 
 def test_kinds_of_places(tmp_path: Path) -> None:
-    assert isinstance(place_of(tmp_path), LocalPlace)
-    local = place_of((tmp_path / "a b").as_uri())
+    assert isinstance(storage_of(tmp_path), LocalStorage)
+    local = storage_of((tmp_path / "a b").as_uri())
     assert local.path == tmp_path / "a b"
-    assert isinstance(place_of("memory://x"), RemotePlace)
-    assert place_of("memory://x/").path == "memory://x"
+    assert isinstance(storage_of("memory://x"), RemoteStorage)
+    assert storage_of("memory://x/").path == "memory://x"
 
 
-def test_files_are_written_listed_moved_and_removed(place: Place) -> None:
+def test_files_are_written_listed_moved_and_removed(place: Storage) -> None:
     assert place.sizes("runs") == {}
     place.write("runs/a", b"one")
     place.write("runs/b", b"three")
@@ -57,17 +57,17 @@ def test_files_are_written_listed_moved_and_removed(place: Place) -> None:
         place.read("runs/b")
 
 
-def write_half(place: Place, name: str, fault: Any) -> None:
+def write_half(place: Storage, name: str, fault: Any) -> None:
     with place.writing(name) as file:
         file.write(b"half")
         raise fault
 
 
 @pytest.mark.parametrize("fault", [KeyboardInterrupt, ValueError, OSError(errno.ENOSPC, "full")])
-def test_a_file_that_is_not_finished_is_not_there(place: Place, fault: Any) -> None:
+def test_a_file_that_is_not_finished_is_not_there(place: Storage, fault: Any) -> None:
     place.write("runs/a", b"before")
     expected: Any = NotWritten if isinstance(fault, OSError) else fault
-    if isinstance(place, RemotePlace) and fault is ValueError:
+    if isinstance(place, RemoteStorage) and fault is ValueError:
         expected = NotWritten
     for name in ("runs/a", "runs/new"):
         with pytest.raises(expected):
@@ -77,7 +77,7 @@ def test_a_file_that_is_not_finished_is_not_there(place: Place, fault: Any) -> N
 
 
 def test_what_a_killed_process_left_is_swept_away(tmp_path: Path) -> None:
-    place = LocalPlace(tmp_path)
+    place = LocalStorage(tmp_path)
     place.prepare(("runs",))
     place.write("runs/whole", b"x")
     (tmp_path / "runs" / ".part-0-1.parquet-00ff.tmp").write_bytes(b"half")
@@ -89,13 +89,13 @@ def test_what_a_killed_process_left_is_swept_away(tmp_path: Path) -> None:
 def test_errors_have_words(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(InvalidValue, match="is a file; a campaign needs a folder"):
-        LocalPlace(tmp_path / "file").entries()
+        LocalStorage(tmp_path / "file").entries()
     with pytest.raises(InvalidValue, match="cannot be a folder"):
-        LocalPlace(tmp_path / "file" / "below").prepare(())
+        LocalStorage(tmp_path / "file" / "below").prepare(())
     with pytest.raises(InvalidValue, match=r"nosuchprotocol.* is no place to use"):
-        place_of("nosuchprotocol://x")
+        storage_of("nosuchprotocol://x")
     with pytest.raises(InvalidValue, match="folder = 3 must be a path"):
-        place_of(3)  # pyright: ignore[reportArgumentType]
+        storage_of(3)  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_errors_have_words(tmp_path: Path) -> None:
 def test_a_disk_that_refuses_is_named(
     tmp_path: Path, number: int, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = LocalPlace(tmp_path)
+    place = LocalStorage(tmp_path)
     place.write("a", b"before")
 
     def refuse(_: int) -> None:
