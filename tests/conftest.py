@@ -135,18 +135,12 @@ def pytest_fixture_setup() -> Generator[None, object, object]:
         return (yield)
 
 
+UNKNOWN_CASES: dict[str, set[str]] = {}
+"""For each test that was collected, the ids in its mark `slow_cases` that it does not have."""
 LARGE = ("commonroad_mb", "commonroad_std", "formula_student", "full_car", "two_track")
 """Vehicles that take seconds to compile, whatever is done with them."""
 LARGE_IN = ("recordings", "recorded", "tests/testing/")
 """Parts of the names of tests that look at their equations: there they are not slow."""
-
-
-HEAVY = frozenset(
-    line
-    for line in (Path(__file__).parent / "heavy.txt").read_text("utf-8").splitlines()
-    if line and not line.startswith("#")
-)
-"""Tests that count as slow without a mark of their own."""
 
 
 LONGEST = (
@@ -183,12 +177,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
     rank = {str(here / name): k for k, name in enumerate(LONGEST)}
     items.sort(key=lambda item: (rank.get(str(item.path), len(rank)), str(item.path)))
+    collected: dict[str, set[str]] = {}
+    marked: dict[str, set[str]] = {}
     for item in items:
         call = getattr(item, "callspec", None)
         large = call is not None and any(
             isinstance(value, str) and value.endswith(LARGE) for value in call.params.values()
         )
-        if f"{item.path.relative_to(here).as_posix()}::{item.name}" in HEAVY:
-            item.add_marker(pytest.mark.slow)
+        if (cases := item.get_closest_marker("slow_cases")) and call:
+            function = item.nodeid.partition("[")[0]
+            collected.setdefault(function, set()).add(call.id)
+            marked.setdefault(function, set()).update(cases.args)
+            if call.id in cases.args:
+                item.add_marker(pytest.mark.slow)
         if large and not any(part in item.path.as_posix() for part in LARGE_IN):
             item.add_marker(pytest.mark.slow)
+    for function, ids in marked.items():
+        if gone := ids - collected[function]:
+            UNKNOWN_CASES[function] = gone

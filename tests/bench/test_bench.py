@@ -114,6 +114,7 @@ def test_every_entry_is_there_with_a_positive_value_and_unit(document: dict[str,
         assert found["unit"] == ("steps/s" if rate else "s")
 
 
+@pytest.mark.slow_cases("without jax")
 def test_machine_and_versions_are_described(document: dict[str, Any]) -> None:
     assert {"cpu", "cores", "os", "python", "vector_bits"} <= document["machine"].keys()
     assert document["machine"]["cores"] >= 1

@@ -57,6 +57,7 @@ def of_group(name: str) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_and_light")
 def test_every_entry_has_value_unit_error_and_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     known = [*vehicles.names(), "full_car"]

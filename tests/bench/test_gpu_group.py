@@ -60,6 +60,7 @@ def entries() -> dict[str, dict[str, Any]]:
         return {e.name: json.loads(json.dumps(e.as_json())) for e in found}
 
 
+@pytest.mark.slow
 def test_every_entry_has_value_unit_and_error(entries: dict[str, dict[str, Any]]) -> None:
     units = {
         "fleet.four_wheel.rk4.float32.cpu": "steps/s",

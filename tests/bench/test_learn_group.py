@@ -27,6 +27,7 @@ def task() -> Task:
     return learn_work.tasks.race(tracks=learn_work.random_track(0), lidar=24)
 
 
+@pytest.mark.slow
 def test_entries_have_their_names_peers_and_details(
     monkeypatch: pytest.MonkeyPatch, task: Task
 ) -> None:
@@ -57,6 +58,7 @@ def test_the_tasks_are_those_of_the_names() -> None:
         assert (task.vehicle.name, task.substeps, task.dt) == ("four_wheel", 10, 0.01)
 
 
+@pytest.mark.slow
 def test_the_peer_sees_the_track_and_drives(task: Task) -> None:
     marched = MarchedRace(task, 3)
     before = marched.states.copy()

@@ -86,6 +86,7 @@ def test_without_casadi_and_without_a_file_it_says_what_to_do(tmp_path):
         tyre_work.tyre_program(tmp_path)
 
 
+@pytest.mark.slow_cases("1-float32")
 @pytest.mark.parametrize("precision", ["float64", "float32"])
 @pytest.mark.parametrize("count", [1, 7, 16, 100])
 def test_ports_that_are_shared_change_no_bits(precision, count):

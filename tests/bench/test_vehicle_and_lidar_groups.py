@@ -30,6 +30,7 @@ def test_command_driven_fleets_end_where_python_takes_them(monkeypatch: pytest.M
             assert entry.peers["numpy"].error == pytest.approx(0.0, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_lidar_entries_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lidar, "RAYS_PER_RUN", 9 * lidar.LIDAR.rays)
     monkeypatch.setattr(lidar, "CHECKED", 2)
@@ -46,6 +47,7 @@ def test_lidar_entries_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["lidar.opponents20"].details["times_the_empty_world"] > 0.0
 
 
+@pytest.mark.slow
 def test_the_peers_see_what_skidpad_sees() -> None:
     angles = lidar.LIDAR.angles
     room = work.ring(200, 3)

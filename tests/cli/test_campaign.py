@@ -94,6 +94,7 @@ def test_of_a_design_that_converges_its_own_interval_is_told(
     assert f"{Study.open('runs').outcome['low']:.4g}" in out
 
 
+@pytest.mark.slow
 def test_runs_that_failed_are_counted_as_not(capsys: pytest.CaptureFixture[str]) -> None:
     Path("own_halves.py").write_text(
         "def half(a):\n    return {'y': a if a < 2.5 else float('nan'), 'high': a > 1.5}\n"
@@ -249,6 +250,7 @@ def test_what_a_folder_cannot_do_is_told(capsys: pytest.CaptureFixture[str]) -> 
     assert sorted(path.name for path in Path().iterdir()) == ["plan.yaml", "runs"]
 
 
+@pytest.mark.slow
 def test_failed_runs_are_results(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Exit status 0, and what is known of them."""
     (tmp_path / "own_fails.py").write_text(
@@ -359,6 +361,7 @@ def test_the_page_is_told_of_on_stderr_and_ends(capsys: pytest.CaptureFixture[st
     assert json.loads(out)["runs"] == 16
 
 
+@pytest.mark.slow_cases("slippery_corners.yaml")
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.name)
 def test_examples_are_plans(file: Path) -> None:
     """Those in examples/campaigns; their first runs are done, and end well."""

@@ -67,6 +67,20 @@ def tables() -> dict[str, RenderableType]:
 TABLES = tables()
 
 
+@pytest.mark.slow_cases(
+    "brains2-40",
+    "brains2-60",
+    "commonroad_dynamic_bicycle-40",
+    "commonroad_dynamic_bicycle-60",
+    "commonroad_kinematic_bicycle-40",
+    "commonroad_kinematic_bicycle-60",
+    "commonroad_ks-40",
+    "commonroad_ks-60",
+    "commonroad_kst-40",
+    "commonroad_kst-60",
+    "commonroad_st-40",
+    "commonroad_st-60",
+)
 @pytest.mark.parametrize("width", [30, 40, 60, 80])
 @pytest.mark.parametrize("name", TABLES)
 def test_nothing_is_cut_off(name: str, width: int) -> None:

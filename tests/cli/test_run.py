@@ -131,6 +131,7 @@ def test_what_is_not_simulated_is_noted(capsys: pytest.CaptureFixture[str], tmp_
     assert "unheard_of" in err
 
 
+@pytest.mark.slow_cases("car_park", "trailers")
 @pytest.mark.parametrize("name", ["car_park", "trailers", "warehouse"])
 def test_examples_run(capsys: pytest.CaptureFixture[str], name: str) -> None:
     file = str(EXAMPLES / f"{name}.world.xml")
@@ -141,6 +142,7 @@ def test_examples_run(capsys: pytest.CaptureFixture[str], name: str) -> None:
 
 
 # What `skidpad demo` runs is run by its own test.
+@pytest.mark.slow_cases("drift")
 @pytest.mark.parametrize(
     "name",
     [
@@ -257,6 +259,9 @@ def test_ctrl_c_keeps_what_was_recorded(tmp_path: Path) -> None:
     assert row(out, "r")
 
 
+@pytest.mark.slow_cases(
+    "arguments17-cannot write into w.world.xml", "arguments13-did you mean 'stanley'?"
+)
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

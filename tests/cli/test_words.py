@@ -150,6 +150,7 @@ def words(text: str) -> set[str]:
     return set(re.findall(r"[\w./-]{4,}", text))
 
 
+@pytest.mark.slow_cases("60")
 @pytest.mark.parametrize("narrow", ["60", "72"])
 def test_tables_break_no_word(
     capsys: pytest.CaptureFixture[str],

@@ -145,6 +145,7 @@ def device(low: Program, precision: str, folder: Path) -> tuple[Any, Any]:
     return launch, ctypes.CDLL(str(next(folder.glob("*.so"))))
 
 
+@pytest.mark.slow_cases("float32")
 @pytest.mark.skipif(cuda_harness.NVCC is None, reason="needs nvcc")
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_cuda_text_is_compiled_by_nvcc(precision: str, tmp_path: Path) -> None:
@@ -182,6 +183,7 @@ def forgotten_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("skidpad.compile.gpu._on_devices", {})
 
 
+@pytest.mark.slow_cases("float64")
 @pytest.mark.usefixtures("forgotten_devices")
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_a_device_gets_arrays_when_they_change(precision: str, tmp_path: Path) -> None:
@@ -219,6 +221,7 @@ def precision_of(value: float, precision: str) -> float:
     return float(np.dtype(precision).type(value))
 
 
+@pytest.mark.slow_cases("float32")
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_a_dropped_array_reads_nan_in_compiled_code(precision: str) -> None:
     low = program("copied", precision)

@@ -243,6 +243,7 @@ sys.stdout.write(fleet.rollout(x0, {"steer": 0.1}, steps=20).tobytes().hex())
 """
 
 
+@pytest.mark.slow
 def test_processes_share_a_folder(place: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     together = [

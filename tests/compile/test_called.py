@@ -256,6 +256,7 @@ def through_cuda(program: Program, ports: list[np.ndarray], folder: Path) -> np.
     return out[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_every_target_has_the_same_bits(precision: str, tmp_path: Path) -> None:
     program = lower(traced(by_call), precision)

@@ -88,6 +88,7 @@ def same(program: Program, reference: Program, rtol: float = 1e-12) -> None:
         assert (np.abs(ours - theirs) <= rtol * scale).all()
 
 
+@pytest.mark.slow_cases("radau2", "dopri5", "radau")
 @pytest.mark.parametrize("method", METHODS)
 def test_steps(method: str) -> None:
     program = pipeline.step_program(made(), method)
@@ -139,6 +140,7 @@ def test_the_blocks_of_an_implicit_step_are_those_of_the_copies() -> None:
     assert [block.states for block in found] == [(6,), (3, 4, 5), (2,), (0,), (1,)]
 
 
+@pytest.mark.slow_cases("Rolling-radau2", "Rolling-rk4")
 @pytest.mark.parametrize("method", ["rk4", "semi_implicit", "radau2"])
 @pytest.mark.parametrize("State", STATES)
 def test_derivatives_of_steps(method: str, State: type) -> None:
@@ -170,6 +172,7 @@ def test_gradients_of_a_cost_that_calls() -> None:
         np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-12)
 
 
+@pytest.mark.slow_cases("radau2")
 @pytest.mark.parametrize("method", ["rk4", "radau2", pytest.param("radau", marks=pytest.mark.slow)])
 def test_linearisation(method: str) -> None:
     x, u = Rolling(v_y=0.3, omega=0.1, steer=0.02), Input(0.03, 20.0)
@@ -194,6 +197,7 @@ def test_expressions_for_users_have_no_calls(method: str) -> None:
     assert str(model.f_expl) == str(reference.f_expl)
 
 
+@pytest.mark.slow_cases("radau")
 @pytest.mark.parametrize("method", ["rk4", "radau"])
 def test_every_way_to_run_has_the_same_bits(method: str) -> None:
     vehicle, steps = made(), 60

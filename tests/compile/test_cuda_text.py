@@ -166,6 +166,7 @@ def empty(samples: int, given: RolloutArrays, layout: str) -> np.ndarray:
     return room if layout == "aos" else room.swapaxes(1, 2)
 
 
+@pytest.mark.slow_cases("brains2-heun-float64", "four_wheel-rk4-float64")
 @pytest.mark.parametrize(
     ("case", "precision"),
     [
@@ -188,6 +189,7 @@ def test_rollouts_have_the_bits_of_llvm(
     assert canonical(ends[-1]) != canonical(samples[-1])
 
 
+@pytest.mark.slow_cases("brains2-heun-float64", "called_rolling-rk4-float64")
 @pytest.mark.parametrize("precision", ONE_OR_BOTH)
 @pytest.mark.parametrize("case", SMALL_OR_HELD, ids=lambda c: f"{c[0]}-{c[1]}")
 def test_steps_of_different_lengths(
@@ -211,6 +213,7 @@ PIECES = [(1,), (5, 6, 7), (3, 6, 9), (11,), tuple(range(1, STEPS))]
 """Where a rollout is cut."""
 
 
+@pytest.mark.slow_cases("brains2-heun")
 @pytest.mark.parametrize("case", SMALL_OR_HELD, ids=lambda c: f"{c[0]}-{c[1]}")
 def test_a_rollout_in_pieces_has_the_bits_of_one_launch(
     case: tuple[str, str, float, int], folder: Path
@@ -257,6 +260,7 @@ def test_an_implicit_step_above_the_tolerance_leaves_nan(folder: Path) -> None:
     assert (np.isnan(health[0]) == lost).all()
 
 
+@pytest.mark.slow_cases("kinematic_bicycle-float32")
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize(
     "name", ["kinematic_bicycle", pytest.param("four_wheel", marks=pytest.mark.slow)]
@@ -278,6 +282,7 @@ def test_programs_applied_once_have_the_bits_of_llvm(
         assert all(np.isfinite(a).all() for a in got)
 
 
+@pytest.mark.slow_cases("kinematic_bicycle-rk4-0.001-float64")
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize(("name", "integrator", "dt"), smallest_first(BACKWARD))
 def test_adjoint_sweeps_have_the_bits_of_llvm(

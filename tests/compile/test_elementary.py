@@ -412,6 +412,7 @@ def test_the_tool_derives_the_constants(tool: ModuleType) -> None:
         assert tool.entry(name, meaning, table) in Path(coefficients.__file__).read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_the_tool_derives_the_short_polynomials(tool: ModuleType) -> None:
     """All of them take half a minute: python tools/derive_coefficients.py --check."""
     short = [p for p in tool.POLYNOMIALS if p.degree.get("float64", 99) <= 8]

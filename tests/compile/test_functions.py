@@ -112,6 +112,7 @@ def through_cuda(program: Program, table: np.ndarray, folder: Path) -> np.ndarra
     return out[0]
 
 
+@pytest.mark.slow_cases("float32")
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_every_target_has_the_same_bits(precision: str, tmp_path: Path) -> None:
     program = lower(traced(mixed, 2, port="x"), precision)

@@ -225,6 +225,7 @@ def mutate(value: Any, generator: random.Random) -> Any:
         return value
 
 
+@pytest.mark.slow_cases("0")
 @pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 2, 3))])
 def test_what_is_not_refused_fits_together(seed: int, sound: str, tmp_path: Path) -> None:
     generator = random.Random(seed)
@@ -252,6 +253,7 @@ def test_the_tables_have_every_operation_of_the_tracer() -> None:
     assert set(operations.TRACED_OPS) == simple | {"const", "input", "select", "pow", "read"}
 
 
+@pytest.mark.slow_cases("full_car.rk4", "two_track.rk4")
 @pytest.mark.parametrize("file", sorted(PLANTS.glob("*.plant")), ids=lambda file: file.stem)
 def test_plants_that_were_written_by_earlier_versions_are_sound(file: Path) -> None:
     assert Plant.load(file)[0].name

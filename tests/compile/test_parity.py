@@ -122,6 +122,17 @@ def programs(name: str, precision: str) -> list[Program]:
     return [pipeline.derivative_program(vehicle, precision), outputs]
 
 
+@pytest.mark.slow_cases(
+    "brains2-float64",
+    "commonroad_dynamic_bicycle-float64",
+    "commonroad_ks-float64",
+    "commonroad_kst-float64",
+    "commonroad_st-float64",
+    "single_track-float64",
+    "four_wheel-float64",
+    "kinematic_bicycle-float32",
+    "kinematic_bicycle-float64",
+)
 @pytest.mark.usefixtures("plain_c")
 @pytest.mark.parametrize(("name", "precision"), CASES)
 def test_lanes_against_c(name: str, precision: str, tmp_path: Path) -> None:
@@ -150,6 +161,17 @@ def test_every_width_against_optimised_c(name: str, precision: str, tmp_path: Pa
             assert canonical(got) == canonical(wanted), f"{program.name}, {lanes} lanes"
 
 
+@pytest.mark.slow_cases(
+    "brains2-float64",
+    "commonroad_dynamic_bicycle-float64",
+    "commonroad_ks-float64",
+    "commonroad_kst-float64",
+    "commonroad_st-float64",
+    "four_wheel-float64",
+    "kinematic_bicycle-float32",
+    "kinematic_bicycle-float64",
+    "single_track-float64",
+)
 @pytest.mark.filterwarnings("ignore:euler with dt = 0.001 s is unstable for 'commonroad_")
 @pytest.mark.filterwarnings("ignore:euler with dt = 0.001 s is unstable for 'two_track'")
 @pytest.mark.filterwarnings("ignore:euler with dt = 0.001 s is unstable for 'formula_student'")

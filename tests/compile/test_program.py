@@ -127,6 +127,7 @@ def test_the_digest_tells_programs_apart() -> None:
     assert replace(program, meta={"note": "x"}).digest == program.digest
 
 
+@pytest.mark.slow
 def test_the_digest_is_the_same_in_other_processes() -> None:
     script = (
         "from skidpad import vehicles; from skidpad.compile import pipeline;"

@@ -82,6 +82,9 @@ def differentiating(precision: str) -> Callable[[], Any]:
     return work
 
 
+@pytest.mark.slow_cases(
+    "differentiating-float32-down", "differentiating-float32-to zero", "differentiating-float32-up"
+)
 @pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
 @pytest.mark.parametrize("precision", ["float64", "float32"])
 @pytest.mark.parametrize("prepare", [stepping, running, rolling, differentiating])

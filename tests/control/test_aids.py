@@ -99,6 +99,7 @@ def test_aids_know_no_side(aid: driver_aids.Aid) -> None:
     assert record.flatten(here[0]) != record.flatten(u)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mu", [1.0, 0.5, 0.2])
 def test_anti_lock_brakes_stop_sooner_than_locked_wheels(mu: float) -> None:
     """And no sooner than friction allows: what grips most is the tyre with the least load."""
@@ -141,6 +142,7 @@ def test_anti_lock_brakes_work_backwards() -> None:
         assert (memory == aid.Memory()) is fine
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 @pytest.mark.parametrize("mu", [1.0, 0.5])
 def test_traction_control_limits_wheelspin(mu: float, sign: float) -> None:
@@ -157,6 +159,7 @@ def test_traction_control_limits_wheelspin(mu: float, sign: float) -> None:
         assert sign * column(held, "v_x")[-1] > 1.3 * sign * column(free, "v_x")[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("understeer", [0.0, 0.002])
 def test_torque_vectoring_gives_the_car_another_gradient(understeer: float) -> None:
     """With a large gain the yaw rate is nearly that of the bicycle with the gradient."""
@@ -219,6 +222,7 @@ def sine_with_dwell(amplitudes: np.ndarray, begin: float = 0.5) -> tuple[np.ndar
     return steering, begin + end
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [pytest.param("compact", marks=pytest.mark.slow), "suv"])
 def test_the_stability_programme_keeps_the_car_from_spinning(name: str) -> None:
     """FMVSS 126, S5.2: below 35 % of the peak yaw rate 1 s after the steering, below 20 % after
@@ -269,6 +273,7 @@ class Cruise(NamedTuple):
     v: m_s = 20.0
 
 
+@pytest.mark.slow
 def test_any_driver_may_be_aided_and_his_memory_goes_along() -> None:
     gains = speed.Params(k_p=200.0, k_i=50.0, tau_min=0.0, tau_max=900.0)
 
@@ -313,6 +318,7 @@ def test_gains_are_parameters_of_the_kernel() -> None:
     assert held[0] < 0.04 < held[1] < 0.12
 
 
+@pytest.mark.slow_cases("one")
 @pytest.mark.parametrize(
     "policy",
     [

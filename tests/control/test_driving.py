@@ -80,6 +80,32 @@ class Drive:
         return self.motion()
 
 
+@pytest.mark.slow_cases(
+    "ACTUATION_CMD_STEER_MAP",
+    "ACTUATION_CMD_VGR",
+    "DELAY_STEER_ACC",
+    "DELAY_STEER_ACC_GEARED_WO_FALL_GUARD",
+    "DELAY_STEER_VEL",
+    "IDEAL_STEER_ACC",
+    "ackermann twist_front_steer_pid",
+    "ackermann_drivetrain raw",
+    "ackermann_drivetrain twist_front_steer_pid",
+    "commonroad_ks",
+    "commonroad_kst",
+    "differential_3_wheels raw",
+    "differential_3_wheels twist_ideal",
+    "differential_3_wheels twist_pid",
+    "differential_4_wheels twist_pid",
+    "ACTUATION_CMD",
+    "ACTUATION_CMD_MECHANICAL",
+    "DELAY_STEER_MAP_ACC_GEARED",
+    "ackermann front_steer_pid",
+    "ackermann_drivetrain front_steer_pid",
+    "brains2",
+    "commonroad_st",
+    "four_wheel",
+    "single_track",
+)
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.slow) if n in ALIKE else n for n in NAMES]
 )

@@ -55,6 +55,7 @@ def start(car: sp.Vehicle, count: int = 5) -> np.ndarray:
     return x
 
 
+@pytest.mark.slow_cases("lqr", "pid_long_lat", "pure_pursuit path", "stanley")
 @pytest.mark.parametrize(
     "name",
     [
@@ -210,6 +211,9 @@ def _robot(control: str) -> sp.Vehicle:
     return wheeled.vehicle(wheeled.differential(control=wheeled.Control(control)))
 
 
+@pytest.mark.slow_cases(
+    "acceleration and gear-skidpad.control.pure_pursuit", "velocity-skidpad.control.pure_pursuit"
+)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("law", [pure_pursuit, pytest.param(stanley, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ ANGLE = np.linspace(0.0, 2.0 * np.pi, 80, endpoint=False)
 OVAL = np.column_stack([40.0 * np.sin(ANGLE), 25.0 * (1.0 - np.cos(ANGLE))])
 
 
+@pytest.mark.slow_cases("pure_pursuit")
 @pytest.mark.parametrize("law", [pure_pursuit, stanley], ids=["pure_pursuit", "stanley"])
 def test_an_oval_is_driven_beyond_its_end(law: object) -> None:
     road = Reference.along(OVAL, v=6.0, closed=True)

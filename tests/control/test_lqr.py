@@ -62,6 +62,7 @@ def test_the_gain_is_no_worse_than_its_neighbours() -> None:
         assert cost(d.K * (1.0 + 0.02 * rng.normal(size=d.K.shape))) > best
 
 
+@pytest.mark.slow_cases("3.0-dynamic")
 @BOTH
 @pytest.mark.parametrize("v", [3.0, 20.0, 40.0])
 def test_poles_are_inside_the_unit_circle(car: sp.Vehicle, v: float) -> None:
@@ -124,6 +125,7 @@ def test_the_torques_that_hold_a_car_against_its_drag_are_shared() -> None:
     np.testing.assert_allclose(rate[1:], 0.0, atol=1e-9)
 
 
+@pytest.mark.slow_cases("rows-dynamic", "scheduled-dynamic")
 @BOTH
 @pytest.mark.parametrize(
     "kind", ["rows", pytest.param("path", marks=pytest.mark.slow), "scheduled"]

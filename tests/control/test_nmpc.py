@@ -72,6 +72,7 @@ def test_a_plan_is_a_motion_of_the_vehicle() -> None:
         np.testing.assert_allclose(sim.step(u), plan.states[k + 1], atol=1e-9)
 
 
+@pytest.mark.slow
 @SOLVERS
 def test_a_straight_line_at_constant_speed_leaves_no_error(solver: str) -> None:
     mpc = controller(solver)
@@ -111,6 +112,7 @@ def test_bounds_and_the_circle_of_accelerations_hold() -> None:
     assert max(size) == pytest.approx(1.0, abs=1e-5)
 
 
+@pytest.mark.slow_cases("ipopt", "sqpmethod")
 @SOLVERS
 def test_it_drives_the_dynamic_bicycle(solver: str) -> None:
     mpc = controller(solver)
@@ -227,6 +229,7 @@ def test_a_constraint_of_ones_own() -> None:
         Nmpc(sp.vehicles.kinematic_bicycle(), 0.1, 5, Q={}, R=[1.0] * 5, accelerations=True)
 
 
+@pytest.mark.slow
 def test_it_goes_round_and_round() -> None:
     """Headings beyond a full turn are those of the car."""
     road = circle(15.0, 8.0, angle=2.5 * math.tau, points=600)

@@ -48,12 +48,18 @@ def share_that_left(car: sp.Vehicle, v: float, **gains: float) -> float:
     return study.probability("left the road").value
 
 
+@pytest.mark.slow_cases(
+    "commonroad_dynamic_bicycle-10.0",
+    "commonroad_dynamic_bicycle-20.0",
+    "commonroad_dynamic_bicycle-30.0",
+)
 @pytest.mark.parametrize("v", [10.0, 20.0, 30.0])
 @pytest.mark.parametrize("car", [DYNAMIC, KINEMATIC, IDEAL], ids=lambda car: car.name)
 def test_no_run_leaves_the_road(car: sp.Vehicle, v: float) -> None:
     assert share_that_left(car, v) == 0.0
 
 
+@pytest.mark.slow
 def test_the_published_gain_leaves_it() -> None:
     """So the test above is one."""
     assert share_that_left(DYNAMIC, 20.0, k=2.5, k_yaw=0.0) > 0.1

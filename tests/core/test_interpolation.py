@@ -153,6 +153,7 @@ def test_slopes_of_a_cubic_grid_are_continuous_and_central_at_the_points() -> No
     assert float(found(points[0][-1] - tiny)) == pytest.approx(wanted[-1], abs=1e-6)
 
 
+@pytest.mark.slow_cases("3-cubic", "1-linear", "2-cubic", "3-linear")
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("axes", SIZES)
 def test_jax_agrees_in_value_and_slope(axes: int, method: str) -> None:

@@ -100,6 +100,7 @@ STEPPED = [
 ]
 
 
+@pytest.mark.slow_cases("four_wheel-rk4-False", "kinematic_bicycle-radau-False")
 @pytest.mark.filterwarnings("ignore:rk4 with dt = 0.002 s is unstable for 'commonroad_std'")
 @pytest.mark.parametrize(("name", "integrator", "staged"), STEPPED)
 def test_the_step_is_the_simulators_and_its_jacobians_are_slopes(

@@ -69,6 +69,7 @@ def as_json(value: Any) -> Any:
     return json.loads(json.dumps(value))
 
 
+@pytest.mark.slow_cases("record: linear grid of 1 axes")
 @pytest.mark.parametrize("name", THINGS)
 def test_it_is_the_same_in_a_fresh_process(name: str) -> None:
     wanted = as_json(probe(made(name)))

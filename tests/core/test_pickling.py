@@ -87,6 +87,15 @@ def test_copies_of_a_vehicle_are_the_vehicle() -> None:
         assert copy.deepcopy(value) is value
 
 
+@pytest.mark.slow_cases(
+    "brains2",
+    "commonroad_kinematic_bicycle",
+    "commonroad_ks",
+    "commonroad_kst",
+    "commonroad_st",
+    "four_wheel",
+    "single_track",
+)
 @pytest.mark.parametrize(
     "name",
     [
@@ -231,6 +240,7 @@ SIMULATORS: dict[str, Callable[[], sp.Simulator]] = {
 }
 
 
+@pytest.mark.slow_cases("copy-scipy", "deepcopy-scipy")
 @pytest.mark.parametrize("name", SIMULATORS)
 @pytest.mark.parametrize("copied", [again, copy.copy, copy.deepcopy])
 def test_a_simulator_goes_on_as_the_first(name: str, copied: Callable[[Any], Any]) -> None:

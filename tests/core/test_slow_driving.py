@@ -74,6 +74,18 @@ def jacobian(car: sp.Vehicle, x: object, u: object) -> np.ndarray:
 CARS = [name for name in sp.vehicles.names() if sp.vehicles.get(name)().model.continuous]
 
 
+@pytest.mark.slow_cases(
+    "0.005-brains2",
+    "0.005-commonroad_dynamic_bicycle",
+    "0.005-commonroad_kinematic_bicycle",
+    "0.005-commonroad_ks",
+    "0.005-commonroad_kst",
+    "0.005-commonroad_st",
+    "0.005-double_integrator",
+    "0.005-four_wheel",
+    "0.005-kinematic_bicycle",
+    "0.005-single_track",
+)
 @pytest.mark.parametrize("name", CARS)
 @pytest.mark.parametrize("dt", [0.001, 0.005, 0.01, 0.02])
 def test_no_mode_of_driving_grows_under_the_automatic_choice(name: str, dt: float) -> None:

@@ -80,6 +80,7 @@ def test_wherever_a_vehicle_was_driven_it_can_be_started(name: str, way: float) 
     sp.Fleet(vehicle, 0.01, lanes=1).rollout(np.array([record.flatten(state)]), {}, steps=1)
 
 
+@pytest.mark.slow_cases("10.0--8.0", "2.0-11.5")
 @pytest.mark.parametrize(("v", "a"), [(2.0, 11.5), (10.0, -8.0), (30.0, -11.5)])
 def test_wheels_that_a_command_spins_or_locks_are_stepped_by_default(v: float, a: float) -> None:
     """Their slip changes within a step, and Newton's iterations have further to go."""

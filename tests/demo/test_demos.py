@@ -72,6 +72,7 @@ def two_laps(tmp_path_factory: pytest.TempPathFactory) -> Performed:
     return performed("lap", tmp_path_factory.mktemp("lap"))
 
 
+@pytest.mark.slow
 def test_the_car_drives_two_laps_and_knocks_over_no_cone(two_laps: Performed) -> None:
     car = two_laps.figures["car"]
     assert car.lap_times is not None
@@ -119,6 +120,7 @@ def test_the_car_stays_within_the_cones(two_laps: Performed) -> None:
     assert gap.min() > 0.5 * sp.vehicles.formula_student().params.track_f
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 3])
 def test_the_driver_follows_its_plan(seed: int) -> None:
     """From a standing start where the plan brakes, and hard into bends of a flying lap."""
@@ -143,6 +145,7 @@ def test_the_seed_decides_the_track_and_nothing_else_does() -> None:
     assert not np.array_equal(rows(3), rows(4))
 
 
+@pytest.mark.slow_cases("drift", "eight", "trailers")
 @pytest.mark.parametrize(
     "name",
     [pytest.param("fan", marks=pytest.mark.slow), *(name for name in demo.DEMOS if name != "fan")],
@@ -158,6 +161,7 @@ def test_a_seed_gives_the_same_run_again(name: str, monkeypatch: pytest.MonkeyPa
     np.testing.assert_array_equal(rows((150,)), rows((60, 90)))
 
 
+@pytest.mark.slow
 def test_grip_decides_the_circle_of_a_drift(tmp_path: Path) -> None:
     run = performed("drift", tmp_path, duration=14.0)
     check_against_rows(run, ("55 % grip", "115 % grip"))
@@ -202,6 +206,7 @@ def test_the_later_the_steering_the_wider_the_lane_change(tmp_path: Path) -> Non
     check_against_rows(run, tuple(names))
 
 
+@pytest.mark.slow
 def test_trailers_end_in_their_docks_and_nothing_is_hit(tmp_path: Path) -> None:
     run = performed("trailers", tmp_path, duration=42.0)
     for name, side in (("trailer_1", -1.0), ("trailer_2", 1.0)):
@@ -272,6 +277,7 @@ def test_the_runs_of_the_fan_are_those_of_the_study(monkeypatch: pytest.MonkeyPa
         np.testing.assert_array_equal(again.states[-1], study.final[k, : again.states.shape[1]])
 
 
+@pytest.mark.slow
 def test_the_figure_of_eight_is_timed_at_the_gate(tmp_path: Path) -> None:
     run = performed("eight", tmp_path, duration=25.0)
     car = run.figures["car"]

@@ -60,6 +60,7 @@ def test_the_driver_can_be_traced_with_finite_gradients(x: State, memory: eight.
     assert np.isfinite(slopes.full()).all()
 
 
+@pytest.mark.slow
 def test_the_driver_compiled_into_the_car_drives_as_the_one_in_python() -> None:
     dt, seconds = 0.001, 2.0
     outside = sp.Simulator(CAR, dt=dt, integrator="rk4")

@@ -42,6 +42,7 @@ def test_points_are_spread_evenly_along_the_curve_itself() -> None:
     np.testing.assert_allclose(np.hypot(*points.T), 10.0, atol=0.02)
 
 
+@pytest.mark.slow_cases("3")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_track_keeps_the_rules(seed: int) -> None:
     track = random_track(seed)

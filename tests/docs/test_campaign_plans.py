@@ -20,6 +20,7 @@ def test_there_are_some() -> None:
     assert len(PLANS) >= 2
 
 
+@pytest.mark.slow_cases("0")
 @pytest.mark.parametrize("number", range(len(PLANS)))
 def test_plans_can_be_run(number: int, tmp_path: Path) -> None:
     file = tmp_path / "plan.yaml"

@@ -32,6 +32,26 @@ def pages_with_python() -> list[Path]:
     return [page for page in PAGES if python_blocks(page.read_text("utf-8"))]
 
 
+@pytest.mark.slow_cases(
+    "docs/controllers.md",
+    "docs/driver_aids.md",
+    "docs/gradients.md",
+    "docs/identify.md",
+    "docs/monte_carlo.md",
+    "docs/plots.md",
+    "docs/roads.md",
+    "docs/tuning.md",
+    "docs/tutorials/formula_student.md",
+    "docs/tyre_fitting.md",
+    "docs/vehicles.md",
+    "docs/campaign_experiments.md",
+    "docs/collision.md",
+    "docs/interop.md",
+    "docs/manoeuvring_tasks.md",
+    "docs/networks.md",
+    "docs/tutorials/control.md",
+    "docs/engine.md",
+)
 @pytest.mark.parametrize("page", pages_with_python(), ids=relative)
 # A warning fails too: else a run that ended early would pass for one that went well.
 @pytest.mark.filterwarnings("error::UserWarning")

@@ -105,6 +105,7 @@ def test_bits_do_not_depend_on_what_the_processor_has(
         drive_beside(car, plain, steps=30)
 
 
+@pytest.mark.slow_cases("flags0", "flags2")
 @pytest.mark.parametrize("flags", [("-O0",), ("-Os", "-mfma"), ("-O3", "-std=gnu17", "-mfma")])
 def test_nothing_is_left_to_a_library(
     flags: Sequence[str], small: dict[str, Export], tmp_path: Path

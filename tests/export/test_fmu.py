@@ -49,6 +49,7 @@ def refused(unit: Unit, call: Any, *said: str) -> None:
     assert (unit.states(), unit.read("time", "output.a_x")) == before
 
 
+@pytest.mark.slow_cases("2")
 def test_fmpy_finds_no_problem_and_steps_with_the_same_bits(version: int) -> None:
     path = str(cart_fmu(version))
     assert validate_fmu(path) == []

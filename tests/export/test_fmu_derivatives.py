@@ -17,6 +17,7 @@ INPUTS = ("input.F_x", "input.v_x")
 MOMENT = {"state__v_x": 6.0, "state__yaw": 0.4, "state__spin": 25.0, "input__F_x": 30.0}
 
 
+@pytest.mark.slow_cases("ModelExchange-3")
 @pytest.mark.parametrize("version", [2, 3])
 @pytest.mark.parametrize("kind", ["ModelExchange", "CoSimulation"])
 def test_the_exact_jacobians(version: int, kind: str) -> None:

@@ -45,6 +45,7 @@ def followed(vehicle: Any, folder: Path, version: int = 3, **how: Any) -> Unit:
     return unit
 
 
+@pytest.mark.slow
 def test_single_precision(tmp_path: Path) -> None:
     followed(cart(), tmp_path, integrator="rk4", precision="float32").close()
 

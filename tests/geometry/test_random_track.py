@@ -25,6 +25,7 @@ SIZES: dict[str, dict[str, Any]] = {
 USUAL = {"length": 300.0, "width": 3.5, "radius": 4.5, "spacing": 0.5}
 
 
+@pytest.mark.slow_cases("short-0", "short-1180591620717411303424")
 @pytest.mark.parametrize("seed", [0, 1, 2**70])
 @pytest.mark.parametrize("size", SIZES)
 def test_promises(size: str, seed: int) -> None:

@@ -246,6 +246,7 @@ def test_cones_in_any_order_make_a_track() -> None:
         Track.of_cones(blue, yellow[:1])
 
 
+@pytest.mark.slow
 def test_borders_never_cross_or_the_track_is_refused() -> None:
     """Wild loops, in part wider than their bends: walls are two simple rings, or there are none."""
     rng = np.random.default_rng(11)

@@ -42,6 +42,7 @@ def test_the_saved_closed_loop_is_up_to_date():
     assert plant.step.digest == fresh.step.digest, "run python tools/make_plants.py"
 
 
+@pytest.mark.slow_cases("float32")
 @pytest.mark.parametrize("precision", ["float64", "float32"])
 def test_saved_results_are_those_of_the_cpu(precision):
     with np.load(make_plants.FOLDER / "cpu_results.npz") as file:

@@ -48,6 +48,7 @@ def model(size: int, *, copied: bool = False) -> sp.Model:
     )
 
 
+@pytest.mark.slow_cases("radau2-large", "radau2-one", "radau2-unrolled")
 @pytest.mark.parametrize("size", [1, 3, 5], ids=["one", "unrolled", "large"])
 @pytest.mark.parametrize("integrator", ["radau", "radau2"])
 def test_a_step_does_not_miss_it(size: int, integrator: str) -> None:

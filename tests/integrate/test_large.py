@@ -194,6 +194,7 @@ def rational(stages: int, z: np.ndarray) -> np.ndarray:
     return np.linalg.solve(system, np.kron(np.ones((stages, 1)), np.eye(size)))[-size:]
 
 
+@pytest.mark.slow_cases("4")
 @pytest.mark.parametrize("stages", STAGES)
 def test_linear_step_is_the_rational_function(stages: int) -> None:
     matrix = stiff_matrix()
@@ -204,6 +205,7 @@ def test_linear_step_is_the_rational_function(stages: int) -> None:
     assert float(residual) < 1e-9
 
 
+@pytest.mark.slow
 def test_linear_system_converges_to_the_exponential() -> None:
     matrix = stiff_matrix()
     start = np.random.default_rng(2).normal(size=len(matrix))
@@ -220,6 +222,7 @@ def test_linear_system_converges_to_the_exponential() -> None:
     assert orders == pytest.approx([5.0, 5.0], abs=0.5)
 
 
+@pytest.mark.slow_cases("4")
 @pytest.mark.parametrize("stages", STAGES)
 def test_a_pivot_that_vanishes_does_no_harm(stages: int) -> None:
     """The first pivot of the matrices that all stages share is zero, or nearly so: the linearised
@@ -262,6 +265,7 @@ def drive(k: int) -> tuple[float, float]:
     return 3.0 * (-1.0) ** (k // 7), 9.0 * math.sin(0.4 * (k // 3))
 
 
+@pytest.mark.slow_cases("4")
 @MASSES
 def test_chain_against_another_solver(masses: int) -> None:
     soft = {"sharpness": 5.0}  # a clutch whose grip is resolved by steps of 10 ms
@@ -310,6 +314,7 @@ def chain_step(masses: int) -> Any:
     return pipeline.step_program(chain(masses), "radau")
 
 
+@pytest.mark.slow_cases("float64-4")
 @MASSES
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_lanes_have_the_same_bits(precision: str, masses: int) -> None:
@@ -401,6 +406,7 @@ def derivatives(masses: int) -> tuple[Any, Any, Any]:
     return tuple(runner(lower(p, "float64")) for p in (chain_step(masses), adjoint, tangent))
 
 
+@pytest.mark.slow_cases("0.001-4")
 @MASSES
 @pytest.mark.parametrize("wild", [1e-3, 0.2])
 def test_derivatives(wild: float, masses: int) -> None:

@@ -64,6 +64,7 @@ def test_scipy_tolerance_is_used() -> None:
     assert errors[0] > 10 * errors[1] > 100 * errors[2]
 
 
+@pytest.mark.slow_cases("Radau")
 @pytest.mark.parametrize("method", METHODS)
 def test_scipy_failure_is_an_error(method: str) -> None:
     # x' = x² from 1 has its pole at t = 1.

@@ -40,6 +40,7 @@ def test_the_sixth_coefficient_of_dormand_and_prince() -> None:
     assert stability_polynomial(tableau)[6] == pytest.approx(float(Fraction(1, 600)), rel=1e-13)
 
 
+@pytest.mark.slow_cases("1000.0-dopri5-3.3065", "1000.0-rk4-2.785293563405282")
 @pytest.mark.parametrize(("method", "end"), REAL_ENDS.items())
 @pytest.mark.parametrize("rate", [1.0, 1000.0])
 def test_a_lag_is_stable_up_to_the_end_of_the_real_axis(

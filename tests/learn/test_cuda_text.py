@@ -37,6 +37,7 @@ def actions():
     return np.random.default_rng(2).uniform(-1.5, 1.5, (STEPS, WORLDS, 2)).astype(np.float32)
 
 
+@pytest.mark.slow_cases("next_step")
 @pytest.mark.parametrize("mode", MODES)
 def test_all_that_a_step_gives_has_the_bits_of_the_processor(device, task, mode):
     here = Environments(task, WORLDS, autoreset=mode)
@@ -80,6 +81,7 @@ def test_the_vector_for_gymnasium_has_the_bits_of_the_processor(device, task):
     assert np.array_equal(there.render()[1], here.render()[1])
 
 
+@pytest.mark.slow
 def test_vehicles_of_one_world_see_each_other_and_stop_together(device, task):
     several = replace(task, agents=3)
     here = Environments(several, 2)

@@ -62,6 +62,7 @@ def drifting(environments):
     return law
 
 
+@pytest.mark.slow
 def test_a_drift_is_held_and_worth_more_than_grip(environments) -> None:
     drift = driven(environments, drifting(environments))
     assert drift.truncated.all()

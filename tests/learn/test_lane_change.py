@@ -42,6 +42,7 @@ def passed():
     return driven(entered_at(CAR, 18.0, count=12), driver_of(CAR))
 
 
+@pytest.mark.slow
 def test_passed_at_a_moderate_speed_and_failed_far_above(passed) -> None:
     assert passed.terminated.all()
     assert (passed.state[:, 0] > END).all()
@@ -54,6 +55,7 @@ def test_passed_at_a_moderate_speed_and_failed_far_above(passed) -> None:
     assert (failed.total < passed.total[:4] - 50.0).all()
 
 
+@pytest.mark.slow
 def test_ice_makes_it_harder(passed) -> None:
     """Who passes on a dry road does not always do so on ice."""
     icy = driven(entered_at(CAR, 18.0, (0.1, 0.1), 12), driver_of(CAR))

@@ -158,6 +158,7 @@ def test_cars_of_several_parts_touch_where_their_parts_do() -> None:
     assert np.array_equal(terminated, np.stack([touching, touching], axis=1))
 
 
+@pytest.mark.slow
 def test_cars_on_the_grid_of_a_loop_are_apart_and_take_turns() -> None:
     """Also where the line begins and ends, and whichever of two loops it is."""
     agents, worlds, gap = 4, 40, 9.0

@@ -55,6 +55,7 @@ def drive(environments):
     return np.concatenate([part.ravel() for part in seen])
 
 
+@pytest.mark.slow
 def test_a_process_without_casadi_has_the_same_bits(task, saved, tmp_path):
     out = tmp_path / "seen.npy"
     script = RUN.format(count=COUNT, steps=STEPS)
@@ -100,6 +101,7 @@ def test_a_file_whose_parts_do_not_fit_is_refused(saved, tmp_path, change, match
         load_task(path)
 
 
+@pytest.mark.slow
 def test_arrays_of_a_task_travel_by_content(tmp_path):
     """The speeds of a reference have another number in each process."""
     kept = shared_array([1.0, 2.0])

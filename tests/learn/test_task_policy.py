@@ -22,6 +22,7 @@ def network(hidden: int = 6) -> Network:
     return Network.mlp([first, second], [np.zeros(hidden), np.array([0.15, 0.1])])
 
 
+@pytest.mark.slow
 def test_the_compiled_driver_goes_where_the_environment_goes() -> None:
     start_of = {"s": 0.0, "n": 0.4, "v": 5.0}
     fixed = task(draws=start_of, duration=60.0, ended=lambda place: place.n > 9.0)

@@ -7,6 +7,8 @@ import re
 import tomllib
 from pathlib import Path
 
+import pytest
+
 import skidpad
 
 ROOT = Path(__file__).parents[2]
@@ -50,24 +52,21 @@ def test_what_is_slow_runs_weekly() -> None:
     assert left_out == {"test": True, **dict.fromkeys(others, False)}
 
 
-def test_what_counts_as_slow_or_longest_is_there() -> None:
-    """A test that was renamed would be fast again, and nobody told."""
+def test_the_longest_files_of_tests_are_there() -> None:
+    """One that was renamed would begin late, and the others would wait for it."""
     tests = ROOT / "tests"
-    lines = (tests / "heavy.txt").read_text("utf-8").splitlines()
-    named = {line.partition("[")[0] for line in lines if line and not line.startswith("#")}
-    assert named
-    sources = {name.partition("::")[0] for name in named}
-    defined = {
-        f"{source}::{name}"
-        for source in sources
-        for name in re.findall(r"def (test_\w+)", (tests / source).read_text("utf-8"))
-    }
-    assert named <= defined
     first = re.search(
         r"LONGEST = \((.*?)^\)", (tests / "conftest.py").read_text("utf-8"), re.S | re.M
     )
     assert first is not None
     assert all((tests / path).is_file() for path in re.findall(r'"([^"]+)"', first[1]))
+
+
+def test_cases_that_are_marked_slow_are_there(pytestconfig: pytest.Config) -> None:
+    """A case that was renamed would be fast again, unnoticed."""
+    path = str(ROOT / "tests" / "conftest.py")
+    settings = pytestconfig.pluginmanager.get_plugin(path)
+    assert settings.UNKNOWN_CASES == {}
 
 
 def test_the_make_targets_of_the_documents_exist() -> None:

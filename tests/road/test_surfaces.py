@@ -126,6 +126,7 @@ def test_casadi_gives_the_same_with_the_slopes_as_its_derivatives(road: sp.Road)
         assert (z_x, z_y) == pytest.approx(tuple(map(float, road.gradient(*place))), abs=1e-9)
 
 
+@pytest.mark.slow_cases("curved", "grid", "random")
 def test_jax_gives_the_same_with_the_slopes_as_its_derivatives(road: sp.Road) -> None:
     jax = pytest.importorskip("jax")
     with jax.enable_x64(True):
@@ -145,6 +146,7 @@ def test_a_road_is_a_record_whose_class_is_its_kind(road: sp.Road) -> None:
     assert type(road.record) is type(sp.Road(road.surface, road.friction).record)
 
 
+@pytest.mark.slow_cases("flat", "grid", "plane", "profile", "smooth profile", "waves")
 def test_it_comes_back_from_a_pickle_in_another_process(road: sp.Road) -> None:
     program = (
         "import pickle, sys; road = pickle.load(sys.stdin.buffer);"

@@ -89,6 +89,7 @@ def test_messages_are_what_the_simulator_says() -> None:
     assert x.v_x > 5.0
 
 
+@pytest.mark.slow_cases("random_overlimit", "slalom_zoh")
 @pytest.mark.parametrize("run", RUNS)
 def test_upstream_is_repeated(run: str) -> None:
     """Recorded runs of the program's `simulate`, through the node."""
@@ -272,6 +273,7 @@ def test_steering_far_beyond_its_end_is_cut_to_it() -> None:
         assert node.last(ACTUATORS).delta == pytest.approx(0.5, abs=1e-6)
 
 
+@pytest.mark.slow_cases("20.0")
 @pytest.mark.parametrize("freq", [100.0, 20.0])
 def test_no_command_stops_the_simulation(freq: float) -> None:
     """From one end of steering and torques to the other with every tick, at any speed."""

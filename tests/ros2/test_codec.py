@@ -309,6 +309,9 @@ def test_default_arrays_are_shared_and_so_cannot_be_changed() -> None:
     assert imu.Record().orientation.w == 1.0
 
 
+@pytest.mark.slow_cases(
+    "rcl_interfaces/msg/ParameterEvent", "sensor_msgs/msg/Imu", "tf2_msgs/msg/TFMessage"
+)
 @pytest.mark.parametrize("name", HOT)
 def test_random_and_mutated_payloads_are_refused_or_decoded(name: str) -> None:
     """Whatever is decoded has been walked over too; whatever is refused is refused by both."""

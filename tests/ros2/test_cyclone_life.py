@@ -113,6 +113,7 @@ def test_fifty_come_and_go_while_one_speaks() -> None:
     assert not [thread for thread in threading.enumerate() if thread.name == "skidpad-dds"]
 
 
+@pytest.mark.slow_cases("left")
 @pytest.mark.parametrize("kind", ["closed", "left"])
 def test_processes_end_without_a_word_under_traffic(kind: str) -> None:
     with transport() as here:

@@ -156,6 +156,11 @@ def filled(data: bytes) -> bytes:
     return data + bytes(-len(data) % 4)
 
 
+@pytest.mark.slow_cases(
+    "autoware_control_msgs/msg/Control-control-qos1",
+    "nav_msgs/msg/Odometry-odometry-qos0",
+    "tf2_msgs/msg/TFMessage-transforms-qos2",
+)
 @pytest.mark.parametrize(("name", "message", "qos"), MESSAGES)
 def test_messages_go_both_ways_unchanged(name: str, message: Any, qos: Qos) -> None:
     """The bytes, the types and what they look like on DDS come from others on both sides."""
@@ -232,6 +237,7 @@ def test_who_asks_for_more_than_is_offered_is_told_of() -> None:
         assert peer.counts["readers"] == 0
 
 
+@pytest.mark.slow_cases("qos1-20000", "qos2-600000")
 @pytest.mark.parametrize(("qos", "size"), [(DEFAULT, 100), (TF, 20_000), (LATCHED, 600_000)])
 def test_a_peer_that_stops_or_dies_holds_nobody_up(qos: Qos, size: int) -> None:
     """While it is stopped all writes return; running again, it hears the newest.

@@ -85,6 +85,7 @@ def payloads(type_: Any, good: bytes, rng: np.random.Generator, count: int) -> I
         yield bytes(data)
 
 
+@pytest.mark.slow_cases("truck")
 @pytest.mark.parametrize("name", CASES)
 def test_a_node_goes_on_whatever_arrives(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     check_that_it_goes_on(CASES[name], FEW, capsys)
@@ -120,6 +121,7 @@ def check_that_it_goes_on(case: Case, count: int, capsys: pytest.CaptureFixture[
     assert case.speed(rig) > 0.4
 
 
+@pytest.mark.slow_cases("brains2")
 @pytest.mark.parametrize("name", CASES)
 def test_services_answer_or_stay_silent_and_go_on(name: str) -> None:
     case = CASES[name]

@@ -127,6 +127,7 @@ def test_a_killed_bag_is_mended_where_it_is(killed: Path, tmp_path: Path) -> Non
     assert theirs(bag) == messages
 
 
+@pytest.mark.slow_cases("True")
 @pytest.mark.parametrize("chunked", [True, False])
 def test_a_bag_of_others_that_was_cut_off_anywhere(tmp_path: Path, chunked: bool) -> None:
     """Whatever is whole is kept: the messages are the first ones, and no fewer than the cut

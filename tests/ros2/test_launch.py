@@ -77,6 +77,7 @@ NODES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("arguments", "topic", "kind"), NODES, ids=[n[0][0] for n in NODES])
 def test_a_node_is_heard_and_ends(
     arguments: list[str], topic: str, kind: str, tmp_path: Path

@@ -143,6 +143,7 @@ def test_inputs_go_in_and_states_come_out_as_the_simulator_has_them(name: str) -
     assert (odom[-1].header.frame_id, odom[-1].child_frame_id) == ("odom", "base_link")
 
 
+@pytest.mark.slow_cases("brains2", "commonroad_ks", "commonroad_st")
 @pytest.mark.parametrize("name", ["four_wheel", *(c for c in RUN if c != "double_integrator")])
 def test_it_goes_as_fast_and_turns_as_much_as_asked(name: str) -> None:
     """Both kinds of commands, whatever the vehicle itself takes for input."""

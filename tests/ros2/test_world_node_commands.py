@@ -55,6 +55,9 @@ def test_what_is_no_command_changes_nothing(
     assert stand.node.refused == {"/cmd_vel": 50}
 
 
+@pytest.mark.slow_cases(
+    "/drive-bicycle", "/drive-four wheels", "/drive-steer", "/drive-torque", "/drive-twist"
+)
 @pytest.mark.parametrize("dynamics", CARS.values(), ids=CARS)
 @pytest.mark.parametrize("topic", ["/cmd_vel", "/drive"])
 def test_every_kind_of_car_gets_to_speed_and_turns(dynamics: str, topic: str) -> None:

@@ -68,6 +68,7 @@ def test_the_world_is_watched_while_its_node_runs() -> None:
     stand.run(1)
 
 
+@pytest.mark.slow
 def test_the_page_offers_nothing_that_it_would_refuse(browser: Any) -> None:
     stand = Stand(scene(*TWO))
     with page_of(stand.program, port=0) as address, running(stand):

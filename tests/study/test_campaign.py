@@ -41,6 +41,7 @@ def bowl(design: Any = DESIGNS["random"], **settings: Any) -> Campaign:
     )
 
 
+@pytest.mark.slow_cases("random")
 @pytest.mark.parametrize("name", DESIGNS)
 def test_how_it_was_cut_does_not_show(name: str, tmp_path: Path) -> None:
     whole = bowl(DESIGNS[name]).run(tmp_path / "whole", progress=False)
@@ -202,6 +203,7 @@ def test_what_is_kept_does_not_depend_on_what_was_there_before(
     assert fewer.folder.trajectories == (fewer.worst("height", 1, lowest=True)[0].run,)
 
 
+@pytest.mark.slow_cases("keep1-design3", "keep0-design3", "keep1-design2", "keep1-design4")
 @pytest.mark.parametrize("design", [Random(1), Random(5), Random(300), Random(3000), Sobol(64)])
 @pytest.mark.parametrize("keep", [Keep(), Keep(random=40)])
 def test_no_campaign_is_larger_than_it_was_said_to_be(

@@ -30,6 +30,7 @@ class Paced(InProcess):
         return done._replace(seconds=self._seconds * len(done.chunk.rows.runs))
 
 
+@pytest.mark.slow_cases("False-1.0")
 @pytest.mark.parametrize(
     ("threaded", "seconds"), [(False, 1.0), (False, 0.01), (True, 0.01), (True, 1e-5)]
 )

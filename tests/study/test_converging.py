@@ -52,6 +52,7 @@ CASES: list[tuple[Any, Any, float]] = [
 ]
 
 
+@pytest.mark.slow_cases("design0-normal-3.0", "design1-normal-0.158655", "design2-normal-4.683242")
 @pytest.mark.parametrize(("design", "column", "truth"), CASES)
 def test_the_interval_holds_the_truth_whenever_it_stops(
     design: Converging, column: Any, truth: float

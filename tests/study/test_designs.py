@@ -131,6 +131,7 @@ def test_runs_may_have_no_factors(design: Design) -> None:
     assert conducted(design, 0, 0).points.shape == (design.runs, 0)
 
 
+@pytest.mark.slow
 @given(count=st.integers(1, 300), seed=st.integers(0, 5))
 def test_permutations_have_every_place_once(count: int, seed: int) -> None:
     places = permutation(seed, "test", np.arange(count), count)

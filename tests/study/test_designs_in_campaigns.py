@@ -35,7 +35,11 @@ DESIGNS: list[tuple[Design, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("design", "factors"), DESIGNS, ids=repr)
+@pytest.mark.parametrize(
+    ("design", "factors"),
+    [*DESIGNS[:-1], pytest.param(*DESIGNS[-1], marks=pytest.mark.slow)],
+    ids=repr,
+)
 def test_stopped_and_gone_on_with(design: Design, factors: dict[str, Any], tmp_path: Path) -> None:
     def campaign(stops_at: int = -1) -> Campaign:
         return Campaign(experiment=Bowl(stops_at=stops_at), factors=factors, design=design, seed=3)

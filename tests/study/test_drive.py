@@ -376,6 +376,7 @@ def identified() -> list[Any]:
     return [drive(**STUDIES[s]).identity() for s in ("noise", "drawn", "table", "late")]
 
 
+@pytest.mark.slow
 def test_the_identity_is_the_same_in_every_process() -> None:
     own = json.loads(json.dumps(identified()))
     root = Path(__file__).parents[2]

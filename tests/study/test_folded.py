@@ -40,6 +40,7 @@ def drive(until: str | None, substeps: int) -> Drive:
     )  # fmt: skip
 
 
+@pytest.mark.slow_cases("float64-None-1")
 @pytest.mark.parametrize(("until", "substeps"), [(None, 1), ("v > 1.5", 3)])
 @pytest.mark.parametrize("precision", ["float64", "float32"])
 def test_cuda_text_has_the_bits_of_llvm(
@@ -76,6 +77,7 @@ def test_cuda_text_has_the_bits_of_llvm(
     assert np.isfinite(outs[0][1, :, :3]).all()
 
 
+@pytest.mark.slow_cases("radau2-brains2", "radau2-four_wheel")
 @pytest.mark.parametrize("vehicle", ["kinematic_bicycle", "four_wheel", "brains2"])
 @pytest.mark.parametrize("integrator", ["rk4", "radau2"])
 def test_the_motion_keeps_its_bits(vehicle: str, integrator: str) -> None:

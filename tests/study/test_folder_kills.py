@@ -16,6 +16,7 @@ from waiting import PATIENCE
 SCRIPT = Path(__file__).with_name("killed_writers.py")
 
 
+@pytest.mark.slow_cases("2", "3")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.parametrize(
     ("seed", "kills", "runs"),

@@ -144,6 +144,7 @@ class History:
         assert self.folder.damaged() == []
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(history=histories)
 def test_nothing_is_lost_and_nothing_is_made_up(history: list[tuple[str, int, int]]) -> None:

@@ -99,6 +99,7 @@ sys.stdout.buffer.write(pickle.dumps((experiment.identity(), columns)))
 """
 
 
+@pytest.mark.slow
 def test_another_process_has_the_same_identity_and_bits() -> None:
     runs, rows = FunctionRuns(stopping, COLUMNS), rows_of(10)
     path = os.pathsep.join((str(TESTS.parent / "src"), str(TESTS)))
@@ -189,6 +190,7 @@ def test_settings_of_what_is_called_are_part_of_it() -> None:
     assert one == function_identity("function", partial(scalar_stopping, mu=0.5))
 
 
+@pytest.mark.slow
 def test_a_campaign_of_a_function(tmp_path: Path) -> None:
     campaign = Campaign(
         experiment=FunctionRuns(stopping, COLUMNS, block=64),

@@ -110,6 +110,7 @@ def test_samples_in_which_a_run_has_no_number_are_left_out_and_told_of(tmp_path:
     assert np.isfinite(np.concatenate(found[1:7])).all()
 
 
+@pytest.mark.slow
 def test_a_campaign_under_way_has_indices_of_what_is_there(tmp_path: Path) -> None:
     whole = study_of(tmp_path / "whole", Saltelli.of(512, 3))
     with pytest.raises(KeyboardInterrupt):

@@ -93,6 +93,7 @@ def test_a_process_that_is_killed_lets_go(holder: subprocess.Popen[str], tmp_pat
     lock.release()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_forked_child_does_not_hold_the_lock_of_its_parent(tmp_path: Path) -> None:
     parent = subprocess.Popen(

@@ -64,6 +64,7 @@ def test_a_run_is_the_manoeuvre_of_its_vehicle_alone(steps: ManoeuvreRuns) -> No
     assert len(set(found["step_steer.yaw_rate_rise_time"].tolist())) == 3
 
 
+@pytest.mark.slow
 def test_neither_chunks_nor_order_nor_threads_nor_process_show(steps: ManoeuvreRuns) -> None:
     share = np.random.default_rng(4).random((2, 19))
     rows = rows_of(m=1200.0 + 600.0 * share[0], **{"step_steer.a_y": 1.0 + 3.0 * share[1]})
@@ -91,6 +92,7 @@ def in_another_process(experiment: Any, rows: Rows) -> Any:
     return pickle.loads(child.stdout)
 
 
+@pytest.mark.slow
 def test_searches_do_not_look_at_other_runs() -> None:
     """Durations and brackets of a search come from speeds: here these differ a lot."""
     runs = ManoeuvreRuns(CAR, [Slalom()])

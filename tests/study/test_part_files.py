@@ -102,6 +102,7 @@ def test_every_truncation_is_noticed(place: LocalStorage) -> None:
             read(place, part)
 
 
+@pytest.mark.slow
 def test_every_flipped_bit_is_noticed_or_changes_no_number(place: LocalStorage) -> None:
     part = written(place, 0, 400)
     path = place.path / part.file

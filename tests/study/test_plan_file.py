@@ -194,6 +194,7 @@ def test_policies_vehicles_and_references(tmp_path: Path) -> None:
         }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_functions_from_beside_the_file(tmp_path: Path) -> None:
     """With columns as a list or with what they are."""
     (tmp_path / "own_stops.py").write_text(MODULE)

@@ -66,6 +66,7 @@ def test_a_manoeuvre_is_that_of_python(tmp_path: Path) -> None:
     assert read(tmp_path, MANOEUVRE).experiment.identity() == own.identity()
 
 
+@pytest.mark.slow
 def test_a_world_runs(tmp_path: Path) -> None:
     """With a function of one's own, which says how far the car came."""
     study = read(tmp_path, WORLD).run(tmp_path / "runs", workers=1, progress=False)

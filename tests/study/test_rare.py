@@ -85,6 +85,7 @@ def check(case: Case, seeds: int) -> None:
     assert held >= stats.binom.ppf(0.001, seeds, 0.9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["linear", "exponential"])
 def test_closed_forms(name: str) -> None:
     check(CASES[name], seeds=40)
@@ -161,6 +162,7 @@ def test_a_column_that_is_cut_off_below_the_threshold() -> None:
     assert len(done.points) < SubsetSimulation("y", 3.0).runs
 
 
+@pytest.mark.slow
 def test_a_column_that_is_cut_off_at_the_threshold_reaches_it() -> None:
     found = [
         conducted(
@@ -172,6 +174,7 @@ def test_a_column_that_is_cut_off_at_the_threshold_reaches_it() -> None:
     assert abs(np.mean(found) - stats.norm.sf(3.0)) < 3.3 * error
 
 
+@pytest.mark.slow_cases("0.5")
 @pytest.mark.parametrize("size", [0.5, 2.0])
 def test_columns_that_count(size: float) -> None:
     """Many runs are equally high: limits lie between steps."""
@@ -199,6 +202,7 @@ def test_the_last_level_is_the_last() -> None:
     assert not done.found["reached"]
 
 
+@pytest.mark.slow
 def test_what_runs_draw_themselves_counts() -> None:
     """A column with noise of its own: the sum of a factor and what is drawn anew in every run."""
     rng = np.random.default_rng(0)

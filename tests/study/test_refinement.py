@@ -39,6 +39,7 @@ def wrong_places(done: Conducted, surface: Callable[[Array], Array], factors: in
     return places[said != (surface(places) >= 0.0)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("surface", "slope"), [(circle, 1.0), (plane, 1.0), (s_curve, 2.2)])
 def test_the_surface_is_known_to_the_gap_with_few_runs(
     surface: Callable[[Array], Array], slope: float
@@ -56,6 +57,7 @@ def test_the_surface_is_known_to_the_gap_with_few_runs(
     assert np.abs(surface(wrong)).max() < np.abs(surface(others)).max()
 
 
+@pytest.mark.slow
 def test_gaps_shrink_with_runs_as_those_of_a_line() -> None:
     gaps = [
         conducted(Refinement("y", 0.0, Sobol(64), most=most), 2, 0, plane).found["gap"]
@@ -65,6 +67,7 @@ def test_gaps_shrink_with_runs_as_those_of_a_line() -> None:
     assert all(later < 0.4 * earlier for earlier, later in pairwise(gaps))
 
 
+@pytest.mark.slow
 def test_three_factors() -> None:
     done = conducted(Refinement("y", 0.0, Sobol(128), most=600), 3, 0, circle)
     wrong = wrong_places(done, circle, 3)
@@ -82,6 +85,7 @@ def test_the_border_is_followed_to_the_faces() -> None:
         assert np.abs(s_curve(near)).min() < 0.02
 
 
+@pytest.mark.slow
 def test_many_factors() -> None:
     done = conducted(Refinement("y", 0.0, Sobol(64), 32, 256), 8, 0, plane)
     first, later = done.rounds[0], np.concatenate(done.rounds[1:])

@@ -85,6 +85,7 @@ def test_what_cannot_be_meant_is_refused(call: Any, words: str) -> None:
         call()
 
 
+@pytest.mark.slow
 def test_a_study_leaves_out_runs_without_a_number(tmp_path: Path) -> None:
     study = bowl(Random(400), fails_above=0.5).run(tmp_path, progress=False)
     known = study["height"][~np.isnan(study["height"])]
@@ -158,6 +159,7 @@ def test_of_saltelli_blocks_independent_runs_count(tmp_path: Path) -> None:
     assert study.probability("high").runs == 128
 
 
+@pytest.mark.slow
 def test_worst_runs_are_those_of_a_sorted_column(tmp_path: Path) -> None:
     study = bowl(Random(500), fails_above=0.5).run(tmp_path, chunk_seconds=1e-7, progress=False)
     order = np.argsort(-study["height"], kind="stable")

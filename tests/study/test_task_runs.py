@@ -26,6 +26,7 @@ def rows(count: int = 40) -> Rows:
     return Rows(np.arange(count), {"draw.v": speeds}, 5)
 
 
+@pytest.mark.slow
 def test_an_episode_is_the_same_in_every_cut(runs: TaskRuns) -> None:
     whole = runs.evaluate(rows(), Resources())
     some = pickle.loads(pickle.dumps(runs)).evaluate(
@@ -61,6 +62,7 @@ def test_a_replay_is_the_run(runs: TaskRuns) -> None:
     assert driven["v_x"][0] == pytest.approx(one.factors["draw.v"][0])
 
 
+@pytest.mark.slow
 def test_a_campaign_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     weights = np.array([[0.0, -0.8, -1.5], [0.0, 0.0, 0.0]])
     Network.mlp([weights], [np.array([0.16, 0.0])]).save(tmp_path / "driver.npz")

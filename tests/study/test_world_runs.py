@@ -95,6 +95,7 @@ def test_a_class_remembers_within_its_run_only() -> None:
     assert len(set(found["x"].tolist())) == 1
 
 
+@pytest.mark.slow
 def test_a_controller_follows_its_path() -> None:
     path = Reference.along([(0.0, 0.0), (100.0, 0.0)], v=5.0)
     runs = WorldRuns(
@@ -163,6 +164,7 @@ def test_parameters_of_a_robot_and_of_a_car() -> None:
     assert plain["way"][0] == found["way"][0]  # mu is 0.8 in the file: the same robot to the bit
 
 
+@pytest.mark.slow
 def test_neither_chunks_nor_order_nor_process_show() -> None:
     runs = WorldRuns(text(), 1.0, drive=own_worlds.turning, metrics=ALL)
     share = np.random.default_rng(3).random((3, 8))
@@ -300,6 +302,7 @@ def test_what_cannot_be_meant_is_refused(make: Any, words: str) -> None:
         make()
 
 
+@pytest.mark.slow
 def test_a_campaign_of_a_world(tmp_path: Path) -> None:
     campaign = Campaign(
         experiment=WorldRuns(text(), 0.5, metrics=ALL, replayed="r1"),

@@ -184,6 +184,14 @@ ROBOTS = [name for name in COMBINATIONS if "-" in name]
 """Every kind with every controller, and every friction."""
 
 
+@pytest.mark.slow_cases(
+    "ackermann-front_steer_pid",
+    "ackermann-raw",
+    "ackermann-twist_front_steer_pid",
+    "ackermann_drivetrain-raw",
+    "differential_4_wheels-raw",
+    "differential_4_wheels-twist_pid",
+)
 @pytest.mark.parametrize(
     # The friction of a wheel does not change the body, nor does a drivetrain or a third wheel; each
     # controller stays, and each kind.

@@ -9,6 +9,7 @@ from skidpad import testing, vehicles
 EXEMPT = [(name, check) for name in vehicles.names() for check in vehicles.get(name).model.exempt]
 
 
+@pytest.mark.slow_cases("formula_student-purity", "full_car-purity")
 @pytest.mark.parametrize("check", testing.checks())
 @pytest.mark.parametrize("name", vehicles.names())
 def test_vehicle_conforms(name, check):

@@ -66,6 +66,7 @@ def noisy(table: Measurements, seed: int, force: float = 0.01, moment: float = 0
     return Measurements(**columns, label=table.label)
 
 
+@pytest.mark.slow
 def test_slopes_are_those_of_differences() -> None:
     """Exact derivatives of every force and moment by every coefficient."""
     table = Measurements.joined([sweep("alpha", cambers=(-0.03, 0.05)), sweep("kappa")])
@@ -95,6 +96,7 @@ def test_slopes_are_those_of_differences() -> None:
             )
 
 
+@pytest.mark.slow
 def test_noisy_sweeps_give_back_what_they_were_made_with() -> None:
     table = noisy(
         Measurements.joined([sweep("kappa"), sweep("alpha", cambers=(-0.06, 0.0, 0.06))]), 1
@@ -123,6 +125,7 @@ def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
     assert_allclose(np.mean(halves, axis=0), 1.96 * np.std(values, axis=0, ddof=1), rtol=0.45)
 
 
+@pytest.mark.slow
 def test_outliers_do_not_decide() -> None:
     table = noisy(sweep("kappa"), 5)
     rng = np.random.default_rng(7)
@@ -334,6 +337,7 @@ def test_radius_and_stiffness_come_from_loaded_radii() -> None:
     assert found.tyre.record.vertical.FNOMIN == 4000.0
 
 
+@pytest.mark.slow
 def test_the_figure_has_a_panel_and_an_error_for_each_stage(tmp_path: Path) -> None:
     found = fit(noisy(sweep("alpha"), 2), KNOWN)
     figure = found.residual_plot(tmp_path / "fit.png")

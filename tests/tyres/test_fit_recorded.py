@@ -56,6 +56,7 @@ def errors(tyre: sp.tyres.Tyre, rows: Measurements, scale: Measurements) -> dict
     }
 
 
+@pytest.mark.slow_cases("odd61", "truck52", "book205_61", "suv62")
 @pytest.mark.parametrize("name", ["book205_61", "suv62", "odd61", "truck52", "odd52"])
 def test_sweeps_tell_what_other_rows_do(name: str) -> None:
     """The sweeps have one pressure, so what pressure does is taken as known."""

@@ -40,6 +40,7 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow_cases("6.1", "6.2 with limits", "6.1 with turn slip")
 @pytest.mark.parametrize("case", CASES)
 def test_same_bits_in_lanes_and_c(
     case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

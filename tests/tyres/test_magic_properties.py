@@ -104,6 +104,7 @@ def test_slopes_at_the_shifted_origin_are_the_stiffness(name: str) -> None:
         assert min(K) > 0.0
 
 
+@pytest.mark.slow_cases("odd52", "odd61", "reduced61")
 @pytest.mark.parametrize("name", SETS)
 def test_peaks_of_pure_slip_are_friction_times_load(name: str) -> None:
     t = tyre(name, zero(*SHIFTS, "PKY6", "PKY7"))

@@ -65,6 +65,22 @@ def contact(**values: float) -> Contact:
     return Contact(**{"F_z": 4000.0, **values})
 
 
+@pytest.mark.slow_cases(
+    "odd52-book",
+    "odd52-default",
+    "odd52-ellipse",
+    "odd52-uncombined",
+    "odd61-book",
+    "odd61-default",
+    "odd61-ellipse",
+    "odd61-turn slip",
+    "odd61-uncombined",
+    "reduced61-book",
+    "reduced61-default",
+    "reduced61-ellipse",
+    "reduced61-turn slip",
+    "reduced61-uncombined",
+)
 @pytest.mark.parametrize(("name", "choice"), CASES)
 def test_gradients_are_finite(name: str, choice: str) -> None:
     function, t = derivatives(name, choice)
@@ -105,6 +121,7 @@ def test_derivatives_are_those_of_the_values(name: str) -> None:
         np.testing.assert_allclose(exact[:, k], central, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_jax_has_the_same_gradients() -> None:
     jax = pytest.importorskip("jax")
     function, t = derivatives("odd61", "default")

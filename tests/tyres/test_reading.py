@@ -378,6 +378,7 @@ def mutated(data: bytes, random_: random.Random) -> bytes:
     return bytes(parts)
 
 
+@pytest.mark.slow
 def test_damaged_files_are_read_or_refused() -> None:
     random_ = random.Random(7)
     sources = [file.read_bytes() for file in (*SETS.values(), *DATA.glob("syntax/*.tir"))]

@@ -202,6 +202,7 @@ def test_units_balance(kind: type, seed: int) -> None:
             assert dimension == leaf.unit.dimension, (name, leaf.name)
 
 
+@pytest.mark.slow_cases("ProportionalTyre-1")
 @every_tyre
 def test_jax_agrees(kind: type, seed: int) -> None:
     jax = pytest.importorskip("jax")

@@ -141,6 +141,11 @@ QUESTIONS = [
 ]
 
 
+@pytest.mark.slow_cases(
+    "Tyre('odd52', Magic Formula 5.2, left, filled: INFLPRES, NOMPRES, ... (10))-forces",
+    "Tyre('odd61', Magic Formula 6.1, right)-forces",
+    "Tyre('suv62', Magic Formula 6.2, right)-forces",
+)
 @pytest.mark.parametrize(("tyre", "name"), QUESTIONS, ids=str)
 def test_numbers_and_arrays_have_the_same_bits(tyre: tyres.Tyre, name: str) -> None:
     """Whatever the number of contacts: full lanes and rests of lanes."""
@@ -191,6 +196,7 @@ def test_arrays_broadcast() -> None:
         tyre.forces(F_z=np.ones(3), alpha=alpha)
 
 
+@pytest.mark.slow_cases("MagicFormula61TurnSlipUsualLimitsBookAngles", "MagicFormula61")
 @TYRES
 def test_jax_and_casadi_get_the_equations(tyre: tyres.Tyre) -> None:
     ca = pytest.importorskip("casadi")
@@ -245,6 +251,7 @@ def test_a_tyre_measured_on_the_right_is_mirrored_on_the_left(tmp_path: Path) ->
     assert held.F_y == pytest.approx(right.mirrored().forces(**here).F_y, rel=1e-9)
 
 
+@pytest.mark.slow_cases("MagicFormula61TurnSlipUsualLimitsBookAngles")
 @ANSWERING
 def test_the_spin_follows_from_slip_and_speed(tyre: tyres.Tyre) -> None:
     for v_x in (-20.0, 5.0, 60.0):

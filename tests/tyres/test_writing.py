@@ -56,6 +56,7 @@ def test_a_tyre_without_a_file_is_written_too(file: Path, tmp_path: Path) -> Non
     assert (tmp_path / "y.tir").read_bytes() == (tmp_path / "x.tir").read_bytes()
 
 
+@pytest.mark.slow_cases("book205_61", "odd61", "race_slick", "reduced61", "units_61", "truck52")
 @QUIET
 @PATHS
 @settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -73,6 +74,7 @@ def test_changed_values_read_back(file: Path, data: st.DataObject) -> None:
         assert again(changed) == changed
 
 
+@pytest.mark.slow_cases("book205_61", "odd61", "race_slick", "reduced61", "units_61")
 @QUIET
 @PATHS
 def test_whatever_the_options_were_the_plain_reading_is_equal(file: Path) -> None:

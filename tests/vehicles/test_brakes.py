@@ -85,6 +85,7 @@ def test_a_car_on_a_slope_is_held() -> None:
     assert again.model is car.model
 
 
+@pytest.mark.slow_cases("four_wheel")
 @every_car
 def test_who_wishes_to_brake_stops_and_stays(maker) -> None:
     """A demand of a < 0 reverses with a demand of v < 0 only."""

@@ -77,11 +77,13 @@ def test_understeer_gradient(name: str, factory: Any) -> None:
     assert low <= understeer(factory(name), name) <= high
 
 
+@pytest.mark.slow
 def test_top_speed_is_where_power_meets_resistance(name: str) -> None:
     low, high = USUAL[name].top
     assert low <= top_speed(name) <= high
 
 
+@pytest.mark.slow_cases("race", "small_scale", "sports", "suv", "compact")
 def test_launch_takes_what_its_power_and_the_published_figure_allow(name: str) -> None:
     """Less than the kinetic energy over the power no car takes."""
     goal, time = launch_speed(name), launch(name)
@@ -94,6 +96,7 @@ def test_the_same_car_without_a_limit_of_power_is_no_slower(name: str) -> None:
     assert launch(name, plain=True) <= launch(name) + 1e-3
 
 
+@pytest.mark.slow
 def test_braking_distance(name: str) -> None:
     """Anti-lock brakes, as in the tests of magazines, stop before the first wheel that locks."""
     low, high = USUAL[name].stop
@@ -101,6 +104,7 @@ def test_braking_distance(name: str) -> None:
     assert stopped_by_anti_lock(name) < stopped(name)
 
 
+@pytest.mark.slow_cases("compact", "small_scale", "sports")
 def test_turning_circle(name: str) -> None:
     """Of the outer front wheel, at full lock and walking pace."""
     car = car_of(name)
@@ -123,6 +127,16 @@ def test_formula_student_keeps_to_the_rules() -> None:
     assert min(p.track_f, p.track_r) >= 0.75 * max(p.track_f, p.track_r)
 
 
+@pytest.mark.slow_cases(
+    "race-factory1",
+    "small_scale-factory1",
+    "sports-factory0",
+    "sports-factory1",
+    "suv-factory0",
+    "suv-factory1",
+    "compact-factory0",
+    "race-factory0",
+)
 @pytest.mark.parametrize("factory", [two_track, single_track])
 def test_sets_conform(name: str, factory: Any) -> None:
     checks = ["rest", "dimensions", "mirror", "frame", "energy", "motion", "shape", "gradients"]

@@ -81,6 +81,13 @@ def test_every_vehicle_stops_and_stays_for_who_wishes_to_be_slower(name: str) ->
         assert driven(sim, Demand(a=a, v=v), 1.0)[-1] < 0.2 * v
 
 
+@pytest.mark.slow_cases(
+    "-0.3-down-motor",
+    "-0.3-down-wheel torques",
+    "-0.3-up-wheel torques",
+    "-2.0-up-motor",
+    "-2.0-up-wheel torques",
+)
 @every_kind
 @pytest.mark.parametrize("yaw", [0.0, pi], ids=["up", "down"])
 @pytest.mark.parametrize("a", [-2.0, pytest.param(-0.3, marks=pytest.mark.slow)])

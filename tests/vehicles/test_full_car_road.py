@@ -57,6 +57,7 @@ def bump(height: float, length: float) -> sp.Road:
     return sp.Road.profile(heights, length / 20.0, x=3.0, method="cubic")
 
 
+@pytest.mark.slow
 def test_what_a_bump_takes_from_the_speed_went_into_dampers_and_slip() -> None:
     """Energy before a bump and after it has died out: what is missing, dampers and tyres took."""
     dt = 0.001
@@ -106,6 +107,7 @@ def response(p: Any, v: float, f: np.ndarray) -> np.ndarray:
     return np.array(answers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wavelength", [2.0, 8.0])
 def test_waves_shake_the_body_as_its_transfer_function_says(wavelength: float) -> None:
     """Small waves at a constant speed: the amplitude of a_z is |H| times that of the road, though
@@ -119,6 +121,7 @@ def test_waves_shake_the_body_as_its_transfer_function_says(wavelength: float) -
     assert np.ptp(run["a_z"][tail]) / 2.0 == pytest.approx(want, rel=0.01)
 
 
+@pytest.mark.slow
 def test_a_random_road_shakes_it_by_its_spectrum() -> None:
     """The mean square of a_z over a class B road against the integral of |H|² G_d(n) / v.
 
@@ -154,6 +157,7 @@ def test_it_leaves_a_crest_and_lands() -> None:
     assert abs(run["heave"][-1]) < 0.01
 
 
+@pytest.mark.slow
 def test_it_stands_on_a_grade() -> None:
     """Braked on 20 %: once its springs are quiet nothing moves, and loads are those of statics."""
     car = full_car(road=sp.Road.plane(0.2))

@@ -171,6 +171,19 @@ FEW = (
 """Every car, and every kind of road."""
 
 
+@pytest.mark.slow_cases(
+    "commonroad_dynamic_bicycle-bowl",
+    "commonroad_kinematic_bicycle-bowl",
+    "commonroad_st-bowl",
+    "single_track-bowl",
+    "commonroad_dynamic_bicycle-hills",
+    "commonroad_kinematic_bicycle-hills",
+    "commonroad_ks-bowl",
+    "commonroad_st-hills",
+    "commonroad_st-plane",
+    "four_wheel-bowl",
+    "single_track-hills",
+)
 @pytest.mark.parametrize(
     ("name", "course"),
     [

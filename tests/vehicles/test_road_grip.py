@@ -40,6 +40,7 @@ def test_cornering_stiffness_is_the_tyres_on_any_road(car: Any, mu: float) -> No
     assert former == pytest.approx(mu * tyre.B * tyre.C * tyre.D, rel=1e-6)
 
 
+@pytest.mark.slow
 @road_car
 def test_the_peak_goes_with_the_grip(car: Any) -> None:
     drifts = np.linspace(0.0, 15.0, 4001)
@@ -110,6 +111,7 @@ def test_the_former_car_is_found_whatever_is_registered(car: Any) -> None:
         sp.vehicles.register(car)
 
 
+@pytest.mark.slow_cases("purity-formula_student")
 @every_car
 @pytest.mark.parametrize(
     # What the former cars have of their own is grip, by functions of which tyres show the purity.

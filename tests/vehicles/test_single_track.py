@@ -122,6 +122,7 @@ def test_frequency_and_damping_of_the_yaw_response(v: float) -> None:
     assert run["omega"][-1] == pytest.approx(want, rel=1e-4)
 
 
+@pytest.mark.slow_cases("first order")
 @pytest.mark.parametrize("slip", [None, FirstOrderSlip()], ids=["steady", "first order"])
 def test_two_track_tends_to_it_with_small_slip(slip: Any) -> None:
     """Turning a car on four wheels spins them up and down, which is inertia in yaw."""
@@ -152,6 +153,7 @@ def test_offsets_of_a_tyre_cancel_on_an_axle(name: str) -> None:
     assert (rate.v_y, rate.omega) == (0.0, 0.0)
 
 
+@pytest.mark.slow_cases("passenger_car-first order", "passenger_car-steady", "race_slick-steady")
 @pytest.mark.parametrize("slip", [None, FirstOrderSlip()], ids=["steady", "first order"])
 @pytest.mark.parametrize("tyre", ["passenger_car", "race_slick"])
 def test_a_car_on_a_tyre_of_a_file_conforms(tyre: str, slip: Any) -> None:
@@ -160,6 +162,7 @@ def test_a_car_on_a_tyre_of_a_file_conforms(tyre: str, slip: Any) -> None:
     sp.testing.check(car, checks).raise_if_failed()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [{"slip": FirstOrderSlip()}, {"drive": AccelerationCommand()}])
 def test_its_other_kinds_conform(kind: dict[str, Any]) -> None:
     sp.testing.check(single_track(**kind)).raise_if_failed()
@@ -272,6 +275,7 @@ def test_the_ground_pulls_and_has_friction_by_axle() -> None:
     assert (w.F_x, w.F_y) == pytest.approx((-0.1 * car.params.m * G, 0.02 * car.params.m * G))
 
 
+@pytest.mark.slow_cases("kind1")
 @pytest.mark.parametrize("kind", [{}, {"slip": FirstOrderSlip(), "drive": AccelerationCommand()}])
 def test_a_fleet_has_the_bits_of_a_simulator(kind: dict[str, Any]) -> None:
     car = single_track(**kind)

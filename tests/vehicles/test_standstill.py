@@ -154,6 +154,16 @@ def hold_release_hold(name: str, method: str, yaw: float) -> None:
 headings = pytest.mark.parametrize("yaw", [0.0, pi, 0.5 * pi], ids=["up", "down", "across"])
 
 
+@pytest.mark.slow_cases(
+    "balanced body, brush, tables, engine, pedal-up",
+    "linear tyre, locked differential-up",
+    "moving body, Magic Formula, compliant, motor and limited slip, pedal-up",
+    "wheel torques-up",
+    "balanced body, brush, tables, engine, pedal-down",
+    "linear tyre, locked differential-down",
+    "moving body, Magic Formula, compliant, motor and limited slip, pedal-down",
+    "wheel torques-down",
+)
 @headings
 @pytest.mark.parametrize(
     # What is locked is held in implicit steps below, which are the harder ones.
@@ -164,6 +174,7 @@ def test_held_on_a_slope_in_explicit_steps(name: str, yaw: float) -> None:
     hold_release_hold(name, "rk4", yaw)
 
 
+@pytest.mark.slow_cases("up")
 @headings
 def test_held_on_a_slope_in_long_implicit_steps(yaw: float) -> None:
     """By the method of two stages, which takes a third of the time to compile."""

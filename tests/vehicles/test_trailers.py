@@ -138,6 +138,7 @@ def test_the_road_alone_changes_momentum_and_angular_momentum(chain: str, seed: 
     assert turning == pytest.approx(moment, rel=1e-6, abs=1e-1)
 
 
+@pytest.mark.slow_cases("two")
 @every_chain
 def test_without_forces_momentum_and_energy_are_kept(chain: str) -> None:
     """Over a second of a chain that turns freely on ice."""

@@ -187,6 +187,7 @@ def integrated(car: sp.Vehicle, x: Any, u: Any, seconds: float) -> list[Any]:
     return [car.State(*y) for y in solved.y.T]
 
 
+@pytest.mark.slow_cases("-0.4")
 @pytest.mark.parametrize("behind", [-0.4, pytest.param(0.9, marks=pytest.mark.slow)])
 def test_a_slow_turn_has_the_angle_and_the_offtracking_of_geometry(behind: float) -> None:
     """Tangents at circles: R of the rear axle, then the hitch, then the trailer's axle."""

@@ -65,6 +65,7 @@ def driven(
 WET = {name: 0.5 for name in ("mu_fl", "mu_fr", "mu_rl", "mu_rr", "mu_left_1", "mu_right_1")}
 
 
+@pytest.mark.slow
 def test_it_jack_knifes_when_the_rear_wheels_of_the_car_lock() -> None:
     """From a small angle all the way to the end stop; rolling on it goes straight, and a trailer
     without brakes pushes. It comes to rest where it has folded."""
@@ -118,6 +119,7 @@ def rolling(car: sp.Vehicle, **values: float) -> Any:
     return car.model.settle(car.State(**values), car.params)
 
 
+@pytest.mark.slow
 def test_gradients_of_rollouts_are_those_of_differences() -> None:
     """By the mass of the trailer, where it hangs and the slope."""
     car = caravan()
@@ -154,6 +156,7 @@ def test_a_demand_brings_about_its_acceleration_with_what_hangs_behind() -> None
         assert (sim.state.v_x - v_x) == pytest.approx(demand.a, abs=0.2)
 
 
+@pytest.mark.slow_cases("fifth wheel", "two")
 @pytest.mark.parametrize(
     "values",
     [
@@ -199,6 +202,7 @@ def test_grip_and_gravity_are_those_of_the_place_of_the_trailer() -> None:
     assert math.hypot(across.v_x, across.v_y) > 0.5
 
 
+@pytest.mark.slow
 def test_energy_is_kept_on_a_slope_that_it_rolls_up_and_down() -> None:
     """Folded and turning on ice: kinetic energy and that of height together."""
     car = two_track(trailers=(Trailer(C_drag=0.0), Trailer(C_drag=0.0)), C_drag=0.0,
@@ -252,6 +256,7 @@ def test_trailers_that_could_not_stand_are_refused() -> None:
         two_track(trailers=(Trailer(),) * 5)
 
 
+@pytest.mark.slow
 def test_the_parts_of_a_chain_are_drawn_and_met_where_they_stand() -> None:
     """Poses of stage and outlines of contacts, against the outputs of the car."""
     car = two_track(trailers=(Trailer(), Trailer(behind=1.2)), slip=FirstOrderSlip())

@@ -42,6 +42,7 @@ def felt(car: sp.Vehicle, ground: GroundUnder) -> Any:
     return car.body.on_ground(x, u, w, ground, car.params)[1]
 
 
+@pytest.mark.slow
 def test_braking_straight_decelerates_by_the_forces_of_the_tyres() -> None:
     """m a = sum of F_x, and with the wheels' inertia (m + sum I_w / R²) a = sum of torques / R."""
     car = two_track(tyre=LINEAR, C_drag=0.0)
@@ -185,6 +186,7 @@ def test_parked_on_a_slope_with_first_order_slip_it_does_not_creep() -> None:
     assert four(out, "F_x").sum() == pytest.approx(0.196 * G * car.params.m, rel=1e-4)
 
 
+@pytest.mark.slow_cases("implicit")
 @pytest.mark.parametrize(
     ("slip", "most"), [(FirstOrderSlip(), 0.0), (None, 1e-15)], ids=["explicit", "implicit"]
 )
@@ -222,6 +224,7 @@ def powers(car: sp.Vehicle, x: Any, u: Any) -> dict[str, float]:
     }
 
 
+@pytest.mark.slow
 def test_power_in_is_what_is_stored_and_what_is_lost() -> None:
     """At every instant to rounding, and over a run to the accuracy of integration."""
     car = two_track()

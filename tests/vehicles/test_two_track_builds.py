@@ -32,6 +32,15 @@ class FromFile(NamedTuple):
     record: Any
 
 
+@pytest.mark.slow_cases(
+    "BrushTyre-SteadySlip",
+    "LinearTyre-FirstOrderSlip",
+    "LoadSensitiveTyre-SteadySlip",
+    "ProportionalTyre-FirstOrderSlip",
+    "BrushTyre-FirstOrderSlip",
+    "LinearTyre-SteadySlip",
+    "LoadSensitiveTyre-FirstOrderSlip",
+)
 @pytest.mark.parametrize("slip", SLIPS, ids=lambda slip: type(slip).__name__)
 @pytest.mark.parametrize("tyre", TYRES, ids=lambda tyre: type(tyre).__name__)
 def test_it_conforms_on_every_tyre(tyre: Any, slip: Any) -> None:
@@ -39,6 +48,7 @@ def test_it_conforms_on_every_tyre(tyre: Any, slip: Any) -> None:
     sp.testing.check(two_track(tyre=tyre, slip=slip), quick).raise_if_failed()
 
 
+@pytest.mark.slow
 def test_it_conforms_on_four_tyres() -> None:
     """A mirror exchanges the tyres of the sides."""
     fl, fr, rl, rr = TYRES

@@ -173,6 +173,7 @@ def test_springs_and_share_alike_are_the_same_car() -> None:
     assert loads[0] == pytest.approx(loads[1], rel=1e-5)
 
 
+@pytest.mark.slow
 def test_the_nose_dives_by_what_the_links_leave() -> None:
     """Front and rear compress by (1 - anti) m a h / (2 k L); the deceleration still changes with
     the slip, by some thousandths in the time of the springs."""
@@ -229,6 +230,7 @@ def energy_rate(car: sp.Vehicle, x: Any, u: Any) -> float:
     return float(slope @ np.array(record.flatten(car.derivative(x, u))))
 
 
+@pytest.mark.slow
 def test_power_in_is_what_is_stored_and_what_is_lost() -> None:
     """Drive, sliding at the patches that rolling and pitching move, aligning, air and dampers."""
     car = two_track(tyre=SENSITIVE, chassis=RollPitch(SPRUNG))

@@ -55,6 +55,7 @@ def driven(
     return dict(zip(sp.core.record.names(car.State), rows[:, 0].T, strict=True))
 
 
+@pytest.mark.slow_cases("25.0-0.06-passenger_car", "25.0-0.06-race_slick")
 @every_tyre
 @pytest.mark.parametrize(("v_x", "steer"), [(25.0, 0.06), (40.0, 0.1)])
 def test_a_wheel_that_lifts_in_a_bend_is_followed_by_the_named_step(
@@ -116,6 +117,9 @@ def test_on_a_slope_it_is_held_without_creep(tyre: str, brake: float) -> None:
     assert abs(run["x"][-1]) < 0.02
 
 
+@pytest.mark.slow_cases(
+    "0.2-passenger_car", "0.5-passenger_car", "0.5-race_slick", "0.2-race_slick"
+)
 @every_tyre
 @pytest.mark.parametrize("mu", [0.5, 0.2])
 def test_wheels_that_spin_at_the_start_are_followed_by_the_named_step(tyre: str, mu: float) -> None:
@@ -128,6 +132,7 @@ def test_wheels_that_spin_at_the_start_are_followed_by_the_named_step(tyre: str,
     assert fine["v_x"][-1] == pytest.approx(steady["v_x"][-1], rel=0.15)
 
 
+@pytest.mark.slow
 @every_tyre
 def test_radau_follows_stop_bend_and_launch_too(tyre: str) -> None:
     car = car_on(tyre)
@@ -143,6 +148,7 @@ def test_radau_follows_stop_bend_and_launch_too(tyre: str) -> None:
         assert implicit == pytest.approx(explicit, abs=2e-3)
 
 
+@pytest.mark.slow
 @every_tyre
 def test_the_named_step_is_stable_and_longer_ones_are_implicit(tyre: str) -> None:
     car = car_on(tyre)

@@ -11,6 +11,7 @@ from skidpad.vehicles.parts.spinning_wheel import FirstOrderSlip, SteadySlip
 PROPERTIES = ["rest", "dimensions", "mirror", "frame", "energy", "gradients", "motion", "shape"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["passenger_car", "race_slick"])
 @pytest.mark.parametrize("slip", [SteadySlip, FirstOrderSlip])
 def test_a_car_on_a_tyre_of_a_file_conforms(name: str, slip: type) -> None:
@@ -18,6 +19,7 @@ def test_a_car_on_a_tyre_of_a_file_conforms(name: str, slip: type) -> None:
     sp.testing.check(car, PROPERTIES).raise_if_failed()
 
 
+@pytest.mark.slow
 def test_one_tyre_in_front_another_behind_sets_the_balance() -> None:
     """More grip behind than in front: the car pushes its nose out, and the other way round."""
     soft, hard = sp.tyres.get("passenger_car"), sp.tyres.get("passenger_car")

@@ -53,16 +53,19 @@ CARS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow_cases("all", "compliant", "quasi-static", "windy")
 @pytest.mark.parametrize("name", CARS)
 def test_it_conforms(name: str) -> None:
     quick = [n for n in sp.testing.checks() if n not in ("driving", "standing", "purity")]
     sp.testing.check(two_track(**CARS[name]), quick).raise_if_failed()
 
 
+@pytest.mark.slow
 def test_all_of_it_drives_and_stands_in_worlds() -> None:
     sp.testing.check(two_track(**CARS["all"]), ["driving", "standing"]).raise_if_failed()
 
 
+@pytest.mark.slow
 def test_a_fleet_has_the_bits_of_a_simulator() -> None:
     car = two_track(**CARS["all"])
     fleet, sim = sp.Fleet(car, dt=0.002), sp.Simulator(car, dt=0.002)

@@ -65,11 +65,15 @@ def spins(x: Any) -> np.ndarray:
     return np.array([getattr(x, f"spin_{wheel}") for wheel in WHEELS], dtype=float)
 
 
+@pytest.mark.slow_cases(
+    "all-wheel drive", "manual", "motor, brake torques", "automatic", "motor and limited slip"
+)
 @pytest.mark.parametrize("name", CARS)
 def test_it_conforms(name: str) -> None:
     sp.testing.check(two_track(**CARS[name]), QUICK).raise_if_failed()
 
 
+@pytest.mark.slow_cases("automatic")
 @pytest.mark.parametrize(
     "name", [pytest.param("motor and limited slip", marks=pytest.mark.slow), "automatic"]
 )
@@ -78,17 +82,20 @@ def test_its_functions_are_pure(name: str) -> None:
     sp.testing.check(car, ["purity"]).raise_if_failed()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CARS)
 def test_wishes_drive_it_and_it_stands_in_worlds(name: str) -> None:
     car = two_track(**CARS[name], slip=FirstOrderSlip())
     sp.testing.check(car, ["driving", "standing"]).raise_if_failed()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["motor and limited slip", "automatic"])
 def test_wishes_drive_it_on_steady_slip(name: str) -> None:
     sp.testing.check(two_track(**CARS[name]), ["driving", "standing"]).raise_if_failed()
 
 
+@pytest.mark.slow_cases("10.0-1.5-automatic", "10.0-1.5-motor and limited slip")
 @pytest.mark.parametrize(
     # Two axles that are driven are told demands as one is.
     "name",
@@ -160,6 +167,7 @@ def test_power_into_wheels_and_losses_and_stored_are_the_power_of_the_source(nam
         assert out.P_source == pytest.approx(balance, rel=1e-9, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_charge_pays_for_the_drive() -> None:
     """What the battery lost is the integral of the power of its source, losses included."""
     car = two_track(**RWD_MOTOR)
@@ -173,6 +181,7 @@ def test_charge_pays_for_the_drive() -> None:
     assert battery.stored(first) - battery.stored(last) == pytest.approx(work, rel=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mu", [1.0, 0.05])
 @pytest.mark.parametrize("name", ["motor and limited slip", "all-wheel drive"])
 def test_the_power_limit_holds_with_spinning_wheels(mu: float, name: str) -> None:
@@ -190,6 +199,7 @@ def test_the_power_limit_holds_with_spinning_wheels(mu: float, name: str) -> Non
         assert run["spin_motor"].max() > 1100.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["motor and limited slip", "all-wheel drive"])
 def test_acceleration_is_torque_over_mass_and_reflected_inertia(name: str) -> None:
     """(m + 4 I_w / R² + J / R²) a = ratio efficiency tau / R, straight ahead without air."""
@@ -215,6 +225,7 @@ def test_regeneration_slows_the_car_and_charges_the_battery() -> None:
     assert run["v_x"].min() > -0.01
 
 
+@pytest.mark.slow
 def test_limited_slip_pulls_away_where_an_open_differential_spins() -> None:
     """One wheel on ice: an open one has twice the grip of the ice, a locking one much more."""
     gained = {}
@@ -231,6 +242,7 @@ def test_limited_slip_pulls_away_where_an_open_differential_spins() -> None:
     assert gained[LockedDifferential] > gained[LimitedSlip]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dt", [0.002, 0.005, 0.01])
 def test_an_automatic_pulls_away_and_changes_up_without_hunting(dt: float) -> None:
     sim = sp.Simulator(two_track(**AUTOMATIC), dt=dt)
@@ -246,6 +258,7 @@ def test_an_automatic_pulls_away_and_changes_up_without_hunting(dt: float) -> No
     assert run["spin_engine"][-1] == pytest.approx(1.28 * shaft, rel=0.01)
 
 
+@pytest.mark.slow
 def test_a_manual_car_reaches_the_rev_limit_of_its_gear() -> None:
     """And no more: nothing burns there."""
     car = two_track(**MANUAL, slip=FirstOrderSlip())
@@ -267,6 +280,7 @@ def test_engine_and_gear_follow_the_speed_of_a_reset() -> None:
     assert sp.Simulator(car, dt=0.005).reset().spin_engine == p.engine.crank.spin_idle
 
 
+@pytest.mark.slow_cases("pedal-wheel torques, pedal")
 @pytest.mark.parametrize(
     # The brakes of the last are those of the others.
     "name",
@@ -306,6 +320,7 @@ def test_braking_is_the_torque_of_pressure_balance_and_discs() -> None:
     assert (v[-1] - v[-101]) / 0.2 == pytest.approx(-torque / R / inertia, rel=1e-2)
 
 
+@pytest.mark.slow
 def test_full_pedal_locks_the_wheels_of_a_coupled_axle_and_stops_the_car() -> None:
     car = two_track(**AWD_MOTOR)
     sim = sp.Simulator(car, dt=0.002)
@@ -375,6 +390,7 @@ def test_it_comes_back_from_a_pickle(powertrain: Any) -> None:
     assert type(params) is type(car.params.powertrain)
 
 
+@pytest.mark.slow
 def test_another_process_takes_it(tmp_path: Path) -> None:
     """Its classes are at no place to import, and are made again."""
     file = tmp_path / "car.pickle"

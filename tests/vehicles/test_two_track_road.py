@@ -59,6 +59,7 @@ def energy_of(car: sp.Vehicle, x: Any) -> float:
     return car.model.energy(x, car.params)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("angle", [0.05, -0.2, 0.4])
 def test_it_rolls_down_a_slope_by_the_sine(angle: float) -> None:
     """Wheels that roll take their share of what gravity gives: I_w / R² each."""
@@ -121,6 +122,7 @@ def test_a_banked_turn_at_its_speed_needs_no_tyres() -> None:
     assert steers[0] == pytest.approx(wheelbase * omega / v, rel=2e-2)
 
 
+@pytest.mark.slow
 def test_a_car_that_coasts_through_a_banked_bend_gains_no_energy() -> None:
     """Its wheelbase is not in the middle: axles stand at other heights than the centre of mass."""
     radius, angle = 30.0, math.radians(22.0)
@@ -142,6 +144,7 @@ def test_a_car_that_coasts_through_a_banked_bend_gains_no_energy() -> None:
     assert energy.max() < 1.002 * energy[0]
 
 
+@pytest.mark.slow
 def test_a_bank_pulls_a_car_that_drives_straight_to_its_low_side() -> None:
     sim = sp.Simulator(two_track(road=sp.Road.plane(bank=0.05)), dt=0.005)
     sim.reset(v_x=20.0)
@@ -149,6 +152,7 @@ def test_a_bank_pulls_a_car_that_drives_straight_to_its_low_side() -> None:
     assert run["y"][-1] < -0.1
 
 
+@pytest.mark.slow
 def test_brakes_on_split_grip_turn_the_car_to_its_good_side() -> None:
     ice = Patch(value=0.15, x=100.0, y=5.0, length=400.0, width=10.0)
     braking = {f"brake_{wheel}": 900.0 for wheel in ("fl", "fr", "rl", "rr")}
@@ -178,6 +182,7 @@ def test_a_flat_road_is_the_default_car() -> None:
     assert two_track(road=sp.Road()).model is two_track().model
 
 
+@pytest.mark.slow_cases("curved", "patches", "random", "smooth grid", "smooth profile", "waves")
 @pytest.mark.parametrize(
     "name",
     [
@@ -212,6 +217,7 @@ def test_compiled_and_called_agree_and_fleets_have_the_bits_of_simulators(name: 
     )
 
 
+@pytest.mark.slow_cases("curved", "plane", "random", "smooth profile", "waves")
 def test_it_conforms_on_every_road(road: sp.Road) -> None:
     """In what holds on every road: that all places and directions are alike holds on few."""
     car = two_track(road=road, slip=FirstOrderSlip())
@@ -229,6 +235,7 @@ def test_energy_is_kept_on_a_plane() -> None:
     assert energy_of(car, sim.state) == pytest.approx(start, rel=2e-3)
 
 
+@pytest.mark.slow
 def test_vehicles_of_a_fleet_drive_on_roads_of_their_own() -> None:
     """Heights are parameters: another road of the same kind needs no other code."""
     roads = [sp.Road.grid(k * HILLS, (-20.0, -40.0), 4.0) for k in (1.0, 0.5)]
@@ -273,6 +280,7 @@ def test_it_drives_alike_in_another_process() -> None:
     assert float(made.stdout) == float(here.v_x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["smooth grid", "curved"])
 def test_casadi_and_jax_have_the_same_rates(name: str) -> None:
     car = two_track(road=ROADS[name])
@@ -300,6 +308,7 @@ def test_the_steering_of_a_linear_car_is_that_of_level_ground_on_no_slope() -> N
     assert a.steer == pytest.approx(b.steer, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_rollouts_have_gradients_with_respect_to_the_road() -> None:
     """By its slope, against differences."""
     car = two_track(road=sp.Road.plane(slope=0.05, bank=0.02))

@@ -66,6 +66,17 @@ def extent(vehicle: Any) -> tuple[float, float]:
     return min(ends), max(ends)
 
 
+@pytest.mark.slow_cases(
+    "skidpad:DELAY_STEER_ACC",
+    "skidpad:DELAY_STEER_ACC_GEARED_WO_FALL_GUARD",
+    "skidpad:DELAY_STEER_VEL",
+    "skidpad:IDEAL_STEER_ACC",
+    "skidpad:IDEAL_STEER_ACC_GEARED",
+    "skidpad:commonroad_kinematic_bicycle",
+    "skidpad:commonroad_ks",
+    "skidpad:commonroad_kst",
+    "skidpad:IDEAL_STEER_VEL",
+)
 @pytest.mark.parametrize("kind", KINDS)
 def test_its_nose_stops_at_a_wall(kind: str) -> None:
     wall = "<walls><shape><pt>{0} -9</pt><pt>{0} 9</pt><pt>90 -9</pt><pt>90 9</pt></shape></walls>"
@@ -147,6 +158,7 @@ def extent_of(built: Any) -> float:
     return max(x) - min(x)
 
 
+@pytest.mark.slow_cases("mb", "std")
 @pytest.mark.parametrize(
     "name",
     ["ks", "kst", "kinematic_bicycle", "dynamic_bicycle", "st", "std", "mb", "double_integrator"],

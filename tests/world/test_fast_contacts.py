@@ -98,6 +98,29 @@ def test_a_fast_vehicle_that_passes_beside_something_is_not_touched() -> None:
     assert not world.contact_events
 
 
+@pytest.mark.slow_cases(
+    "ackermann-twist_ideal-1.0-2.0",
+    "ackermann-twist_ideal-1.0-25.0",
+    "ackermann-twist_ideal-10.0-0.0",
+    "ackermann-twist_ideal-10.0-2.0",
+    "ackermann-twist_ideal-3.0-0.0",
+    "ackermann-twist_ideal-3.0-2.0",
+    "ackermann-twist_ideal-3.0-25.0",
+    "differential-twist_ideal-1.0-2.0",
+    "differential-twist_ideal-10.0-0.0",
+    "differential-twist_ideal-10.0-2.0",
+    "differential-twist_ideal-3.0-0.0",
+    "differential-twist_ideal-3.0-2.0",
+    "differential-twist_ideal-3.0-25.0",
+    "differential-twist_pid-1.0-2.0",
+    "differential-twist_pid-10.0-0.0",
+    "differential-twist_pid-10.0-2.0",
+    "differential-twist_pid-3.0-0.0",
+    "differential-twist_pid-3.0-2.0",
+    "differential-twist_pid-3.0-25.0",
+    "ackermann-twist_ideal-10.0-25.0",
+    "differential-twist_ideal-10.0-25.0",
+)
 @pytest.mark.parametrize("yaw", [0.0, 2.0, 25.0])
 @pytest.mark.parametrize("v", [1.0, 3.0, 10.0])
 @pytest.mark.parametrize(

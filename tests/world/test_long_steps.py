@@ -41,6 +41,7 @@ def swings(world: sp.World) -> bool:
     return float(np.ptp(speeds)) > 0.01
 
 
+@pytest.mark.slow_cases("0.005-differential_3_wheels", "0.005-differential_4_wheels")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dt", [0.005, 0.02, 0.1, 0.5])
 def test_who_swings_is_warned_of(kind: str, dt: float) -> None:

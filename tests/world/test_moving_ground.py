@@ -129,6 +129,7 @@ def test_which_blocks_are_ground() -> None:
     assert found == pytest.approx([0.2, 0.0, 0.2])
 
 
+@pytest.mark.slow
 def test_a_platform_is_climbed_if_it_is_no_higher_than_the_axle() -> None:
     """The axles are 0.2 m high, and the platform begins at x = 2 m."""
 

@@ -43,6 +43,7 @@ def four_wheel() -> sp.Vehicle:
     return sp.vehicles.four_wheel(C_r0=0.0, C_r1=0.0, C_r2=0.0)
 
 
+@pytest.mark.slow_cases("four_wheel-")
 @pytest.mark.parametrize(
     ("vehicle", "commands"),
     [
@@ -80,6 +81,7 @@ def test_a_vehicle_alone_moves_as_in_a_simulator(
     assert pitch != 0.0
 
 
+@pytest.mark.slow
 def test_the_brakes_of_a_car_hold_m_g_sin_on_a_slope() -> None:
     slope = 0.15
     made = sp.World(scene(four_wheel()), road=sp.Road.plane(slope=slope))
@@ -101,6 +103,7 @@ def test_the_brakes_of_a_car_hold_m_g_sin_on_a_slope() -> None:
     assert after.pitch == pytest.approx(-math.atan(slope))
 
 
+@pytest.mark.slow
 def test_a_banked_curve_is_driven_without_side_force() -> None:
     """tan θ = v² / (g R) in a bowl: the tyres push nobody aside, and it stays on its circle."""
     radius, v = 120.0, 18.0

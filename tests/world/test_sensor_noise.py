@@ -190,6 +190,7 @@ def built(*parts: str, seed: int = 7) -> sp.World:
     return made
 
 
+@pytest.mark.slow
 def test_another_sensor_or_vehicle_changes_no_reading() -> None:
     alone, more = built(robot(ALL, control=IDEAL), ROOM, GEO), None
     # Far enough not to be seen.

@@ -108,6 +108,7 @@ def test_pedals_feel_a_slope_through_their_input() -> None:
     assert vehicle.input.slope == pytest.approx(expected)
 
 
+@pytest.mark.slow_cases("ackermann_truck")
 @pytest.mark.parametrize("name", ["kinematic_bicycle", "ackermann_truck", "DELAY_STEER_ACC"])
 def test_who_cannot_be_told_is_named_and_drives_as_on_level_ground(name: str) -> None:
     def driven(ground: str) -> Any:
@@ -133,6 +134,7 @@ def test_those_that_can_be_told_are_not_named() -> None:
     assert "told" not in text
 
 
+@pytest.mark.slow_cases("grades0-200.0", "grades0-35.0", "grades0-90.0", "grades1-35.0")
 @pytest.mark.parametrize("heading", [0.0, 35.0, 90.0, 200.0])
 @pytest.mark.parametrize("grades", [(0.3, 0.0), (-0.2, 0.15)])
 def test_speed_is_along_the_slope_and_the_map_shows_less(

@@ -62,6 +62,14 @@ def foremost(made: sp.World) -> float:
     return max(truth.x + c * x - s * y for x, y in shape.outline)
 
 
+@pytest.mark.slow_cases(
+    "3.0-0.0-ackermann-None",
+    "3.0-0.0-differential-None",
+    "2.0--50.0-ackermann-None",
+    "2.0--50.0-ackermann-upstream",
+    "2.0--50.0-differential-upstream",
+    "3.0-0.0-ackermann-upstream",
+)
 @pytest.mark.parametrize("compat", [None, "upstream"])
 @pytest.mark.parametrize("kind", CONTROLLERS)
 @pytest.mark.parametrize(
@@ -111,6 +119,7 @@ def test_a_cliff_stops_and_does_not_throw_back(
     assert max(steps) < max(speeds) * made.dt + 0.002
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CONTROLLERS)
 def test_a_steep_bank_of_an_elevation_map_is_not_climbed_sideways(kind: str) -> None:
     """It rises 1 m on 0.5 m; a wheel that sticks out of the chassis comes to it first."""
@@ -143,6 +152,7 @@ def test_a_long_car_drives_up_an_even_slope_unlike_upstreams() -> None:
     assert ends["upstream"] < 2.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CONTROLLERS)
 def test_a_ramp_is_climbed_from_its_foot_and_a_wall_from_behind(kind: str) -> None:
     up = driving(kind, 1.0, 0.0, RAMP.format(pose="3 0 0", height=0.8))

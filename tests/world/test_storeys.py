@@ -36,6 +36,7 @@ def driven(inside: str, *names: str, **options: str) -> sp.World:
     return made
 
 
+@pytest.mark.slow_cases("crate", "robot")
 @pytest.mark.parametrize("thing", ["robot", "crate", "wall"])
 def test_robots_touch_what_is_on_their_floor_and_nothing_else(thing: str) -> None:
     things = {
@@ -58,6 +59,7 @@ def test_upstream_has_one_plane() -> None:
     assert made.contact_events
 
 
+@pytest.mark.slow
 def test_who_comes_down_a_ramp_meets_what_is_at_its_foot() -> None:
     """Heights are those of the moment, not of the start."""
     ramp = (

@@ -117,6 +117,7 @@ def test_after_a_collision_only_a_reset_goes_on() -> None:
     assert truck.status is FREE
 
 
+@pytest.mark.slow
 def test_random_drives_end_exactly_at_their_first_contact() -> None:
     """Every state on the way is free by the checker, and only the last of a collision is not."""
     truck = engine()

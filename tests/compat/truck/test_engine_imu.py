@@ -73,6 +73,7 @@ def test_it_is_the_second_derivative_of_the_way_of_the_imu() -> None:
     assert np.hypot(*second) > 1.0
 
 
+@pytest.mark.slow
 def test_noise_is_seeded_and_each_sensor_has_its_own() -> None:
     room = Map.from_polylines([[(-3, -3), (3, -3), (3, 3), (-3, 3)]], closed=True)
     levels = {"accel": 0.3, "gyro": Noise(0.5, 0.2), "lidar": {"mean": 1.0, "std": 0.1}}

@@ -54,6 +54,7 @@ def test_the_kernel_commands_what_numpy_does(fleet: sp.Fleet, network: Any) -> N
             np.testing.assert_allclose(states[k + 1, vehicle, 11:], hidden, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_bits_do_not_depend_on_lanes_threads_batch_or_where_the_weights_are(
     fleet: sp.Fleet,
 ) -> None:
@@ -68,6 +69,7 @@ def test_bits_do_not_depend_on_lanes_threads_batch_or_where_the_weights_are(
         np.testing.assert_allclose(trained, wanted, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_bits_of_many_weights_do_not_depend_on_lanes_and_batch(fleet: sp.Fleet) -> None:
     network = gru(hidden=6)
     driver = policy(network, trainable=True)
@@ -92,6 +94,7 @@ def test_bits_of_many_weights_do_not_depend_on_lanes_and_batch(fleet: sp.Fleet) 
     assert again.params.tobytes() == alone.params.tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("network", [mlp(), gru(hidden=6)], ids=["mlp", "gru"])
 def test_weights_have_the_derivative_of_the_rollout(fleet: sp.Fleet, network: Any) -> None:
     driver = policy(network, trainable=True)
@@ -114,6 +117,7 @@ def test_weights_have_the_derivative_of_the_rollout(fleet: sp.Fleet, network: An
     np.testing.assert_allclose(gradient.params[1, own], slopes, atol=1e-7 * np.abs(slopes).max())
 
 
+@pytest.mark.slow
 def test_a_network_of_constants_has_derivatives_too(fleet: sp.Fleet) -> None:
     closed = fleet.closed_loop(policy(mlp()))
     _, gradient = closed.gradient(STARTS, None, COST, steps=STEPS, wrt="x0")
@@ -155,6 +159,7 @@ def act_softly(outputs: Any, m: Last, p: Limit, dt: Any) -> Any:
 RECORDS: dict[str, Any] = {"Memory": Last, "Reference": Lane, "Params": Limit}
 
 
+@pytest.mark.slow_cases("False")
 @pytest.mark.parametrize("trainable", [False, True])
 def test_a_policy_has_records_of_its_own_beside_those_of_the_network(
     fleet: sp.Fleet, trainable: bool
@@ -191,6 +196,7 @@ def test_monte_carlo_drives_it(fleet: sp.Fleet) -> None:
     assert np.isfinite(study.mean("y")).all()
 
 
+@pytest.mark.slow
 def test_a_campaign_of_other_weights_is_another_one(tmp_path: Path) -> None:
     def campaign(network: Any) -> Campaign:
         drive = Drive(

@@ -26,6 +26,7 @@ def example() -> ModuleType:
     return module
 
 
+@pytest.mark.slow
 def test_a_few_iterations_learn_most_of_it_and_are_repeated_to_the_bit(example: ModuleType) -> None:
     loop = example.Loop()
     once, again = (example.train(loop, 0, 4, every=4) for _ in range(2))

@@ -46,6 +46,7 @@ FOUND = [
 """What was found: a kind of file, and what stands there instead of what."""
 
 
+@pytest.mark.slow_cases("truck-model-0.08421-instead7")
 @pytest.mark.parametrize(("name", "there", "instead"), FOUND)
 def test_found_cases(name: str, there: bytes, instead: bytes, tmp_path: Path) -> None:
     kind = BY_NAME[name]
@@ -65,6 +66,20 @@ def test_the_whole_file_can_be_read(kind: Kind, tmp_path: Path) -> None:
     kind.read(path)
 
 
+@pytest.mark.slow_cases(
+    "0-bag-metadata",
+    "0-log-mcap-lz4",
+    "0-log-mcap-plain",
+    "0-log-parquet",
+    "0-map-yaml",
+    "0-truck-model",
+    "0-autoware-parameters",
+    "0-bag-mcap",
+    "0-bag-sqlite",
+    "0-log-mcap",
+    "0-recording",
+    "0-tyre-mat",
+)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_damaged_files_raise_only_errors_of_skidpad(kind: Kind, seed: int, tmp_path: Path) -> None:

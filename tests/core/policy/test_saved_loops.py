@@ -90,6 +90,7 @@ def test_a_file_runs_without_casadi(tmp_path: Path) -> None:
     assert np.load(tmp_path / "out.npy").tobytes() == closed.rollout(x0, references).tobytes()
 
 
+@pytest.mark.slow_cases("float32-1")
 @pytest.mark.skipif(cuda_harness.NVCC is None, reason="nvcc is not installed")
 @pytest.mark.parametrize(("precision", "substeps"), [("float32", 1), ("float64", 3)])
 def test_nvcc_accepts_the_cuda_text(tmp_path: Path, precision: str, substeps: int) -> None:

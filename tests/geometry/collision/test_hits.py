@@ -49,6 +49,7 @@ def test_the_truck_in_its_maps(name: str, at: Any, expected: bool) -> None:
     assert hit(Map.load(MAPS / f"{name}.geojson"), at) is expected
 
 
+@pytest.mark.slow
 def test_touching_counts_and_a_hair_less_does_not() -> None:
     wall_ahead = Map.from_polylines([[(1.0, -5.0), (1.0, 5.0)]])
     assert hit(wall_ahead, (0.0, 0.0, 0.0), UNIT)

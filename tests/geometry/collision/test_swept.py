@@ -38,6 +38,7 @@ def sampled(lines: Any, before: Any, after: Any) -> tuple[float | None, float]:
     return None, least
 
 
+@pytest.mark.slow
 @given(walls, pose, pose)
 def test_the_first_contact_by_dense_sampling(lines: Any, before: Any, after: Any) -> None:
     found = Checker(Map(segments=np.array(lines))).first_contact(CAR, before, after)

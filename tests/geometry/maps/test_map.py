@@ -235,6 +235,7 @@ def test_samples_stay_where_something_is_known() -> None:
     assert made.sample_free(0).shape == (0, 3)
 
 
+@pytest.mark.slow_cases("arguments3-only 0 of")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -259,6 +260,7 @@ def test_resolutions_are_checked(resolution: Any) -> None:
             ask(resolution)
 
 
+@pytest.mark.slow
 def test_pictures(tmp_path: Path) -> None:
     made = Map.from_polygons([[SQUARE, INNER]], name="yard")
     made.nearest([[0.0, 0.0]])

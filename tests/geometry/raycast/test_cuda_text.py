@@ -51,6 +51,7 @@ def test_stored_scans_are_those_of_this_machine(case) -> None:
     assert case.scanned().tobytes() == case.ranges.tobytes()
 
 
+@pytest.mark.slow_cases("few", "many")
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_scans_have_the_bits_of_the_processor(case, folder) -> None:
     assert np.isfinite(case.ranges).any()
@@ -96,6 +97,7 @@ def test_units_have_the_bits_of_the_processor(folder) -> None:
     assert sin == pytest.approx(np.sin(angles), abs=2e-16)
 
 
+@pytest.mark.slow_cases("float32")
 @pytest.mark.skipif(cuda_harness.NVCC is None, reason="needs nvcc")
 @pytest.mark.parametrize("precision", ["float64", "float32"])
 def test_nvcc_takes_the_text(precision, tmp_path) -> None:

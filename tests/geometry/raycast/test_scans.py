@@ -35,6 +35,14 @@ def engine(request, monkeypatch):
     return request.param
 
 
+@pytest.mark.slow_cases(
+    "sweep-100-falling",
+    "sweep-100-shuffled",
+    "sweep-100-unsteady",
+    "tree-100-falling",
+    "tree-100-shuffled",
+    "tree-100-unsteady",
+)
 @pytest.mark.parametrize("angles", FANS.values(), ids=FANS)
 @pytest.mark.parametrize("count", [0, 3, 100, pytest.param(300, marks=pytest.mark.slow)])
 def test_every_range_is_exact(count, angles, engine) -> None:
@@ -144,6 +152,28 @@ def test_the_bits_do_not_depend_on_the_way(angles, monkeypatch) -> None:
     assert np.concatenate(single).tobytes() == reference
 
 
+@pytest.mark.slow_cases(
+    "sweep-both ends-0.4",
+    "sweep-circle-0.4",
+    "sweep-falling-0.4",
+    "sweep-forward-0.4",
+    "sweep-narrow-0.4",
+    "sweep-one-0.4",
+    "sweep-shuffled-0.4",
+    "sweep-two turns-0.4",
+    "sweep-uneven-0.4",
+    "sweep-unsteady-0.4",
+    "tree-both ends-0.4",
+    "tree-circle-0.4",
+    "tree-falling-0.4",
+    "tree-forward-0.4",
+    "tree-narrow-0.4",
+    "tree-one-0.4",
+    "tree-shuffled-0.4",
+    "tree-two turns-0.4",
+    "tree-uneven-0.4",
+    "tree-unsteady-0.4",
+)
 @pytest.mark.parametrize("size", [1e-4, 0.4, 9.0])
 @pytest.mark.parametrize("angles", FANS.values(), ids=FANS)
 def test_rays_that_are_shaken_are_exact_whatever_the_way(angles, size, engine) -> None:

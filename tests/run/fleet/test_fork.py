@@ -119,6 +119,7 @@ def test_a_child_of_a_compiling_parent_works(compiles: str, tmp_path: Path) -> N
     assert run(FLEET, SCENE, CHILD, beside, SKIDPAD_CACHE=str(tmp_path)) == "fine"
 
 
+@pytest.mark.slow
 @forks
 def test_a_fork_beside_a_thread_that_traces_and_frees_machine_code_ends() -> None:
     """Garbage is collected wherever Python likes, and LLVM's takes a lock to be freed."""
@@ -146,6 +147,7 @@ def test_a_fork_beside_a_thread_that_traces_and_frees_machine_code_ends() -> Non
     assert run(FLEET, SCENE, CHILD, beside) == "fine"
 
 
+@pytest.mark.slow_cases("spawn")
 @pytest.mark.parametrize("method", [pytest.param("fork", marks=forks), "spawn"])
 def test_a_pool_of_processes_works(method: str, tmp_path: Path) -> None:
     """With the parent's threads there already, and its fleet where it is inherited."""

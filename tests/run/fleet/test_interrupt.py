@@ -87,6 +87,7 @@ WORK = {
 }
 
 
+@pytest.mark.slow_cases("gradient", "rollout", "samples of every step")
 @pytest.mark.parametrize(
     "name",
     [pytest.param(n, marks=[pytest.mark.slow] if n == "monte carlo" else []) for n in WORK],
@@ -184,6 +185,7 @@ COMPILE = {
 }
 
 
+@pytest.mark.slow_cases("numba")
 @pytest.mark.parametrize("name", COMPILE)
 def test_a_compiler_goes_on_while_the_interrupt_is_answered(name: str, tmp_path: Path) -> None:
     """With an empty cache, so that the first thread at work is the compiler's."""

@@ -59,6 +59,7 @@ def test_a_rollout_is_runge_kutta_with_the_same_function_in_numpy(
     assert np.allclose(states[-1], x, rtol=0.0, atol=1e-11)
 
 
+@pytest.mark.slow_cases("float32")
 @pytest.mark.parametrize("precision", ["float64", "float32"])
 def test_lanes_threads_and_simulators_have_the_same_bits(car: sp.Vehicle, precision: str) -> None:
     wanted = sp.Fleet(car, DT, "rk4", precision=precision, lanes=1, threads=1).rollout(X0, U)
@@ -114,6 +115,7 @@ def test_a_vehicle_keeps_its_maps_and_a_dropped_one_ends_a_rollout(fleet: sp.Fle
         fleet.rollout(X0, U, params={"friction.values": plain})
 
 
+@pytest.mark.slow
 def test_ten_million_values_in_a_fleet(car: sp.Vehicle) -> None:
     """A line of 10⁷ values: the height is the place itself."""
     size, step = (5000, 2000), (0.01, 0.01)
@@ -160,6 +162,7 @@ def test_gradients_are_those_of_differences(fleet: sp.Fleet, car: sp.Vehicle) ->
     assert gradient.params[0, still].tolist() == [0.0, 0.0, 0.0]
 
 
+@pytest.mark.slow
 def test_linearisation_agrees_with_casadi_and_jax(car: sp.Vehicle) -> None:
     import jax
 
@@ -246,6 +249,7 @@ with open(sys.argv[3], "wb") as file:
 """
 
 
+@pytest.mark.slow_cases("False")
 @pytest.mark.parametrize("hidden", [False, True])
 def test_another_process_gets_the_values(
     fleet: sp.Fleet, car: sp.Vehicle, tmp_path: Path, hidden: bool

@@ -93,6 +93,7 @@ OBJECTS = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_a_pool_works_on_vehicles_simulators_and_fleets(method: str, tmp_path: Path) -> None:
     work = """
@@ -135,6 +136,7 @@ def test_a_process_that_knows_nothing_of_the_script_gets_what_it_needs(tmp_path:
     assert run(read) == wanted
 
 
+@pytest.mark.slow
 def test_a_registered_vehicle_goes_to_a_process_that_has_not_registered_it(tmp_path: Path) -> None:
     file = str(tmp_path / "sent")
     write = f"""

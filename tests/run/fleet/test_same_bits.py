@@ -39,6 +39,11 @@ def by_simulator(
     return np.array(runs, dtype=precision).swapaxes(0, 1)
 
 
+@pytest.mark.slow_cases(
+    "brains2-heun-0.001-float64",
+    "kinematic_bicycle-dopri5-0.002-float64",
+    "kinematic_bicycle-radau-0.01-float32",
+)
 @pytest.mark.parametrize(
     ("name", "integrator", "dt", "precision"),
     [

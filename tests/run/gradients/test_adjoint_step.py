@@ -131,6 +131,7 @@ def assert_close(found: np.ndarray, wanted: np.ndarray, tolerance: float) -> Non
     assert (np.abs(found - wanted) <= bound).all(), np.abs(found - wanted) / bound
 
 
+@pytest.mark.slow_cases("four_wheel-radau")
 @pytest.mark.parametrize(("name", "method"), CASES)
 def test_central_differences(name: str, method: str) -> None:
     vehicle = vehicle_of(name)
@@ -183,6 +184,7 @@ def test_jax(name: str, method: str) -> None:
         assert_close(found[port], np.array(gradient).T, 1e-10)
 
 
+@pytest.mark.slow_cases("four_wheel-radau")
 @pytest.mark.parametrize(("name", "method"), CASES)
 def test_adjoint_and_tangent_are_transposed(name: str, method: str) -> None:
     """λ · (F_x dx + F_u du + F_p dp) is the same number from both sides."""
@@ -201,6 +203,7 @@ def test_adjoint_and_tangent_are_transposed(name: str, method: str) -> None:
     assert (np.abs(forwards).sum(axis=1) > 1e-3).all()
 
 
+@pytest.mark.slow_cases("four_wheel")
 @pytest.mark.parametrize(
     "name",
     [
@@ -218,6 +221,7 @@ def test_two_newton_iterations_are_enough(name: str) -> None:
         assert_close(usual[port], exact[port], 1e-9)
 
 
+@pytest.mark.slow_cases("four_wheel-radau")
 @pytest.mark.parametrize(("name", "method"), CASES)
 def test_finite_at_rest(name: str, method: str) -> None:
     vehicle = vehicle_of(name)

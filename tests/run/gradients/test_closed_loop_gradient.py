@@ -47,6 +47,7 @@ def difference(value: Any, at: np.ndarray, place: tuple[int, ...], h: float) -> 
     return (ends[0] - ends[1]) / (2.0 * h)
 
 
+@pytest.mark.slow_cases("radau-of the loop", "radau-of the vehicle", "rk4-of the vehicle")
 @pytest.mark.parametrize("cost", [COST, REMEMBERED], ids=["of the vehicle", "of the loop"])
 def test_it_is_the_derivative_of_the_rollout(closed: sp.Fleet, cost: sp.Cost) -> None:
     told = references()

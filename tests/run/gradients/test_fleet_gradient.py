@@ -81,6 +81,7 @@ def assert_agrees_with_differences(
         assert_close(getattr(gradient, part) * scale, wanted * scale, 1e-6)
 
 
+@pytest.mark.slow_cases("four_wheel-rk4", "kinematic_bicycle-rk4")
 @pytest.mark.parametrize(("name", "method"), CASES)
 def test_central_differences(name: str, method: str) -> None:
     fleet, at = fleet_of(name, method), drive(name, STEPS[method])

@@ -59,6 +59,7 @@ def moved_states(
     return np.array(changes)
 
 
+@pytest.mark.slow_cases("1-kinematic_bicycle-radau", "4-kinematic_bicycle-radau")
 @pytest.mark.parametrize(("name", "method"), CASES)
 @pytest.mark.parametrize("every", [1, 4])
 def test_dot_products_with_the_forward_mode(name: str, method: str, every: int) -> None:

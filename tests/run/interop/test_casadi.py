@@ -60,6 +60,7 @@ STEPS = [
 ]
 
 
+@pytest.mark.slow_cases("single_track-radau")
 @pytest.mark.filterwarnings("ignore:rk4 with dt = 0.002 s is unstable for 'commonroad_")
 @pytest.mark.filterwarnings("ignore:rk4 with dt = 0.002 s is unstable for 'two_track'")
 @pytest.mark.parametrize(("name", "integrator"), STEPS)

@@ -44,6 +44,7 @@ def test_clearance_is_the_distance_of_the_discs(example: Loader) -> None:
     assert parking.clearance(street, at) == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_the_misfit_of_the_fit_is_least_at_the_true_parameters(example: Loader) -> None:
     fitting = example("fit_with_jax")
     inputs = fitting.slalom(2.5)
@@ -134,6 +135,7 @@ def test_every_plan_is_at_least_as_good_as_the_one_before(example: Loader) -> No
     assert best[-1] < 0.5 * best[0]
 
 
+@pytest.mark.slow
 def test_the_mppi_script_draws_its_plot(
     example: Loader, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -34,6 +34,9 @@ STEPS = [
 FOUR_WHEELS = pytest.param("four_wheel", marks=pytest.mark.slow)
 
 
+@pytest.mark.slow_cases(
+    "commonroad_kinematic_bicycle-rk4", "commonroad_ks-rk4", "commonroad_kst-rk4"
+)
 @pytest.mark.parametrize(("name", "integrator"), STEPS)
 def test_step_and_derivative_are_the_models(name: str, integrator: str) -> None:
     car = vehicles.get(name)()

@@ -45,6 +45,7 @@ def agrees(hits: int, coverage: float) -> bool:
     return low <= hits <= high
 
 
+@pytest.mark.slow_cases("0.5")
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
 def test_the_interval_of_a_mean_holds_it_as_often_as_it_says(level: float) -> None:
     hits = 0
@@ -103,6 +104,7 @@ def test_few_runs_say_nothing_about_far_quantiles() -> None:
     assert np.isposinf(one.mean_interval("x")[1]).all()
 
 
+@pytest.mark.slow
 @given(
     runs=st.integers(1, 3000),
     quantile=st.floats(0.0, 1.0),
@@ -168,6 +170,7 @@ def test_confidence_that_was_not_kept_is_named() -> None:
     sure.quantile_interval("x", 0.5, 0.97)
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0.1, 60.0), min_size=1, max_size=30), st.floats(0.1, 80.0))
 @settings(max_examples=60, deadline=None)
 def test_shares_end_at_the_probability_and_never_fall(starts: list[float], above: float) -> None:

@@ -117,6 +117,7 @@ def test_windows_with_a_gap_are_left_out(run: sp.Trajectory) -> None:
     assert "gap" in found.notes[0]
 
 
+@pytest.mark.slow
 def test_the_plot_has_every_channel_and_its_error(run: sp.Trajectory, tmp_path: Path) -> None:
     found = compare(log_of(noisy(run)), MODEL, BASE, window=4.0)
     drawn = found.plot(tmp_path / "a.png")

@@ -77,6 +77,7 @@ def test_errors_fall_to_the_noise(one_fit: Fit) -> None:
         assert one_fit.before[name].rmse > 1.5 * one_fit.after[name].rmse
 
 
+@pytest.mark.slow
 def test_more_noise_gives_wider_intervals(one_fit: Fit) -> None:
     quiet, loud = one_fit, fit(log_of(noisy(drive(0), 0, scale=4.0)), MODEL, BASE)
     for name in ("debug_acc_scaling_factor", "debug_steer_scaling_factor", "steer_bias"):
@@ -86,6 +87,7 @@ def test_more_noise_gives_wider_intervals(one_fit: Fit) -> None:
         assert loud[name].high - loud[name].low > quiet[name].high - quiet[name].low
 
 
+@pytest.mark.slow
 def test_where_several_dead_times_are_likely_all_are_in_the_interval() -> None:
     columns = noisy(drive(2), 2, scale=5.0)
     kept = {n: v for n, v in columns.items() if n in ("t", "v_x") or n.startswith("u_")}
@@ -95,6 +97,7 @@ def test_where_several_dead_times_are_likely_all_are_in_the_interval() -> None:
     assert e.low <= TRUTH["acc_time_delay"] <= e.high
 
 
+@pytest.mark.slow
 def test_errors_that_follow_each_other_widen_the_intervals() -> None:
     run = drive(3)
     white = noisy(run, 3)
@@ -127,6 +130,7 @@ def test_a_time_constant_at_its_least_stays_there() -> None:
     assert e.value < 0.035
 
 
+@pytest.mark.slow
 def test_uneven_times_still_give_the_parameters() -> None:
     run = drive(6)
     columns = noisy(run, 6)

@@ -56,6 +56,7 @@ def missed(found: Fit, truth: dict[str, float]) -> list[str]:
     return [n for n, value in truth.items() if not found[n].low <= value <= found[n].high]
 
 
+@pytest.mark.slow_cases("uneven")
 @pytest.mark.parametrize(
     "jitter",
     [pytest.param(0.0, id="even", marks=pytest.mark.slow), pytest.param(0.01, id="uneven")],
@@ -73,6 +74,7 @@ def test_intervals_hold_the_truth_of_a_continuous_car(jitter: float) -> None:
     assert len(misses) <= 4
 
 
+@pytest.mark.slow
 def test_where_the_log_does_not_tell_the_steps_the_intervals_hold_for_either() -> None:
     found = fit(log_of(noisy(drive(0), 0)), MODEL, BASE)
     assert any("does not tell whether the car moves in steps" in note for note in found.notes)
@@ -81,6 +83,7 @@ def test_where_the_log_does_not_tell_the_steps_the_intervals_hold_for_either() -
     assert half > 0.4 * (DT / 2.0), "Euler's steps of 25 ms shift it by half of one"
 
 
+@pytest.mark.slow
 def test_the_simulators_own_steps_are_told_by_a_log_without_noise() -> None:
     found = fit(drive(4), MODEL, BASE)
     assert not found.notes

@@ -28,6 +28,7 @@ def test_a_command_that_never_changes_tells_no_dead_time() -> None:
     assert "--free steer_time" not in text
 
 
+@pytest.mark.slow
 def test_a_factor_on_nothing_cannot_be_told() -> None:
     others = ["acc_time_delay", "acc_time_constant", "debug_steer_scaling_factor"]
     with pytest.raises(sp.InvalidValue, match="does not tell debug_steer_scaling_factor: a"):

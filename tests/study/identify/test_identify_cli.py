@@ -51,6 +51,7 @@ def numbers(out: str, first: str) -> list[float]:
     return [float(word) for word in line.split()[2:] if word != "to"]
 
 
+@pytest.mark.slow
 def test_compare_prints_errors_and_draws(run: Runner, files: Path) -> None:
     args = ("compare", files / "log.csv", "--model", MODEL, "--out", files / "plots")
     code, out, err = run(*args, "--params", files / "true.yaml")
@@ -66,6 +67,7 @@ def test_compare_prints_errors_and_draws(run: Runner, files: Path) -> None:
     assert str(plot) in out.replace("\n", "")
 
 
+@pytest.mark.slow
 def test_fit_writes_the_parameters(run: Runner, files: Path) -> None:
     target = files / "fitted.yaml"
     code, out, err = run(
@@ -99,6 +101,7 @@ def test_fit_of_some_parameters_leaves_the_others(run: Runner, files: Path) -> N
     assert autoware(MODEL, target).params.steer_time_constant == TRUTH["steer_time_constant"]
 
 
+@pytest.mark.slow
 def test_columns_are_named_and_unknown_parameters_noted(run: Runner, files: Path) -> None:
     text = (files / "log.csv").read_text().replace("u_steer", "delta=cmd", 1)
     (files / "log.csv").write_text(text)

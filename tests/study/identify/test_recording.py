@@ -22,6 +22,7 @@ def of_a_loop(scale: float) -> Log:
     return Log("bag", series)
 
 
+@pytest.mark.slow_cases("0.0")
 @pytest.mark.parametrize("scale", [0.0, 1.0])
 def test_the_messages_of_one_loop_tell_its_parameters(scale: float) -> None:
     """They are as even as rows of a table: the simulator's own steps reproduce them."""

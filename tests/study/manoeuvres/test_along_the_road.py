@@ -34,6 +34,7 @@ def test_distance_and_deceleration_of_an_even_stop(samples: int) -> None:
     np.testing.assert_allclose(mean_deceleration(run), 8.0, rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_car_stops_within_what_its_grip_allows() -> None:
     """No shorter, and not much longer: its tyres lose grip with load, its brakes lag."""
     findings = results()["straight_braking"].findings
@@ -82,6 +83,7 @@ LAUNCHED = {
 }
 
 
+@pytest.mark.slow_cases("two_track:suv", "full_car:sports", "two_track:sports")
 @pytest.mark.parametrize("name", LAUNCHED)
 def test_a_launch_never_loses_speed(name: str) -> None:
     """Whatever the drive gives: where tyres do not hold it, a gentler launch counts."""

@@ -13,6 +13,7 @@ from study.manoeuvres.fakes import Drive
 CAR = sp.vehicles.single_track()
 
 
+@pytest.mark.slow
 def test_blocks_give_what_single_vehicles_give() -> None:
     """Bit for bit, in order, and drives of the first alone."""
     N = FIRST + 7
@@ -28,6 +29,7 @@ def test_blocks_give_what_single_vehicles_give() -> None:
     assert {run.variants for run in result.runs} == {1}
 
 
+@pytest.mark.slow
 def test_cars_with_few_and_many_variants_keep_their_order() -> None:
     many = Subject(CAR, {"C_drag": np.linspace(0.0, 2.0, FIRST + 1)}, "many")
     results = perform([Drive(0.2)], [Subject(CAR, name="a"), many, Subject(CAR, name="b")])

@@ -97,6 +97,7 @@ def test_a_speed_that_lags_stops_over_its_own_way() -> None:
     np.testing.assert_allclose(turn["kerb_to_kerb"].value, turn["kerb_to_kerb"].theory, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_an_even_deceleration_stops_within_its_square() -> None:
     """v² / (2 a), less the last hundredth of the speed."""
     found = driven(Subject(sp.vehicles.commonroad_ks()))
@@ -104,6 +105,7 @@ def test_an_even_deceleration_stops_within_its_square() -> None:
     np.testing.assert_allclose(way, (1.0 - 0.01**2) * 10.0**2 / 4.0, rtol=1e-3)
 
 
+@pytest.mark.slow_cases("ackermann_truck", "double_integrator")
 @pytest.mark.parametrize("name", ["DELAY_STEER_VEL", "ackermann_truck", "double_integrator"])
 def test_every_manoeuvre_is_driven_or_refused(name: str) -> None:
     """Slow ones, late ones and one without wheels: a reason or findings, never an error."""
@@ -113,6 +115,7 @@ def test_every_manoeuvre_is_driven_or_refused(name: str) -> None:
         assert (result.findings is None) == bool(result.unfit), result.manoeuvre.name
 
 
+@pytest.mark.slow
 def test_a_car_that_steers_for_a_yaw_rate_is_asked_for_one() -> None:
     """And for a speed; how hard to drive nobody tells it."""
     control = wheeled.Control("twist_front_steer_pid")

@@ -27,6 +27,7 @@ def bits(result: Any) -> dict[str, bytes]:
     return found
 
 
+@pytest.mark.slow_cases("bump", "grip", "circle")
 @pytest.mark.parametrize(
     ("make", "manoeuvres", "params"),
     [

@@ -83,6 +83,7 @@ def test_time_and_speed_of_an_even_acceleration() -> None:
     assert np.isnan(event.passage(slow)).all()
 
 
+@pytest.mark.slow
 def test_theory_of_an_acceleration_knows_power_and_speed_of_the_motors() -> None:
     """Without limits it is even; power alone gives v³ = 3 P x / m; no car is faster."""
     event = FormulaAcceleration()
@@ -189,6 +190,7 @@ def skidpad() -> Result:
     return found
 
 
+@pytest.mark.slow
 def test_a_lap_takes_what_grip_and_radius_say() -> None:
     """About 2π sqrt(R / a): not all tyres are at their limit at once, and drive helps to turn."""
     result = skidpad()

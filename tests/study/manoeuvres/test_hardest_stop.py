@@ -46,6 +46,7 @@ def weak(brake_max: float) -> Result:
     return driven()[2 + WEAK.index(brake_max)]
 
 
+@pytest.mark.slow
 def test_grip_across_the_road_does_not_matter_for_a_stop_and_half_of_that_along_doubles_it() -> (
     None
 ):
@@ -92,6 +93,7 @@ def test_the_way_to_rest_changes_smoothly_with_the_balance_of_brakes() -> None:
     assert steps[:6].max() < 0.95 * steps[:6].mean()
 
 
+@pytest.mark.slow
 def test_its_sensitivity_is_that_of_a_wide_step() -> None:
     table = sensitivity("straight_braking", sp.vehicles.two_track(), ["brake_front"])
     (row,) = (row for row in table.rows() if row["metric"] == "stopping_distance")

@@ -62,6 +62,7 @@ def test_gradients_are_looked_for_in_two_steps() -> None:
     np.testing.assert_allclose(between(np.array([0.1, 0.1])), [0.11, 0.12, 0.13, 0.14])
 
 
+@pytest.mark.slow
 def test_a_car_slides_where_its_rear_wheels_have_no_more_grip() -> None:
     """μ l_f / (L - μ h) with the most friction that its rear tyres show."""
     result, p = results()["hill_hold"], CAR.vehicle.params

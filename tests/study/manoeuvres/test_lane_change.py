@@ -91,6 +91,7 @@ def result() -> Result:
     return found
 
 
+@pytest.mark.slow
 def test_less_grip_is_a_lower_speed() -> None:
     """Between the root of the share of grip and that share, and a plausible speed on dry road."""
     dry, wet = result()["entry_speed"]
@@ -119,6 +120,7 @@ def fastest(result: Result) -> CaseRun:
     return next(run for run in result.runs if run.label == label)
 
 
+@pytest.mark.slow_cases("race", "single_track")
 @each_car
 def test_cars_that_roll_far_have_a_speed(car: str) -> None:
     """Also those that cannot roll through both lanes at the lowest speed, and those that no speed
@@ -177,6 +179,7 @@ def test_peaks_of_a_drive_end_with_the_course(car: str) -> None:
         assert np.isclose(found["peak_yaw_rate"][0], peaks).any()
 
 
+@pytest.mark.slow
 def test_a_car_slower_than_the_lowest_speed_drives_as_fast_as_it_can() -> None:
     car = Subject(sp.vehicles.formula_student())
     assert car.limits.v_max < 40.0
@@ -185,6 +188,7 @@ def test_a_car_slower_than_the_lowest_speed_drives_as_fast_as_it_can() -> None:
     assert found["entry_speed"] == pytest.approx(usual["entry_speed"])
 
 
+@pytest.mark.slow
 def test_a_car_that_rolls_to_a_stop_at_the_lowest_speed_has_its_speed() -> None:
     """As on sand: at 25 km/h 0.08 g stop it within 31 m of the 59 m that it has to roll."""
     rolling = {"tyres.tyre.carcass.rolling": 0.08}

@@ -161,6 +161,7 @@ DROPPED = (
 )
 
 
+@pytest.mark.slow_cases("obstacle_avoidance", "split_braking")
 @pytest.mark.parametrize("name", TESTS)
 def test_what_vehicles_do_is_no_contradiction(name: str) -> None:
     """At the limit, spinning, catching a spin, with a part of the columns: none is refused."""

@@ -107,6 +107,7 @@ def as_the_log(result: Result, drive: CaseRun) -> Result:
     return result if test is result.manoeuvre else perform([test], [result.car], COARSE)[0]
 
 
+@pytest.mark.slow_cases("constant_radius", "hill_hold", "rough_road")
 @pytest.mark.parametrize("name", [name for name in names() if name in REFUSED])
 def test_a_log_of_one_drive_of_many_is_refused(name: str) -> None:
     """Those of its first cases are enough to see that, of whichever car."""
@@ -127,6 +128,17 @@ def test_no_metric_of_a_log_comes_from_the_equations_of_the_car_alone() -> None:
         measured(FormulaSkidpad(), small(), straight)
 
 
+@pytest.mark.slow_cases(
+    "acceleration",
+    "braking_in_turn",
+    "coast_down",
+    "random_steer",
+    "sine_sweep",
+    "single_sine",
+    "slow_ramp",
+    "split_braking",
+    "straight_braking",
+)
 @pytest.mark.parametrize("name", [name for name in names() if name not in REFUSED])
 def test_a_log_of_a_drive_gives_the_numbers_of_the_drive(name: str) -> None:
     """But for drives that find something before the test, and those in which wheels lock."""

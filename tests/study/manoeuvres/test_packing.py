@@ -6,6 +6,7 @@ from math import ceil
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -71,6 +72,7 @@ def test_what_is_held_is_the_same_as_told_at_each_step() -> None:
             np.testing.assert_array_equal(alone[name], values, err_msg=name)
 
 
+@pytest.mark.slow
 def test_vehicles_of_different_kernels_drive_as_they_do_alone() -> None:
     """Beside each other in threads, on the ground and on a hill, from rest and at speed."""
     cars = [Subject(sp.vehicles.single_track()), Subject(sp.vehicles.kinematic_bicycle())]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
+import pytest
 
 import skidpad as sp
 from skidpad.study.manoeuvres import (
@@ -37,6 +38,7 @@ def results(tests: tuple[Manoeuvre, ...]) -> dict[str, Result]:
     return {result.manoeuvre.name: result for result in found}
 
 
+@pytest.mark.slow
 def test_a_tall_car_turns_no_faster_than_it_tips() -> None:
     most = results(TURNS)["constant_radius"]["largest_steady_lateral_acceleration"]
     assert 0.7 * TIPS < most < 1.05 * TIPS < TALL.grip
@@ -64,6 +66,7 @@ def test_numbers_of_a_car_on_its_side_are_none() -> None:
         assert any("rolled over" in note for note in findings.notes), name
 
 
+@pytest.mark.slow
 def test_a_course_on_two_wheels_is_not_passed() -> None:
     """Slower than a car that does not tip, and with no more than what it tips at: for moments a
     little more, which lift a wheel and do not turn it over."""

@@ -40,6 +40,7 @@ def by_hand(car: sp.Vehicle, driven: str, angles: np.ndarray) -> float:
     return peak
 
 
+@pytest.mark.slow
 def test_the_limit_is_the_peak_of_a_ramp_by_hand() -> None:
     """Of a car with the engine behind, far beyond where tyres are linear."""
     car = sp.vehicles.two_track("sports")
@@ -48,6 +49,7 @@ def test_the_limit_is_the_peak_of_a_ramp_by_hand() -> None:
     assert result["max_lateral_acceleration"] == pytest.approx(peak, rel=0.005)
 
 
+@pytest.mark.slow
 def test_grip_moves_the_limit_as_by_hand() -> None:
     """By one per cent of lateral grip each, smoothly: it is no step of a grid."""
     car = sp.vehicles.two_track()
@@ -69,6 +71,7 @@ def test_the_gradient_is_that_of_linear_theory() -> None:
     np.testing.assert_allclose(K.value, K.theory, atol=0.02 * np.abs(slips).min())
 
 
+@pytest.mark.slow_cases("car2-1.0")
 @pytest.mark.parametrize(
     ("car", "rear"),
     [
@@ -98,6 +101,7 @@ def test_a_limit_beyond_the_largest_angle_is_said_to_be_there() -> None:
     assert not any("gives way" in note for note in result.findings.notes)
 
 
+@pytest.mark.slow
 def test_the_limit_is_above_steady_turns() -> None:
     """Also of a car of which the first, faster ramp leaves balance long before the limit."""
     car = Subject(sp.vehicles.two_track("small_scale"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
+import pytest
 
 import skidpad as sp
 from skidpad.study.manoeuvres import Case, Result, Subject, perform
@@ -71,6 +72,7 @@ def results() -> list[Result]:
     return perform([SplitBraking()], cars, STOPS)
 
 
+@pytest.mark.slow
 def test_some_driver_keeps_the_lane_and_brakes_harder_than_ice_alone_would_allow() -> None:
     """Between the grip of the slippery side on all wheels and that of both."""
     split, found = SplitBraking(), results()[0]

@@ -123,6 +123,7 @@ def test_sensitivity_is_that_of_linear_theory() -> None:
     np.testing.assert_allclose(found["steering_sensitivity"], theory, rtol=1e-2)
 
 
+@pytest.mark.slow
 def test_a_car_without_a_steady_turn_has_no_values_and_a_note() -> None:
     """A tall body that rocks for ever: nothing is found, and zero would be a number."""
     rocks = Subject(sp.vehicles.full_car(z_cg=1.0))

@@ -35,6 +35,7 @@ def tuned(targets: dict[str, float], free: Any) -> Tuning:
     return tune(CAR, targets, free, manoeuvres=[STEP], kernels=COARSE)
 
 
+@pytest.mark.slow
 def test_parameters_are_found_again_from_what_they_give() -> None:
     """Three numbers moved by up to 10 %, and three metrics that tell them apart."""
     moved = {"l_f": 1.06 * CAR.params.l_f, "I_z": 1.1 * CAR.params.I_z, "m": 0.95 * CAR.params.m}

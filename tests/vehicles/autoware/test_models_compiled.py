@@ -50,6 +50,7 @@ def test_the_fleet_runs_the_same_equations(model: str, compat: str | None) -> No
 CHECKS = ("purity", "frame", "gradients", "rest")
 
 
+@pytest.mark.slow_cases("ACTUATION_CMD", "DELAY_STEER_ACC_GEARED", "DELAY_STEER_MAP_ACC_GEARED")
 @pytest.mark.parametrize(
     "model",
     # The pedals and columns of the others are components with tests of their own; with gears they

@@ -238,6 +238,7 @@ def test_a_wrong_type_in_a_mapping_is_named(given: Any, said: str) -> None:
         gather([BASE, given], GEARED)
 
 
+@pytest.mark.slow_cases("text7-nested too deeply")
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -122,6 +122,7 @@ def test_a_car_without_a_trailer_needs_one_to_pull() -> None:
 LARGE = {n: pytest.param(n, marks=pytest.mark.slow) for n in ("commonroad_mb", "commonroad_std")}
 
 
+@pytest.mark.slow_cases("commonroad_st")
 @pytest.mark.parametrize("name", [LARGE.get(n, n) for n in UPSTREAM])
 def test_what_reproduces_upstream_says_which_checks_it_fails(name: str) -> None:
     car = vehicles.get(name)(compat="upstream")

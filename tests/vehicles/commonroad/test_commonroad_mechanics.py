@@ -59,6 +59,7 @@ def test_the_engine_gives_no_more_than_its_power(name: str, number: int) -> None
     assert most > 0.999 * p.a_max * p.v_switch * p.m
 
 
+@pytest.mark.slow_cases("-1.0-mb", "1.0-mb")
 @pytest.mark.parametrize("name", MAKERS)
 @pytest.mark.parametrize("way", [1.0, -1.0])
 def test_wheels_turn_no_faster_than_the_fastest_car(name: str, way: float) -> None:
@@ -160,6 +161,7 @@ def test_pitch_about_the_ground_balances(number: int) -> None:
             assert moment == pytest.approx(wanted, abs=1e-9 * p.m * p.g * p.h_s)
 
 
+@pytest.mark.slow_cases("1")
 @pytest.mark.parametrize("number", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
 def test_load_transfer_in_a_steady_turn(number: int) -> None:
     """In a steady turn the loads carry the moment of all inertial forces and of weight aside."""

@@ -235,6 +235,7 @@ def test_upstreams_slides_backwards_grow() -> None:
         assert rate.omega > 1.0
 
 
+@pytest.mark.slow
 def test_in_a_left_turn_the_right_wheels_are_loaded_and_the_body_leans_out() -> None:
     car = vehicles.commonroad_mb()
     x = driven(car, start(car, v=12.0, steer=0.05), 2.0)

@@ -106,6 +106,7 @@ def test_an_empty_battery_is_charged_by_braking(motor: ElectricMotor, spin: floa
     assert full * spin < -2000.0
 
 
+@pytest.mark.slow_cases("1.0", "100000.0", "2000.0", "300.0")
 @pytest.mark.parametrize("discharge", [0.0, 1.0, 300.0, 2000.0, 1e5])
 def test_bounds_have_no_jump_over_speed_with_any_battery(discharge: float) -> None:
     grid = np.linspace(-40.0, 40.0, 400001)

@@ -40,6 +40,24 @@ def some_inputs(vehicle: sp.Vehicle) -> np.ndarray:
     return rows
 
 
+@pytest.mark.slow_cases(
+    "ackermann-front_steer_pid-None",
+    "ackermann-full-None",
+    "ackermann-raw-wardiagnemma-None",
+    "ackermann_drivetrain-front_steer_pid-None",
+    "ackermann_drivetrain-raw-None",
+    "differential-full-None",
+    "differential-twist_pid-ellipse-None",
+    "differential-twist_pid-ellipse-upstream",
+    "differential_3_wheels-twist_ideal-None",
+    "differential_3_wheels-twist_pid-None",
+    "differential_4_wheels-raw-None",
+    "differential_4_wheels-twist_pid-None",
+    "open_front-None",
+    "open_rear-None",
+    "torsen_front-None",
+    "torsen_rear-None",
+)
 @pytest.mark.parametrize(("name", "compat"), CASES)
 def test_the_fleet_runs_the_same_equations(name: str, compat: str | None) -> None:
     vehicle = wheeled.vehicle(COMBINATIONS[name], compat).with_clipped_inputs()

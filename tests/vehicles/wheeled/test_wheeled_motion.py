@@ -64,6 +64,13 @@ def test_a_mirror_image_moves_as_the_mirror_image(name: str) -> None:
         assert got == pytest.approx(want, abs=1e-9)
 
 
+@pytest.mark.slow_cases(
+    "ackermann-wardiagnemma",
+    "ackermann_drivetrain-wardiagnemma",
+    "differential_3_wheels-ellipse",
+    "differential_3_wheels-wardiagnemma",
+    "differential_4_wheels-ellipse",
+)
 @pytest.mark.parametrize(
     # Each kind with one friction, and one kind with each.
     "name",

@@ -81,6 +81,7 @@ def toast(page: Any, text: str) -> None:
     until(page, f"window.said.some((text) => text.includes({text!r}))")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("session", [4.0], indirect=True, ids=["four times as fast"])
 def test_keys_drive_the_car_into_the_wall_and_out_again(
     server: LiveServer, session: Session, visit: Open
@@ -127,6 +128,7 @@ def test_closing_the_page_stops_the_car(server: LiveServer, session: Session, vi
     assert watcher.evaluate(X) < 23.0
 
 
+@pytest.mark.slow
 def test_two_watch_and_one_drives(server: LiveServer, visit: Open) -> None:
     one, two = visit(server.url), visit(server.url)
     one.keyboard.down("ArrowUp")
@@ -155,6 +157,7 @@ def test_a_cone_is_dropped_by_a_click(server: LiveServer, session: Session, visi
     assert (x, y) == pytest.approx((6.0, 10.0), abs=0.5)
 
 
+@pytest.mark.slow
 def test_the_page_comes_back_after_a_restart(visit: Open) -> None:
     with served(Session(arena(CAR, ROBOT, WALL))) as first:
         page = visit(first.url)

@@ -74,6 +74,7 @@ def parts() -> dict[str, dict[str, Any]]:
     }
 
 
+@pytest.mark.slow_cases("four_wheel", "kinematic_bicycle")
 @pytest.mark.parametrize("name", NAMES)
 def test_every_kind_does_what_the_keys_say(name: str, parts: Any) -> None:
     at = {part: seen[name] for part, seen in parts.items()}

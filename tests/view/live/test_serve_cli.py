@@ -113,6 +113,7 @@ def test_it_serves_records_and_ends_with_ctrl_c(file: str, tmp_path: Path) -> No
     assert recording.rows[-1, recording.stage.body("robot").x] > 0.4
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows sends no SIGINT to a child")
 def test_without_a_file_there_is_a_car_to_drive(tmp_path: Path) -> None:
     with serving("--port", "0", folder=tmp_path) as server:

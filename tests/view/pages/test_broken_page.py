@@ -30,6 +30,7 @@ def with_film(folder: Path, film: bytes) -> Path:
     return path
 
 
+@pytest.mark.slow_cases("0.99")
 @pytest.mark.parametrize("share", [0.3, pytest.param(0.6, marks=pytest.mark.slow), 0.99])
 def test_a_file_that_ends_early(opened: Open, page_file: Path, tmp_path: Path, share: float) -> None:  # fmt: skip # noqa: E501
     whole = page_file.read_bytes()
@@ -71,6 +72,7 @@ def test_a_film_of_a_newer_version(opened: Open, tmp_path: Path) -> None:
     assert "version 99" in card(opened(path))
 
 
+@pytest.mark.slow_cases("-5")
 @pytest.mark.parametrize("length", [20, pytest.param(3000, marks=pytest.mark.slow), -5])
 def test_a_block_that_is_too_short(opened: Open, tmp_path: Path, length: int) -> None:
     path = with_film(tmp_path, zlib.compress(two_cars().to_bytes()[:length]))

@@ -53,6 +53,7 @@ def test_it_serves_to_this_machine_who_knows_the_address() -> None:
         urlopen(page.url)
 
 
+@pytest.mark.slow
 def test_the_page_follows_and_sees_the_end(browser: Any) -> None:
     seen = monitor()
     errors: list[str] = []

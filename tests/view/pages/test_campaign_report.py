@@ -109,6 +109,7 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return study
 
 
+@pytest.mark.slow_cases("random", "refinement")
 @pytest.mark.parametrize("name", DESIGNS)
 def test_the_page_of_every_design_is_whole_and_asks_for_nothing(studies: Any, name: str) -> None:
     study = studies(name)
@@ -377,6 +378,7 @@ def test_a_contour_is_where_a_plane_and_a_circle_have_the_height() -> None:
     assert contour(x[:1], y, gap[:, :1], 0.0) == []
 
 
+@pytest.mark.slow_cases("200000")
 @pytest.mark.parametrize("runs", [20_000, 200_000])
 def test_memory_and_page_do_not_grow_with_the_runs(
     runs: int, tmp_path_factory: pytest.TempPathFactory
@@ -414,6 +416,7 @@ class Wide(Bowl):
         return {**numbers, **truths, "failed": np.zeros(f.shape[1], bool)}
 
 
+@pytest.mark.slow
 def test_a_page_of_many_columns_and_factors_stays_small(tmp_path: Path) -> None:
     factors = {f"factor_{k}": Range(0.0, 1.0) for k in range(15)}
     campaign = Campaign(experiment=Wide(), factors=factors, design=Random(2000))
@@ -471,6 +474,7 @@ _CUT_OFF = """() => [...document.querySelectorAll("svg.chart text")].filter(text
 }).map(text => text.textContent)"""
 
 
+@pytest.mark.slow
 def test_nothing_is_cut_off_at_any_width(browser: Any, tmp_path: Path) -> None:
     metrics = {
         f"{name}_of_the_whole_drive": sp.study.metrics.highest(f"{scale} * y")

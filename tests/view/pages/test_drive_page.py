@@ -139,6 +139,7 @@ def test_commands_are_those_of_the_driver_of_live_pages(
     assert np.array(found) == pytest.approx(np.array(expected), rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_parameters_are_numbers_with_ranges_and_can_be_put_back(
     opened: Open, pages: Callable[[str], Path]
 ) -> None:

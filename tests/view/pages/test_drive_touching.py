@@ -113,6 +113,7 @@ def test_outlines_touch_where_they_cross_or_lie_in_each_other(
     assert touching(x, y, yaw) == name
 
 
+@pytest.mark.slow_cases("-50.0-0.0-False", "3.0-1.2-False")
 @pytest.mark.parametrize(
     ("x", "y", "occupied"), [(1.2, 1.2, True), (3.0, 1.2, False), (-50.0, 0.0, False)]
 )

@@ -101,6 +101,7 @@ def test_a_recording_shows_its_film(tmp_path: Path) -> None:
     assert recording.between(-2.0, -1.0)._repr_html_() is None
 
 
+@pytest.mark.slow
 def test_a_run_is_played_in_its_frame(browser: Any, tmp_path: Path) -> None:
     run = drive()
     notebook = tmp_path / "notebook.html"

@@ -271,6 +271,7 @@ def test_friction_use_is_the_force_over_the_load(opened: Open) -> None:
     assert tile.locator("em").inner_text() == "× load"
 
 
+@pytest.mark.slow_cases("light-False")
 @pytest.mark.parametrize(("scheme", "dark"), [("light", False), ("dark", True)])
 def test_the_theme_follows_the_system_until_it_is_changed(
     opened: Open, scheme: str, dark: bool

@@ -160,6 +160,7 @@ def test_who_drives_no_laps_has_no_table(opened: Open, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow_cases("False")
 @pytest.mark.parametrize("walls", [True, False])
 def test_a_car_pinned_to_a_wall_is_not_accelerated(
     opened: Open, tmp_path: Path, walls: bool
@@ -215,6 +216,7 @@ def test_the_page_of_a_crash_shows_the_numbers_of_the_file(opened: Open, tmp_pat
     page.locator("#figures div", has_text="Along").locator("b", has_text=shown).wait_for()
 
 
+@pytest.mark.slow_cases("5.0-1e-07")
 @pytest.mark.parametrize(
     ("value", "noise"), [(0.0, 0.0), pytest.param(0.0, 1e-7, marks=pytest.mark.slow), (5.0, 1e-7)]
 )

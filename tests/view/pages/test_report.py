@@ -204,6 +204,7 @@ def test_theory_that_runs_away_leaves_the_drive_in_sight() -> None:
     assert max(heights) - min(heights) > 100.0
 
 
+@pytest.mark.slow
 def test_the_page_shows_charts_and_plays_drives(browser, tmp_path) -> None:
     """In a browser, at the width of a screen and of a telephone, light and dark."""
     file = tmp_path / "report.html"

@@ -41,6 +41,7 @@ FIGURES = {
 MADE = pytest.mark.parametrize("make", FIGURES.values(), ids=FIGURES)
 
 
+@pytest.mark.slow_cases("phase")
 @MADE
 def test_every_figure_is_a_figure_of_matplotlib_with_size_and_title(make, study):
     figure = make(study, backend="matplotlib", size=(7.5, 4.0), title="For 5 $, and 6 $")
@@ -99,6 +100,7 @@ def test_sizes_are_checked(run, size):
         run.plot(size=size)
 
 
+@pytest.mark.slow_cases("pdf")
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
 def test_the_same_run_gives_the_same_file(tmp_path, suffix, study):
     for name in ("a", "b"):
@@ -108,6 +110,7 @@ def test_the_same_run_gives_the_same_file(tmp_path, suffix, study):
     assert len(first) > 4000
 
 
+@pytest.mark.slow
 def test_pdf_text_is_text(tmp_path, run):
     sp.view.plots.gg(run, path=tmp_path / "gg.pdf")
     # Type 42 is a TrueType font; the outlines of Type 3 are what journals refuse.
@@ -116,6 +119,7 @@ def test_pdf_text_is_text(tmp_path, run):
     assert b"FontFile2" in data
 
 
+@pytest.mark.slow
 def test_plotting_keeps_no_figure_open_and_leaves_the_style_alone():
     code = (
         "import sys; import skidpad as sp, matplotlib;"

@@ -73,6 +73,9 @@ def shown(thing) -> Nesting:
     return page
 
 
+@pytest.mark.slow_cases(
+    "commonroad_kinematic_bicycle", "commonroad_ks", "commonroad_kst", "commonroad_st"
+)
 @pytest.mark.parametrize("name", sp.vehicles.names())
 def test_every_vehicle_has_a_page_with_its_parameters(name):
     car = sp.vehicles.get(name)()
@@ -130,6 +133,7 @@ def test_a_trajectory_shows_its_figures():
     assert texts[texts.index("acceleration to the left") + 1] == "2.5 to 3"
 
 
+@pytest.mark.slow_cases("1.0")
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_accelerations_keep_their_signs(sign: float):
     """Of a run that brakes harder than it speeds up, and of its mirror in time."""
@@ -143,6 +147,7 @@ def test_accelerations_keep_their_signs(sign: float):
     assert texts[texts.index("acceleration forward") + 1] == expected
 
 
+@pytest.mark.slow_cases("diverged", "nan", "nearly parked", "one sample", "two samples")
 @pytest.mark.parametrize(
     "run",
     [

@@ -71,6 +71,7 @@ def test_a_car_whose_slip_is_a_state_is_refused():
     assert plane.rates(np.array([[1.0, 0.0]]))[0, 0] < -5.0
 
 
+@pytest.mark.slow
 def test_names_of_the_states_do_not_matter_where_the_body_has_them():
     points = np.array([[0.1, 0.2], [-0.2, 0.4]])
     for names in (("v_y", "omega"), ("beta", "omega")):
@@ -144,6 +145,7 @@ def test_streamlines_run_along_the_field():
     assert (np.abs(cross) < 0.05 * dot).all()
 
 
+@pytest.mark.slow
 def test_the_boundary_parts_motions_that_come_back_from_those_that_do_not():
     plane = Plane(CAR, ("beta", "omega"), speed=15.0)
     low, high = np.array([-0.5, -1.6]), np.array([0.5, 1.6])
@@ -182,6 +184,7 @@ def test_degrees_are_shown_and_points_marked_by_kind():
     assert len(axes.patches) == np.isnan(flow.get_xdata()).sum() + 1
 
 
+@pytest.mark.slow
 def test_a_car_that_can_spin_shows_saddles_and_the_boundary_through_them():
     limits = {"x_range": (-0.5, 0.5), "y_range": (-1.6, 1.6)}
     (axes,) = diagrams(sp.view.plots.phase_portrait(CAR, speed=15.0, **limits))

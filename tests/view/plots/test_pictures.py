@@ -24,6 +24,7 @@ def test_every_picture_is_there(script):
     assert {file.name for file in script.FOLDER.glob("*.png")} == set(script.PICTURES)
 
 
+@pytest.mark.slow
 def test_a_picture_is_drawn_by_its_name(script, tmp_path):
     script.main(["lap.png", "--folder", str(tmp_path)])
     assert [file.name for file in tmp_path.iterdir()] == ["lap.png"]

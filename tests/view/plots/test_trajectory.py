@@ -167,6 +167,7 @@ def test_title_and_the_reason_of_an_early_end():
     assert drive(name="toy").plot(title="Lap 3").get_suptitle() == "Lap 3"
 
 
+@pytest.mark.slow_cases("long", "parked", "resampled", "straight", "two samples")
 @pytest.mark.parametrize(
     "run",
     [
