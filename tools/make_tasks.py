@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from skidpad.geometry.maps.track import random_track
+from skidpad.geometry.maps import random_track
 from skidpad.learn import Environments, Task, save_task, tasks
 
 FOLDER = Path(__file__).parent.parent / "tests" / "data" / "tasks"

@@ -15,8 +15,7 @@ import pytest
 from run.fleet.scripts import run
 from skidpad.compile import loops, native
 from skidpad.compile.loops import loop
-from skidpad.geometry.raycast.directions import fill_units
-from skidpad.geometry.raycast.lanes import kernel
+from skidpad.geometry.raycast.lanes import fill_units, kernel
 
 
 def double(x: Any) -> Any:
@@ -70,7 +69,7 @@ def test_another_process_finds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert not fresh.stats.cache_hits
     code = """
         import numpy as np
-        from skidpad.geometry.raycast.directions import fill_units
+        from skidpad.geometry.raycast.lanes import fill_units
         angles, cos, sin = np.linspace(0.0, 1.0, 7), np.empty(7), np.empty(7)
         fill_units(angles, cos, sin)
         print(*fill_units.stats.cache_hits.values(), cos.tobytes().hex(), sin.tobytes().hex())

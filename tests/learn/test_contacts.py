@@ -7,7 +7,7 @@ import pytest
 
 from skidpad.core.body import Pose
 from skidpad.geometry.collision import Checker, Footprint, between
-from skidpad.geometry.maps import Map
+from skidpad.geometry.maps.map import Map
 from skidpad.learn.course import touches, walls_of
 from skidpad.learn.programs import touch_each_other
 from skidpad.learn.task import unit_poses, units_of

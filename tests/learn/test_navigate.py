@@ -11,7 +11,7 @@ from learn.rollouts import held_to_the_rules
 from skidpad.core import record
 from skidpad.errors import InvalidValue
 from skidpad.geometry.collision import Checker, Footprint
-from skidpad.geometry.maps import Map
+from skidpad.geometry.maps.map import Map
 from skidpad.geometry.polygon import distances
 from skidpad.learn import Environments, Lidar, Task
 from skidpad.learn.task import units_of

@@ -8,7 +8,7 @@ import pytest
 import skidpad as sp
 from skidpad.core.body import Pose
 from skidpad.geometry.collision import Checker, Footprint, between
-from skidpad.geometry.maps import Map
+from skidpad.geometry.maps.map import Map
 from skidpad.learn.course import touches, walls_of
 from skidpad.learn.programs import touch_each_other
 

@@ -13,7 +13,7 @@ from compat.truck.recordings import MAPS, model_path, recording
 from ros2.rig import Rig, pose_request, transform
 from skidpad.compat.truck import Engine, Noise
 from skidpad.errors import InvalidValue
-from skidpad.geometry.maps import Map
+from skidpad.geometry.maps.map import Map
 from skidpad.ros2.messages import message_type
 from skidpad.ros2.nodes import truck
 

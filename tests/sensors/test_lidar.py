@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.geometry.maps import Map
+from skidpad.geometry.maps.map import Map
 from skidpad.geometry.raycast import Scene
 from skidpad.sensors.lidar import Lidar, moved_by, outlines
 from skidpad.sensors.motion import Mounting

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from skidpad.errors import InvalidValue
-from skidpad.geometry.maps import Map
+from skidpad.geometry.maps.map import Map
 from skidpad.geometry.maps.occupancy import read_grid
 from world.worlds import refused, world
 

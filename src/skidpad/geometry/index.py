@@ -1,11 +1,8 @@
-"""Segments sorted into square cells, for searches that should look at few of them.
-
-Which items lie near a place: a table of square cells, each with a list of items.
+"""Tables of square cells that find what is near: items in boxes, and the nearest of many segments.
 
 Compiled loops over plain arrays. Whatever overlaps a box is found in the cells under that box; the
-same item may be listed in several of them.
-
-The nearest of many segments, for many points: rings of cells around each point, inside out.
+same item may be listed in several of them. `Nearby` searches rings of cells around each point,
+inside out.
 """
 
 from __future__ import annotations

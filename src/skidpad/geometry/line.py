@@ -1,14 +1,13 @@
-"""Lines through points: their length, direction and curvature, and what of them is nearest.
+"""Lines through points: their length, direction and curvature, what of them is nearest, crossings.
 
 Directions and curvatures are those of the circle through three neighbouring points, so they are
 exact where the points lie on a straight or on a circle. Left of a line is positive.
 
 Everything here looks things up in arrays, which cannot be traced. Policies that are compiled with
-a vehicle have a line as a function of the distance instead (`controllers.Reference.table`).
+a vehicle have a line as a function of the distance instead (`control.Reference.table`).
 
-Smooth curves through points, as points at equal distances.
-
-Where lines of many short segments cross each other.
+`even_curve` and `blurred` make smooth curves through points; `crossings` finds where lines of many
+short segments cross each other.
 """
 
 from __future__ import annotations
@@ -307,14 +306,14 @@ class Line:
 
     @cached_property
     def _index(self) -> Any:
-        # Compiled loops, which a line is of use without.
+        # Imports compiled loops, which most lines do without.
         from .index import Nearby
 
         return Nearby(line_edges(self.points))
 
     def nearest_vertex(self, x: m, y: m, begin: m, end: m) -> m:
         """Distance along the line to the nearest of its points from `begin` to `end`, which may be
-        on different laps; `begin` if there is none."""
+        on different laps; `begin` without any."""
         first, last = self.spot(begin), self.spot(end)
         count = len(self.vertices)
         numbers = np.arange(first.row + first.lap * count, last.row + last.lap * count + 2)

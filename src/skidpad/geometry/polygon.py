@@ -1,8 +1,8 @@
-"""Rings and lines of points (n, 2): what may be one, their edges, areas and what lies inside.
+"""Rings and lines of points (n, 2), and outlines of objects as tuples of few corners.
 
 A ring does not repeat its first vertex at its end. Its border belongs to it unless said otherwise.
-
-Outlines of objects, as tuples of few corners: checked, their moments, hulls and convex parts.
+The first part checks arrays and gives their edges, areas and what lies inside; the second part
+(from `cleaned` on) checks outlines and gives their moments, hulls and convex parts.
 """
 
 from __future__ import annotations
@@ -68,7 +68,12 @@ def ring_of(name: str, values: Any) -> Array:
     distinct = len({(x, y) for x, y in points.tolist()})
     if distinct < 3:
         raise InvalidValue(f"{name} has {distinct} different vertices; a ring needs at least 3")
-    if _is_flat(ring):
+    # Thin against its length.
+    offsets = ring - ring[0]
+    lengths: Array = np.hypot(offsets[:, 0], offsets[:, 1])
+    far = offsets[int(lengths.argmax())]
+    across: Array = np.abs(far[0] * offsets[:, 1] - far[1] * offsets[:, 0])
+    if float(across.max()) <= _FLAT * float(lengths.max()) ** 2:
         raise InvalidValue(f"{name} encloses no area: its {distinct} vertices lie on one line")
     return frozen(ring)
 
@@ -81,14 +86,6 @@ def line_of(name: str, values: Any) -> Array:
     if len(line) < 2:
         raise InvalidValue(f"{name} has {len(line)} different vertices; a line needs at least 2")
     return frozen(line)
-
-
-def _is_flat(ring: Array) -> bool:
-    offsets = ring - ring[0]
-    lengths: Array = np.hypot(offsets[:, 0], offsets[:, 1])
-    far = offsets[int(lengths.argmax())]
-    across: Array = np.abs(far[0] * offsets[:, 1] - far[1] * offsets[:, 0])
-    return float(across.max()) <= _FLAT * float(lengths.max()) ** 2
 
 
 def frozen(array: AnyNumbers) -> AnyNumbers:
@@ -209,8 +206,14 @@ def cleaned(points: Sequence[Point]) -> Outline:
     if len(corners) < 3:
         raise InvalidValue(f"an outline needs 3 corners or more that differ, got {len(corners)}")
     _check_simple(corners)
-    kept = [p for k, p in enumerate(corners) if not _outline_is_flat(corners, k)]
-    if len(kept) < 3 or abs(signed_area(kept)) < 1e-12 * _extent(kept) ** 2:
+    around = zip([corners[-1], *corners], corners, [*corners[1:], corners[0]], strict=False)
+    kept = [
+        b
+        for a, b, c in around
+        if abs(_cross(a, b, c)) > _OUTLINE_FLAT * math.dist(a, b) * math.dist(b, c)
+    ]
+    extent = max(max(column) - min(column) for column in zip(*kept, strict=True)) if kept else 0.0
+    if len(kept) < 3 or abs(signed_area(kept)) < 1e-12 * extent**2:
         raise InvalidValue("an outline needs an area: all its corners lie on one line")
     return tuple(kept if signed_area(kept) > 0.0 else reversed(kept))
 
@@ -255,7 +258,7 @@ def hull(points: Sequence[Point]) -> Outline:
 
 
 def rounded_hull(points: Sequence[Point], most: int = MOST_CORNERS) -> Outline:
-    """A convex outline around the points with at most so many corners."""
+    """A convex outline around the points with at most `most` corners."""
     exact = hull(points)
     if len(exact) <= most:
         return exact
@@ -288,7 +291,7 @@ def width_of(outline: Sequence[Point]) -> m:
 
 
 def with_few_corners(outline: Outline, most: int = MOST_CORNERS) -> tuple[Outline, ...]:
-    """Pieces of a convex outline with at most so many corners each, by cutting it into halves."""
+    """Pieces of a convex outline with at most `most` corners each, by cutting it into halves."""
     if len(outline) <= most:
         return (outline,)
     half = len(outline) // 2
@@ -386,16 +389,6 @@ def _between(a: Point, b: Point, c: Point) -> bool:
 def _cross(a: Point, b: Point, c: Point) -> float:
     """Twice the area of a triangle, positive if it turns left."""
     return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
-
-
-def _outline_is_flat(corners: Sequence[Point], k: int) -> bool:
-    a, b, c = corners[k - 1], corners[k], corners[(k + 1) % len(corners)]
-    return abs(_cross(a, b, c)) <= _OUTLINE_FLAT * math.dist(a, b) * math.dist(b, c)
-
-
-def _extent(points: Sequence[Point]) -> float:
-    x, y = zip(*points, strict=True)
-    return max(max(x) - min(x), max(y) - min(y))
 
 
 def _is_convex(points: Sequence[Point]) -> bool:

@@ -1,10 +1,8 @@
-"""Poses in the plane, and coordinates in the frames that they make.
+"""Poses in the plane, coordinates in the frames that they make, and rotations in space.
 
 Floats, arrays and symbols go through the same formulas, so all of it can be traced. Those that take
 a cosine and a sine are arithmetic alone: compiled loops and kernels that have these at hand use
 them as they are.
-
-Vectors in space and how axes are turned.
 """
 
 from __future__ import annotations

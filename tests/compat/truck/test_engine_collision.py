@@ -9,7 +9,7 @@ from compat.truck.recordings import MAPS, model_path
 from skidpad.compat.truck import Engine, Status
 from skidpad.compat.truck.sensors import footprint
 from skidpad.geometry.collision import Checker
-from skidpad.geometry.maps import Map
+from skidpad.geometry.maps.map import Map
 
 MODEL = model_path("lidar720.yaml")
 ROOM = MAPS / "room.geojson"

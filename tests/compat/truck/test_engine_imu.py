@@ -10,7 +10,7 @@ import pytest
 from compat.truck.recordings import model_path
 from skidpad.compat.truck import Engine, Noise
 from skidpad.errors import InvalidValue
-from skidpad.geometry.maps import Map
+from skidpad.geometry.maps.map import Map
 
 MODEL = model_path("lidar720.yaml")
 AT = (0.43648, 0.01978)

@@ -12,7 +12,7 @@ import yaml
 from compat.truck.recordings import MAPS, model_path, recording, replay
 from skidpad.compat.truck import Engine
 from skidpad.errors import InvalidValue
-from skidpad.geometry.maps import Map
+from skidpad.geometry.maps.map import Map
 
 ROOM = MAPS / "room.geojson"
 BOX = Map.from_polylines([[(-3, -2), (5, -2), (5, 2), (-3, 2)]], closed=True)

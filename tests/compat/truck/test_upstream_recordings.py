@@ -101,7 +101,7 @@ def test_noise_has_the_deviations_of_the_program() -> None:
 def test_a_map_of_the_wrong_kind_is_refused() -> None:
     from skidpad.compat.truck import Engine
     from skidpad.errors import InvalidValue
-    from skidpad.geometry.maps import Map
+    from skidpad.geometry.maps.map import Map
 
     with pytest.raises(InvalidValue, match="grid"):
         Engine(map=Map.from_grid([[True]], resolution=0.1), compat="upstream")

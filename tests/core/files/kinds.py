@@ -17,7 +17,7 @@ from skidpad.compat.autoware.lanelet2 import read_lanelets
 from skidpad.compat.truck import upstream
 from skidpad.compat.truck.model_file import DEFAULT, truck_model
 from skidpad.compile.plant import Plant
-from skidpad.geometry import maps
+from skidpad.geometry.maps.map import Map
 from skidpad.road.road import Road
 from skidpad.run.trajectory_table import Column
 from skidpad.study.identify.log import read_log
@@ -181,7 +181,7 @@ def _image(path: Path) -> None:
 
 
 def _image_reader(path: Path) -> Any:
-    return maps.Map.load(path, resolution=0.1)
+    return Map.load(path, resolution=0.1)
 
 
 def _model_yaml(path: Path) -> None:
@@ -235,14 +235,14 @@ KINDS = (
     Kind("world", "w.xml", _written(WORLD), xml.load, 100),
     Kind("world-problems", "w.xml", _written(WORLD), xml.problems, 50),
     Kind("osm", "m.osm", _written(OSM), read_lanelets),
-    Kind("map-yaml", "m.yaml", _map_with_image, maps.Map.load),
+    Kind("map-yaml", "m.yaml", _map_with_image, Map.load),
     Kind("map-pgm", "m.pgm", lambda p: p.write_bytes(b"P2 3 2 255 1 2 3 4 5 6"), _image_reader),
     Kind("map-png", "m.png", _image, _image_reader),
     Kind("map-bmp", "m.bmp", _image, _image_reader),
-    Kind("gridmap", "m.gridmap.gz", _copied("worlds", "parts", "map.gridmap.gz"), maps.Map.load),
-    Kind("geojson", "m.geojson", _written(GEOJSON), maps.Map.load),
-    Kind("cones", "m.csv", _written(CONES), maps.Map.load),
-    Kind("centre-line", "m.csv", _written(CENTRE), maps.Map.load),
+    Kind("gridmap", "m.gridmap.gz", _copied("worlds", "parts", "map.gridmap.gz"), Map.load),
+    Kind("geojson", "m.geojson", _written(GEOJSON), Map.load),
+    Kind("cones", "m.csv", _written(CONES), Map.load),
+    Kind("centre-line", "m.csv", _written(CENTRE), Map.load),
     Kind("truck-model", "m.yaml", _model_yaml, truck_model, 30),
     Kind("truck-walls", "m.json", _written(RINGS), upstream.load),
     Kind("autoware-parameters", "p.yaml", _written(PARAMETERS), _gathered),

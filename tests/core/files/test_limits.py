@@ -17,7 +17,8 @@ from skidpad.compat.autoware.lanelet2 import read_lanelets
 from skidpad.compat.truck.model_file import truck_model
 from skidpad.core import files
 from skidpad.errors import InvalidValue, MissingFile, SkidpadError
-from skidpad.geometry.maps import Map, occupancy
+from skidpad.geometry.maps import occupancy
+from skidpad.geometry.maps.map import Map
 from skidpad.run import trajectory_files
 from skidpad.run.trajectory_table import Column
 from skidpad.study.identify.log import read_log

@@ -23,7 +23,7 @@ from skidpad.compat.truck.model_file import truck_model
 from skidpad.compile.plant import Plant
 from skidpad.core import files
 from skidpad.errors import InvalidValue, MissingFile
-from skidpad.geometry import maps
+from skidpad.geometry.maps.map import Map
 from skidpad.road.crg import read_crg
 from skidpad.run.trajectory import Trajectory
 from skidpad.view import recording
@@ -40,7 +40,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "recording.recover": recording.recover,
     "World.load": sp.World.load,
     "xml.load": xml.load,
-    "Map.load": maps.Map.load,
+    "Map.load": Map.load,
     "read_scenario": read_scenario,
     "read_lanelets": lanelet2.read_lanelets,
     "Fleet.load": sp.Fleet.load,

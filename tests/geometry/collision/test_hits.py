@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from geometry.collision.oracle import clip, gap, placed, winding
 from skidpad.errors import InvalidValue
 from skidpad.geometry.collision import Checker, Footprint
-from skidpad.geometry.maps import Map
+from skidpad.geometry.maps.map import Map
 
 CAR = Footprint.rectangle(length=0.505, width=0.313, rear=0.2525)
 UNIT = Footprint.rectangle(length=2.0, width=2.0, rear=1.0)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from geometry.collision.oracle import along, gap, placed
 from skidpad.errors import InvalidValue
 from skidpad.geometry.collision import Checker, Footprint
-from skidpad.geometry.maps import Map
+from skidpad.geometry.maps.map import Map
 
 CAR = Footprint.rectangle(length=0.505, width=0.313, rear=0.1)
 SAMPLES = 400

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from skidpad.errors import InvalidValue, MissingExtra
-from skidpad.geometry.maps import Map
+from skidpad.geometry.maps.map import Map
 
 LANELET = """\
 <lanelet id="{number}">

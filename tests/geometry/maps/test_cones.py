@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from skidpad.errors import InvalidValue
-from skidpad.geometry.maps import CentreLine, Map
+from skidpad.geometry.maps import CentreLine
+from skidpad.geometry.maps.map import Map
 
 TRACK = "color,X,Y\nblue,-1.5,1\nyellow,1.5,1\n\norange,2.2,4.7\r\nblue,-1.5,6\n"
 RADIUS, STEPS = 20.0, 100

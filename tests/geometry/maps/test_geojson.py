@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from skidpad.errors import InvalidValue
-from skidpad.geometry.maps import Map, MapWarning
+from skidpad.geometry.maps import MapWarning
 from skidpad.geometry.maps.geojson import parse_geojson
+from skidpad.geometry.maps.map import Map
 
 SQUARE = [[0, 0], [4, 0], [4, 4], [0, 4], [0, 0]]
 INNER = [[1, 1], [2, 1], [2, 2], [1, 2], [1, 1]]

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from skidpad.errors import InvalidValue
-from skidpad.geometry.maps import Grid, Map
+from skidpad.geometry.maps import Grid
+from skidpad.geometry.maps.map import Map
 
 Array = NDArray[np.float64]
 SQUARE = [(0.0, 0.0), (4.0, 0.0), (4.0, 4.0), (0.0, 4.0)]

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from skidpad.errors import InvalidValue
-from skidpad.geometry.maps import CentreLine, Map
+from skidpad.geometry.maps import CentreLine
+from skidpad.geometry.maps.map import Map
 
 RADIUS = 20.0
 ANGLES = np.linspace(0.0, 2.0 * math.pi, 120, endpoint=False)

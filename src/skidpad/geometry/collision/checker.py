@@ -1,8 +1,8 @@
-"""Footprints against a map: at poses, and along the motion from one pose to the next.
+"""Footprints of vehicles, and where they touch: a map, at poses or along motions, and each other.
 
-Footprints: what a vehicle covers of the ground, around the point its pose is given for.
-
-Vehicles against each other: which of them touch at their poses, or first along their motions.
+`Footprint` is what a vehicle covers of the ground, around the point its pose is given for.
+`Checker` finds contacts with the obstacles of one map; `between` and `first_contacts` those of
+vehicles with each other. The compiled loops are in `overlap`.
 """
 
 from __future__ import annotations
@@ -98,6 +98,14 @@ def poses_of(name: str, values: Any) -> Array:
     return poses
 
 
+def _motions(before: Any, after: Any) -> tuple[Array, Array]:
+    """Poses (B, 3) at the starts and at the ends of motions; raises unless there are as many."""
+    start, end = poses_of("before", before), poses_of("after", after)
+    if start.shape != end.shape:
+        raise InvalidValue(f"before has {len(start)} poses, but after has {len(end)}")
+    return start, end
+
+
 def _convex(name: str, corners: Any) -> Array:
     ring = ring_of(f"footprint, {name}", corners)
     if signed_area(ring) < 0.0:
@@ -173,9 +181,7 @@ class Checker:
         form: within 1e-9 of the motion, at any speed.
         """
         alone = np.ndim(before) == 1 and np.ndim(after) == 1
-        start, end = poses_of("before", before), poses_of("after", after)
-        if start.shape != end.shape:
-            raise InvalidValue(f"before has {len(start)} poses, but after has {len(end)}")
+        start, end = _motions(before, after)
         contact = np.full(len(start), np.inf)
 
         def meet(first: int, last: int) -> None:
@@ -203,23 +209,10 @@ class Checker:
         from . import overlap
 
         corners, parts = footprint.arrays
-        walls = self._walls
-        if len(walls.segments):
-            overlap.mark_walls(
-                poses, corners, parts, footprint.radius, walls.segments, walls.cells, hit
-            )
-        solids = self._solids
-        if solids is not None:
-            overlap.mark_solids(
-                poses,
-                corners,
-                parts,
-                solids.vertices,
-                solids.rings,
-                solids.areas,
-                solids.cells,
-                hit,
-            )
+        if len(self._walls.segments):
+            overlap.mark_walls(poses, corners, parts, footprint.radius, *self._walls, hit)
+        if self._solids is not None:
+            overlap.mark_solids(poses, corners, parts, *self._solids, hit)
         grid = self.map.grid
         if grid is not None:
             in_cells = np.empty_like(poses)
@@ -228,17 +221,15 @@ class Checker:
             overlap.mark_cells(in_cells, corners / grid.resolution, parts, self._sums, hit)
 
     def _meet(self, footprint: Footprint, before: Array, after: Array, contact: Array) -> None:
-        from . import overlap as swept
+        from . import overlap
 
         hit = np.zeros(len(before), dtype=np.bool_)
         self._mark(footprint, before, hit)
         contact[hit] = 0.0
         # What is not in contact at first has to cross a border to get inside of anything.
-        walls = self._walls_and_borders
         corners, parts = footprint.arrays
-        swept.first_contacts(
-            before, after, corners, parts, footprint.radius, walls.segments, walls.cells, contact
-        )
+        shape = (corners, parts, footprint.radius)
+        overlap.first_contacts(before, after, *shape, *self._walls_and_borders, contact)
 
     @cached_property
     def _walls(self) -> _Walls:
@@ -321,7 +312,7 @@ def between(footprints: Footprint | Sequence[Footprint], poses: Any) -> NDArray[
     shapes = _shapes(footprints, len(places))
     near = _near(places, places, shapes.radii)
     hit = np.zeros(len(near), dtype=np.bool_)
-    overlap.mark_pairs(near, places, shapes.corners, shapes.parts, shapes.owner, hit)
+    overlap.mark_pairs(near, places, *shapes[:3], hit)
     return near[hit]
 
 
@@ -335,25 +326,13 @@ def first_contacts(
     the way that both make at most: 1e-6 of the motion for two that drive at each other. Those that
     pass each other nearer than that are reported too.
     """
-    from . import overlap as swept
+    from . import overlap
 
-    start, end = poses_of("before", before), poses_of("after", after)
-    if start.shape != end.shape:
-        raise InvalidValue(f"before has {len(start)} poses, but after has {len(end)}")
+    start, end = _motions(before, after)
     shapes = _shapes(footprints, len(start))
     near = _near(start, end, shapes.radii)
     fractions = np.full(len(near), np.inf)
-    swept.meet_pairs(
-        near,
-        start,
-        end,
-        shapes.corners,
-        shapes.parts,
-        shapes.owner,
-        shapes.radii,
-        TOLERANCE,
-        fractions,
-    )
+    overlap.meet_pairs(near, start, end, *shapes, TOLERANCE, fractions)
     met = np.isfinite(fractions)
     return Contacts(near[met], fractions[met])
 

@@ -1,25 +1,22 @@
-"""Whether footprints at poses touch walls, solid areas, occupied cells or each other.
+"""Compiled loops that find contacts of footprints with walls, solid areas, cells and each other.
 
-Compiled loops over plain arrays. Everything is exact in the sense that no shape is approximated:
+All loops run over plain arrays. Everything is exact in the sense that no shape is approximated:
 only coordinates are rounded, to float64, relative to the vehicle. Touching counts.
 
-The formulas of `plane.pose` for compiled loops.
+At poses (`mark_...`), convex parts and segments are told apart by separating axes.
 
-When a footprint that moves along an arc first touches a wall, or another one that moves.
+Along a motion with constant twist (`first_contacts`), every point of the vehicle turns about one
+centre or shifts along a straight line; time is the fraction of the motion. Two bodies that are
+apart first touch where a corner of one meets an edge of the other, so it is enough to solve for
+corners of the footprint against walls, and, seen from the vehicle, for ends of walls against edges
+of the footprint. With the turning rate w and the time t, sigma = 2 tan(w t / 2) / w makes both a
+quadratic equation that stays well conditioned as w goes to 0, where sigma is t: no sampling, no
+iteration, nothing to tunnel through.
 
-A motion with constant twist turns every point of the vehicle about one centre, or shifts it along a
-straight line. Two bodies that are apart first touch where a corner of one meets an edge of the
-other, so it is enough to solve for corners of the footprint against walls, and, seen from the
-vehicle, for ends of walls against edges of the footprint. With the turning rate w and the time t,
-sigma = 2 tan(w t / 2) / w makes both a quadratic equation that stays well conditioned as w goes to
-0, where sigma is t: no sampling, no iteration, nothing to tunnel through.
-
-Two vehicles that both move turn about different centres, and the time of their contact has no such
-form. It is approached instead: a direction that separates two convex parts by d keeps them apart
-for as long as they need to cover d along it, so time can go on by that much; again and again, until
-that is less than the tolerance. Nothing is passed over there either.
-
-Compiled loops over plain arrays; time is the fraction of the motion.
+Two vehicles that both move (`meet_pairs`) turn about different centres, and the time of their
+contact has no such form. It is approached instead: a direction that separates two convex parts by d
+keeps them apart for as long as they need to cover d along it, so time can advance by that much;
+again and again, until that is less than the tolerance. Nothing is passed over there either.
 """
 
 from __future__ import annotations

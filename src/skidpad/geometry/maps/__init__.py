@@ -5,17 +5,13 @@ from ...core import record
 from .areas import MapWarning, Polygon
 from .cones import CentreLine
 from .grid import Grid
-from .map import DistanceField, Map
-from .track import NarrowPlace, Track, random_track
+from .track import Track, random_track
 from .track_files import read_track
 
 __all__ = [
     "CentreLine",
-    "DistanceField",
     "Grid",
-    "Map",
     "MapWarning",
-    "NarrowPlace",
     "Polygon",
     "Track",
     "random_track",

@@ -1,11 +1,11 @@
-"""Which areas of a map are solid: rings are only lines until one knows what is inside them.
+"""Which areas of a map are solid, from its rings, which are only lines by themselves.
 
 A polygon is an obstacle for one author and the yard a car drives in for another. The rule for files
-that do not say it goes by which ring lies in which: an outermost ring around others, or one that is
-alone in its map, is a fence, free on both sides; inside of a fence solid and free areas alternate
-from ring to ring; outermost rings beside others, around nothing, are solid. A polygon that is drawn
-twice counts once. Where outermost rings cross, the rule cannot tell a yard with something across
-its fence from two obstacles: they are solid, and a `MapWarning` says so.
+that do not say it depends on which ring lies in which: an outermost ring around others, or one that
+is alone in its map, is a fence, free on both sides; inside of a fence solid and free areas
+alternate from ring to ring; outermost rings next to others, around nothing, are solid. A polygon
+that is drawn twice counts once. Where outermost rings cross, the rule cannot tell a yard with
+something across its fence from two obstacles: they are solid, and a `MapWarning` says so.
 """
 
 from __future__ import annotations
@@ -54,12 +54,8 @@ def areas(polygons: Sequence[Polygon], inside: Inside) -> Areas:
     if inside == "solid":
         return Areas(tuple(polygons), ())
     if inside == "free":
-        holes = (Polygon(hole) for polygon in polygons for hole in polygon.holes)
-        return Areas(tuple(holes), tuple(polygon.outline for polygon in polygons))
-    return _by_nesting(polygons)
-
-
-def _by_nesting(polygons: Sequence[Polygon]) -> Areas:
+        islands = (Polygon(hole) for polygon in polygons for hole in polygon.holes)
+        return Areas(tuple(islands), tuple(polygon.outline for polygon in polygons))
     polygons = _without_repeats(polygons)
     rings = [ring for polygon in polygons for ring in (polygon.outline, *polygon.holes)]
     around = _nesting(polygons, rings)
@@ -129,12 +125,12 @@ def _warn_of_crossings(numbers: Sequence[int], rings: Sequence[Array]) -> None:
                 f"outlines cross {', '.join(pairs[:3])}{more}: all of them count as solid. If one "
                 "of them is a fence to drive in, say inside='free'; if not, inside='solid'"
             ),
-            stacklevel=5,
+            stacklevel=4,
         )
 
 
 def _crossing(a: Array, b: Array) -> Array | None:
-    """A point where the edges of two rings cross, touching aside; None: there is none."""
+    """A point where the edges of two rings cross, touching aside, or None."""
     p, q = ring_edges(a)[:, None], ring_edges(b)[None]
     u, v, w = p[..., 2:] - p[..., :2], q[..., 2:] - q[..., :2], q[..., :2] - p[..., :2]
     across = u[..., 0] * v[..., 1] - u[..., 1] * v[..., 0]
@@ -164,7 +160,13 @@ def _nesting(polygons: Sequence[Polygon], rings: Sequence[Array]) -> list[set[in
         inner = [j for j in boxed if j != k and j not in around[k]]
         for j in _those_within(ring, inner, rings):
             around[j].add(k)
-    _holes_lie_in_their_outlines(polygons, around)
+    # The file says that holes lie in their outlines, even where one sticks out.
+    outline = 0
+    for polygon in polygons:
+        for hole in range(outline + 1, outline + 1 + len(polygon.holes)):
+            around[hole].add(outline)
+            around[outline].discard(hole)
+        outline += 1 + len(polygon.holes)
     return around
 
 
@@ -176,16 +178,6 @@ def _those_within(ring: Array, others: list[int], rings: Sequence[Array]) -> lis
     inside = enclosed(np.concatenate([rings[j] for j in others]), ring)
     whole = np.logical_and.reduceat(inside, starts)
     return [j for j, is_within in zip(others, whole.tolist(), strict=True) if is_within]
-
-
-def _holes_lie_in_their_outlines(polygons: Sequence[Polygon], around: list[set[int]]) -> None:
-    """The file says so, even where a hole sticks out."""
-    outline = 0
-    for polygon in polygons:
-        for hole in range(outline + 1, outline + 1 + len(polygon.holes)):
-            around[hole].add(outline)
-            around[outline].discard(hole)
-        outline += 1 + len(polygon.holes)
 
 
 def solid_at(points: Array, solids: Sequence[Polygon]) -> Mask:

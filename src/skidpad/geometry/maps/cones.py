@@ -1,24 +1,20 @@
-"""Cone tracks and centre lines in the CSV files of brains2.
+"""Tracks in CSV files: cones, centre lines and points, as they are read and as lines to follow.
 
-A track has the columns color, X, Y: blue cones on the left, yellow ones on the right, orange ones,
-which are the large, at start and finish. A centre line has s, X, Y, phi, kappa, w, with half the
-width of the track as w; brains2 repeats the lap three times, of which one is kept.
+A cone track of brains2 has the columns color, X, Y: blue cones on the left, yellow ones on the
+right, orange ones, which are the large, at start and finish. Its centre line has s, X, Y, phi,
+kappa, w, with half the width of the track as w; brains2 repeats the lap three times, of which one
+is kept. TUM's files (github.com/TUMFTM/racetrack-database) have x_m, y_m, w_tr_right_m,
+w_tr_left_m, in m, with the names in a comment; the line of the map is in the middle between the two
+borders. Files of points have x, y alone.
 
-Centre lines of tracks: points along one lap, continued without end where the track is closed.
-
-Lines of tracks as people keep them: TUM's race tracks, and points x, y alone.
-
-TUM's files (github.com/TUMFTM/racetrack-database) have x_m, y_m, w_tr_right_m, w_tr_left_m, in m,
-with the names in a comment. The line of the map is in the middle between the two borders.
-
-The line between the cones of a track: blue ones on its left, yellow ones on its right.
-
-Of a triangulation of all cones, a triangle with both colours has two edges between them. From edge
-to edge such triangles make a strip, which is the track; the middles of these edges are its line.
+The line between cones (`line_between`): of a triangulation of all cones, a triangle with both
+colours has two edges between them. From edge to edge such triangles make a strip, which is the
+track; the middles of these edges are its line.
 """
 
 from __future__ import annotations
 
+import csv
 import math
 import os
 from collections.abc import Sequence
@@ -31,17 +27,28 @@ import numpy as np
 
 from ...core.arrays import AnyArray, Array
 from ...core.checks import not_negative, positive
-from ...core.files import brief_repr, path_of
+from ...core.files import brief_repr, path_of, text_of
 from ...errors import InvalidValue
 from ...units import m
 from ..line import Line, arc_length, directions, lengths
 from ..polygon import line_edges
 from .areas import Polygon
 from .map import LINE_COLUMNS, Map, centre_line_of, from_shapes
-from .tables import Table, read_table
 
 _SAME: m = 1e-6
 """Points nearer than this are one."""
+COLOURS = ("blue", "yellow", "orange")
+CONE_RADII: dict[str, m] = {"blue": 0.114, "yellow": 0.114, "orange": 0.1425}
+"""Half the width of the base: Formula Student's cones are 228 mm and 285 mm wide."""
+CONE_SIDES = 8
+CONE_HEADER = ("color", "x", "y")
+LINE_HEADER = LINE_COLUMNS
+TUM_HEADER = ("x_m", "y_m", "w_tr_right_m", "w_tr_left_m")
+POINT_HEADER = ("x", "y")
+HALF_WIDTH: m = 1.5
+"""Half the width of a track in a file of points."""
+_STEPS = 1.5
+"""A line is closed if its ends are at most this number of its longest steps apart."""
 
 
 class Projection(NamedTuple):
@@ -122,41 +129,45 @@ class CentreLine:
         return Projection(*self.line.project(places))
 
 
-def one_lap(rows: Array) -> Array:
-    """The rows of one lap from s = 0, closed by its first point again; an open line as it is.
+def read_cones(
+    path: str | os.PathLike[str], *, cone_radius: m | None = None, centre_line: Any = "auto"
+) -> Map:
+    """The cones in a file, each a solid octagon of radius `cone_radius`; 0: none is an obstacle.
 
-    brains2 stores the lap before, the lap itself and the lap after: then the middle one is taken.
-    Of a single closed lap the last point is a step short of the first.
+    Without a radius they have the sizes of Formula Student. The centre line is read from the file
+    `..._center_line.csv` next to it if that exists; else it is the one between blue and yellow
+    cones, if these make a track; give a path to read another, None for none.
     """
-    third, rest = divmod(len(rows), 3)
-    if rest == 0 and third > 1 and _repeats(rows, third):
-        lap = rows[third : 2 * third + 1].copy()
-        lap[:, 0] -= lap[0, 0]
-        # The last row is the next lap's first: the same point, to the last digit.
-        lap[-1, 1:3], lap[-1, 4:] = lap[0, 1:3], lap[0, 4:]
-        return lap
-    gap = math.dist(rows[0, 1:3], rows[-1, 1:3])
-    if len(rows) < 3 or gap <= _SAME or gap > 1.5 * lengths(rows[:, 1:3]).max():
-        return rows
-    last = rows[0].copy()
-    last[0] = rows[-1, 0] + gap
-    last[3] += 2.0 * math.pi * round((rows[-1, 3] - rows[0, 3]) / (2.0 * math.pi))
-    return np.vstack([rows, last])
+    file = path_of(path)
+    table = read_table(file)
+    _need(table, CONE_HEADER)
+    if not table.rows:
+        raise InvalidValue(f"{file} has no cones")
+    colours = [text.lower() for text in table.texts("color")]
+    for colour, line in zip(colours, table.lines, strict=True):
+        if colour not in COLOURS:
+            raise InvalidValue(
+                f"{file}, line {line}: color = {colour!r} is unknown; allowed are "
+                f"{', '.join(COLOURS)}"
+            )
+    positions = np.column_stack([table.numbers("x"), table.numbers("y")])
+    solids = from_shapes(
+        cone_outlines(positions, colours, cone_radius), inside="solid", name=file.stem
+    )
+    return Map(
+        segments=solids.segments,
+        polygons=solids.polygons,
+        cones=positions,
+        colours=tuple(colours),
+        centre_line=_found_line(file, centre_line, positions, colours),
+        name=file.stem,
+    )
 
 
-def _repeats(rows: Array, period: int) -> bool:
-    plan = rows[:, [1, 2, 4, 5]]
-    # A thousandth of a step: files have their numbers rounded.
-    tolerance = 1e-3 * float(lengths(rows[:, 1:3]).max())
-    return bool(np.all(np.abs(plan[period:] - plan[:-period]) <= tolerance))
-
-
-TUM_HEADER = ("x_m", "y_m", "w_tr_right_m", "w_tr_left_m")
-POINT_HEADER = ("x", "y")
-HALF_WIDTH: m = 1.5
-"""Of a line that does not say how wide its track is."""
-_STEPS = 1.5
-"""A line whose ends are not farther apart than so many of its longest steps is closed."""
+def read_centre_line(path: str | os.PathLike[str], *, walls: bool = False) -> Map:
+    """The centre line in a file; with `walls` also walls at its width on both sides."""
+    file = path_of(path)
+    return _with_walls(_line_rows(file), walls, file.stem)
 
 
 def read_tum(path: str | os.PathLike[str], *, walls: bool = False) -> Map:
@@ -187,6 +198,84 @@ def read_points(
     points = line_points(table, *(np.array(table.numbers(name)) for name in POINT_HEADER))
     half = positive("half_width", half_width, "m")
     return _with_walls(line_rows(points, np.full(len(points), half)), walls, file.stem)
+
+
+def _with_walls(rows: Array, walls: bool, name: str) -> Map:
+    sides = [line_edges(side) for side in borders(rows)] if walls else []
+    return Map(segments=np.concatenate([np.empty((0, 4)), *sides]), centre_line=rows, name=name)
+
+
+def borders(rows: Array) -> tuple[Array, Array]:
+    """Left and right border of a centre line: points (x, y) at the distance w from it."""
+    line, width = Line(*rows.T[:5]), rows[:, 5]
+    return line.beside(width), line.beside(-width)
+
+
+def _found_line(file: Path, chosen: Any, cones: Array, colours: list[str]) -> Array | None:
+    """The rows of the centre line of a track; None: it has none."""
+    if chosen is None:
+        return None
+    if chosen != "auto":
+        return _line_rows(Path(chosen))
+    beside = file.with_name(f"{file.stem}_center_line.csv")
+    return _line_rows(beside) if beside.is_file() else line_between(cones, colours)
+
+
+def _line_rows(file: Path) -> Array:
+    table = read_table(file)
+    _need(table, LINE_HEADER)
+    rows = np.column_stack([table.numbers(name) for name in LINE_HEADER])
+    if len(rows) < 2:
+        raise InvalidValue(f"{file} has {len(rows)} points; a line needs at least 2")
+    stuck = np.flatnonzero(~(np.diff(rows[:, 0]) > 0.0))
+    if stuck.size:
+        k = int(stuck[0]) + 1
+        raise InvalidValue(
+            f"{file}, line {table.lines[k]}: s = {rows[k, 0]:g} must be above {rows[k - 1, 0]:g}"
+        )
+    narrow = np.flatnonzero(~(rows[:, 5] > 0.0))
+    if narrow.size:
+        k = int(narrow[0])
+        raise InvalidValue(f"{file}, line {table.lines[k]}: w = {rows[k, 5]:g} must be above 0 m")
+    return one_lap(rows)
+
+
+def _need(table: Table, names: tuple[str, ...]) -> None:
+    missing = [name for name in names if name not in table.header]
+    if missing:
+        raise InvalidValue(
+            f"{table.file}, line 1: column {', '.join(missing)} is missing; the header is "
+            f"{','.join(table.header)}"
+        )
+
+
+def one_lap(rows: Array) -> Array:
+    """The rows of one lap from s = 0, closed by its first point again; an open line as it is.
+
+    brains2 stores the lap before, the lap itself and the lap after: then the middle one is taken.
+    Of a single closed lap the last point is a step short of the first.
+    """
+    third, rest = divmod(len(rows), 3)
+    if rest == 0 and third > 1 and _repeats(rows, third):
+        lap = rows[third : 2 * third + 1].copy()
+        lap[:, 0] -= lap[0, 0]
+        # The last row is the next lap's first: the same point, to the last digit.
+        lap[-1, 1:3], lap[-1, 4:] = lap[0, 1:3], lap[0, 4:]
+        return lap
+    gap = math.dist(rows[0, 1:3], rows[-1, 1:3])
+    if len(rows) < 3 or gap <= _SAME or gap > 1.5 * lengths(rows[:, 1:3]).max():
+        return rows
+    last = rows[0].copy()
+    last[0] = rows[-1, 0] + gap
+    last[3] += 2.0 * math.pi * round((rows[-1, 3] - rows[0, 3]) / (2.0 * math.pi))
+    return np.vstack([rows, last])
+
+
+def _repeats(rows: Array, period: int) -> bool:
+    plan = rows[:, [1, 2, 4, 5]]
+    # A thousandth of a step: files have their numbers rounded.
+    tolerance = 1e-3 * float(lengths(rows[:, 1:3]).max())
+    return bool(np.all(np.abs(plan[period:] - plan[:-period]) <= tolerance))
 
 
 def line_rows(points: Array, half_widths: Array) -> Array:
@@ -223,22 +312,28 @@ def line_points(table: Table, x: Array, y: Array) -> Array:
     return points
 
 
-def _with_walls(rows: Array, walls: bool, name: str) -> Map:
-    line, width = Line(*rows.T[:5]), rows[:, 5]
-    sides = [line_edges(line.beside(d)) for d in (width, -width)] if walls else []
-    return Map(segments=np.concatenate([np.empty((0, 4)), *sides]), centre_line=rows, name=name)
+def cone_outlines(positions: Array, colours: list[str], radius: m | None) -> list[Polygon]:
+    """An octagon for each cone; without a radius of its colour's size, with 0 none."""
+    if radius is not None and not_negative("cone_radius", radius, "m") == 0.0:
+        return []
+    angles = (np.arange(CONE_SIDES) + 0.5) * (2.0 * math.pi / CONE_SIDES)
+    circle = np.column_stack([np.cos(angles), np.sin(angles)])
+    radii = [CONE_RADII[colour] if radius is None else radius for colour in colours]
+    return [Polygon(at + r * circle) for at, r in zip(positions, radii, strict=True)]
 
 
 _WIDEST = 2.5
-"""An edge longer than so many usual ones lies not across the track."""
+"""An edge longer than this number of usual ones does not lie across the track."""
 _LEAST = 4
 """Edges across a track that is worth a line."""
 _APART: m = 0.2
 """Least distance of the points of the line."""
+_Edge = tuple[int, int]
+"""A blue and a yellow cone."""
 
 
 def line_between(cones: Array, colours: Sequence[str]) -> Array | None:
-    """Rows s, x, y, phi, kappa, w of the line between cones (n, 2); None if there is none.
+    """Rows s, x, y, phi, kappa, w of the line between cones (n, 2), or None if they make no track.
 
     It goes with the blue cones on its left, and begins near the orange ones if there are some.
     """
@@ -261,7 +356,8 @@ def line_between(cones: Array, colours: Sequence[str]) -> Array | None:
     ends = np.array(strip)
     blue, yellow = sides[ends[:, 0]], sides[ends[:, 1]]
     middles, aside = 0.5 * (blue + yellow), 0.5 * (blue - yellow)
-    if _blue_is_right(middles, aside):
+    ahead = np.gradient(middles, axis=0)
+    if np.sum(ahead[:, 0] * aside[:, 1] - ahead[:, 1] * aside[:, 0]) < 0.0:  # blue is on the right
         middles, aside = middles[::-1], aside[::-1]
     start = cones[named == "orange"]
     closed = np.hypot(*(middles[0] - middles[-1])) <= 1.5 * lengths(middles).max()
@@ -272,17 +368,10 @@ def line_between(cones: Array, colours: Sequence[str]) -> Array | None:
     if len(kept) < _LEAST:
         return None
     rows = line_rows(middles[kept], np.ones(len(kept)))
-    rows[:, 5] = _half_widths(rows[:, 3], np.resize(aside[kept], (len(rows), 2)))
+    # How far the cones are from the line, straight across it.
+    heading, offset = rows[:, 3], np.resize(aside[kept], (len(rows), 2))
+    rows[:, 5] = np.abs(np.cos(heading) * offset[:, 1] - np.sin(heading) * offset[:, 0])
     return rows
-
-
-def _half_widths(headings: Array, aside: Array) -> Array:
-    """How far the cones are from a line, straight across it."""
-    return np.abs(np.cos(headings) * aside[:, 1] - np.sin(headings) * aside[:, 0])
-
-
-_Edge = tuple[int, int]
-"""A blue and a yellow cone."""
 
 
 def _neighbours(triangles: AnyArray, is_blue: AnyArray, sides: Array) -> dict[_Edge, list[_Edge]]:
@@ -324,12 +413,6 @@ def _longest_strip(beside: dict[_Edge, list[_Edge]]) -> list[_Edge]:
     return best
 
 
-def _blue_is_right(middles: Array, aside: Array) -> bool:
-    """Whether the blue cones, seen from the middles, are to the right of most of a line."""
-    ahead = np.gradient(middles, axis=0)
-    return bool(np.sum(ahead[:, 0] * aside[:, 1] - ahead[:, 1] * aside[:, 0]) < 0.0)
-
-
 def _spread(points: Array) -> list[int]:
     """Numbers of points of which none is too near to the one before it."""
     kept = [0]
@@ -341,107 +424,92 @@ def _spread(points: Array) -> list[int]:
     return kept
 
 
-COLOURS = ("blue", "yellow", "orange")
-CONE_RADII: dict[str, m] = {"blue": 0.114, "yellow": 0.114, "orange": 0.1425}
-"""Half the width of the base: Formula Student's cones are 228 mm and 285 mm wide."""
-CONE_SIDES = 8
+class Table(NamedTuple):
+    """The rows of a CSV file; blank lines are left out.
 
-CONE_HEADER = ("color", "x", "y")
-LINE_HEADER = LINE_COLUMNS
-
-
-def read_cones(
-    path: str | os.PathLike[str], *, cone_radius: m | None = None, centre_line: Any = "auto"
-) -> Map:
-    """The cones in a file, each a solid octagon of radius `cone_radius`; 0: none is an obstacle.
-
-    Without a radius they have the sizes of Formula Student. The centre line is read from the file
-    `..._center_line.csv` beside it, if there is one, and else is the one between blue and yellow
-    cones, if these make a track; give a path to read another, None for none.
+    The names stand in the first line, or in a comment (#) above the numbers. Numbers without names
+    are points x, y, or with four columns those of TUM's race tracks. Cells are parted by commas, or
+    by semicolons or tabs where the first line of numbers or names has some.
     """
-    file = path_of(path)
-    table = read_table(file)
-    _need(table, CONE_HEADER)
-    if not table.rows:
-        raise InvalidValue(f"{file} has no cones")
-    colours = [text.lower() for text in table.texts("color")]
-    for colour, line in zip(colours, table.lines, strict=True):
-        if colour not in COLOURS:
+
+    file: Path
+    header: tuple[str, ...]
+    """Names of the columns in lower case."""
+    rows: tuple[tuple[str, ...], ...]
+    lines: tuple[int, ...]
+    """Number of the line of each row, from 1."""
+
+    def texts(self, name: str) -> list[str]:
+        """The cells of a column."""
+        column = self.header.index(name)
+        return [row[column].strip() for row in self.rows]
+
+    def numbers(self, name: str) -> list[float]:
+        """The numbers of a column; raises for any other cell."""
+        return [
+            self._number(name, text, line)
+            for text, line in zip(self.texts(name), self.lines, strict=True)
+        ]
+
+    def _number(self, name: str, text: str, line: int) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number) or "_" in text:
             raise InvalidValue(
-                f"{file}, line {line}: color = {colour!r} is unknown; allowed are "
-                f"{', '.join(COLOURS)}"
+                f"{self.file}, line {line}: {name} = {text!r} must be a finite number"
             )
-    positions = np.column_stack([table.numbers("x"), table.numbers("y")])
-    solids = from_shapes(
-        cone_outlines(positions, colours, cone_radius), inside="solid", name=file.stem
-    )
-    return Map(
-        segments=solids.segments,
-        polygons=solids.polygons,
-        cones=positions,
-        colours=tuple(colours),
-        centre_line=_line_of(file, centre_line, positions, colours),
-        name=file.stem,
-    )
+        return number
 
 
-def read_centre_line(path: str | os.PathLike[str], *, walls: bool = False) -> Map:
-    """The centre line in a file; with `walls` also walls at its width on both sides."""
-    file = path_of(path)
-    rows = _line_rows(file)
-    segments = np.concatenate([line_edges(side) for side in borders(rows)])
-    return Map(segments=segments if walls else segments[:0], centre_line=rows, name=file.stem)
+UNNAMED = {2: POINT_HEADER, 4: TUM_HEADER}
+"""Names of columns of files without names, by how many there are."""
 
 
-def borders(rows: Array) -> tuple[Array, Array]:
-    """Left and right border of a centre line: points (x, y) at the distance w from it."""
-    line, width = Line(*rows.T[:5]), rows[:, 5]
-    return line.beside(width), line.beside(-width)
+def read_table(file: Path) -> Table:
+    """The table in a file."""
+    # `strict` makes the reader refuse what it would otherwise guess at, such as an open quote.
+    lines = text_of(file).splitlines()
+    first = next((line for line in lines if line.strip() and not line.lstrip().startswith("#")), "")
+    mark = next((mark for mark in ";\t" if mark in first), ",")
+    reader = csv.reader(lines, delimiter=mark, skipinitialspace=True, strict=True)
+    try:
+        rows = [(reader.line_num, tuple(row)) for row in reader if any(c.strip() for c in row)]
+    except csv.Error as error:
+        raise InvalidValue(f"{file}, line {reader.line_num}: not CSV: {error}") from error
+    comments = [row for row in rows if row[1][0].startswith("#")]
+    rows = [row for row in rows if not row[1][0].startswith("#")]
+    if not rows:
+        raise InvalidValue(f"{file} is empty: the first line must name the columns")
+    names, body = _named(rows, comments)
+    header = tuple(name.strip().lower() for name in names)
+    for line, row in body:
+        if len(row) != len(header):
+            raise InvalidValue(
+                f"{file}, line {line}: {len(row)} cells, but the header has {len(header)}"
+            )
+    return Table(file, header, tuple(row for _, row in body), tuple(line for line, _ in body))
 
 
-def _line_rows(file: Path) -> Array:
-    table = read_table(file)
-    _need(table, LINE_HEADER)
-    rows = np.column_stack([table.numbers(name) for name in LINE_HEADER])
-    if len(rows) < 2:
-        raise InvalidValue(f"{file} has {len(rows)} points; a line needs at least 2")
-    stuck = np.flatnonzero(~(np.diff(rows[:, 0]) > 0.0))
-    if stuck.size:
-        k = int(stuck[0]) + 1
-        raise InvalidValue(
-            f"{file}, line {table.lines[k]}: s = {rows[k, 0]:g} must be above {rows[k - 1, 0]:g}"
-        )
-    narrow = np.flatnonzero(~(rows[:, 5] > 0.0))
-    if narrow.size:
-        k = int(narrow[0])
-        raise InvalidValue(f"{file}, line {table.lines[k]}: w = {rows[k, 5]:g} must be above 0 m")
-    return one_lap(rows)
+_Row = tuple[int, tuple[str, ...]]
+"""Number of a line and its cells."""
 
 
-def _need(table: Table, names: tuple[str, ...]) -> None:
-    missing = [name for name in names if name not in table.header]
-    if missing:
-        raise InvalidValue(
-            f"{table.file}, line 1: column {', '.join(missing)} is missing; the header is "
-            f"{','.join(table.header)}"
-        )
+def _named(rows: list[_Row], comments: list[_Row]) -> tuple[tuple[str, ...], list[_Row]]:
+    """Names of the columns and the rows below them."""
+    line, first = rows[0]
+    if not all(_is_number(cell) for cell in first):
+        return first, rows[1:]
+    above = [cells for number, cells in comments if number < line and len(cells) == len(first)]
+    if above:
+        return (above[-1][0].lstrip("#"), *above[-1][1:]), rows
+    return UNNAMED.get(len(first), first), rows
 
 
-def cone_outlines(positions: Array, colours: list[str], radius: m | None) -> list[Polygon]:
-    """An octagon for each cone; without a radius of its colour's size, with 0 none."""
-    if radius is not None and not_negative("cone_radius", radius, "m") == 0.0:
-        return []
-    angles = (np.arange(CONE_SIDES) + 0.5) * (2.0 * math.pi / CONE_SIDES)
-    circle = np.column_stack([np.cos(angles), np.sin(angles)])
-    radii = [CONE_RADII[colour] if radius is None else radius for colour in colours]
-    return [Polygon(at + r * circle) for at, r in zip(positions, radii, strict=True)]
-
-
-def _line_of(file: Path, chosen: Any, cones: Array, colours: list[str]) -> Array | None:
-    """The rows of the centre line of a track; None: it has none."""
-    if chosen is None:
-        return None
-    if chosen != "auto":
-        return _line_rows(Path(chosen))
-    beside = file.with_name(f"{file.stem}_center_line.csv")
-    return _line_rows(beside) if beside.is_file() else line_between(cones, colours)
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -99,30 +99,23 @@ def _collect(geometry: _Geometry, polygons: list[Polygon], lines: list[Array]) -
     coordinates = content["coordinates"]
     if kind == "Polygon":
         polygons.append(_polygon(coordinates, place))
-    elif kind == "LineString":
-        lines.append(_line(coordinates, f"{place}, line 0"))
-    elif kind == "MultiPolygon":
-        for k, rings in enumerate(_sequence(coordinates, f"{place}: coordinates")):
-            polygons.append(_polygon(rings, f"{place}, polygon {k}"))
-    else:
-        for k, line in enumerate(_sequence(coordinates, f"{place}: coordinates")):
-            lines.append(_line(line, f"{place}, line {k}"))
+        return
+    members = _sequence(coordinates, f"{place}: coordinates") if "Multi" in kind else [coordinates]
+    for k, member in enumerate(members):
+        if kind == "MultiPolygon":
+            polygons.append(_polygon(member, f"{place}, polygon {k}"))
+        else:
+            at = f"{place}, line {k}"
+            lines.append(line_of(at, _positions(member, at)))
 
 
 def _polygon(coordinates: Any, place: str) -> Polygon:
     rings = _sequence(coordinates, f"{place}: coordinates")
     if not rings:
         raise InvalidValue(f"{place}: the polygon is empty, it has no ring")
-    outline, *holes = (_ring(ring, f"{place}, ring {k}") for k, ring in enumerate(rings))
+    named = {f"{place}, ring {k}": ring for k, ring in enumerate(rings)}
+    outline, *holes = (ring_of(at, _positions(ring, at)) for at, ring in named.items())
     return Polygon(outline, tuple(holes))
-
-
-def _ring(coordinates: Any, place: str) -> Array:
-    return ring_of(place, _positions(coordinates, place))
-
-
-def _line(coordinates: Any, place: str) -> Array:
-    return line_of(place, _positions(coordinates, place))
 
 
 def _positions(coordinates: Any, place: str) -> list[tuple[float, float]]:

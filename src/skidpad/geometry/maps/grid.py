@@ -42,7 +42,10 @@ class Grid:
     def __post_init__(self) -> None:
         set_field = object.__setattr__
         set_field(self, "resolution", positive("resolution", self.resolution, "m"))
-        set_field(self, "origin", _pose(self.origin))
+        x, y, yaw = origin = pose_of("origin", self.origin)
+        if not (abs(x) <= FARTHEST and abs(y) <= FARTHEST and math.isfinite(yaw)):
+            raise InvalidValue(f"origin = {origin} must be finite and within {FARTHEST:g} m")
+        set_field(self, "origin", origin)
         set_field(self, "occupied", _cells("occupied", self.occupied))
         if self.unknown is not None:
             unknown = _cells("unknown", self.unknown)
@@ -139,13 +142,12 @@ class Grid:
         return f"Grid({rows} x {columns} cells of {self.resolution:g} m, origin {self.origin})"
 
 
-def _pose(origin: Any) -> tuple[m, m, rad]:
+def pose_of(name: str, values: Any) -> tuple[m, m, rad]:
+    """Three numbers x, y, yaw; raises for anything else."""
     try:
-        x, y, yaw = (float(value) for value in origin)
+        x, y, yaw = (float(value) for value in values)
     except (TypeError, ValueError, OverflowError):
-        raise InvalidValue(f"origin = {shown(origin)} must be three numbers: x, y, yaw") from None
-    if not (abs(x) <= FARTHEST and abs(y) <= FARTHEST and math.isfinite(yaw)):
-        raise InvalidValue(f"origin = {(x, y, yaw)} must be finite and within {FARTHEST:g} m")
+        raise InvalidValue(f"{name} = {shown(values)} must be three numbers: x, y, yaw") from None
     return x, y, yaw
 
 

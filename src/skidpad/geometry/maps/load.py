@@ -1,6 +1,6 @@
-"""One way in for files: the format is chosen by suffix and content.
+"""Maps from files: `load` chooses the reader by suffix and content; CommonRoad's is here.
 
-Road boundaries from CommonRoad scenarios, read by `commonroad-io`.
+Road boundaries of CommonRoad scenarios are read with `commonroad-io`.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from .cones import (
     read_centre_line,
     read_cones,
     read_points,
+    read_table,
     read_tum,
 )
 from .geojson import read_geojson
 from .map import Map, from_shapes
 from .occupancy import read_gridmap, read_image, read_occupancy
-from .tables import read_table
 
 Boundaries = Literal["road", "lanelets"]
 BOUNDARIES = ("road", "lanelets")
@@ -62,20 +62,16 @@ def road_of(file: Path, scenario: Any, boundaries: Boundaries) -> Map:
     lanelets = list(scenario.lanelet_network.lanelets)
     if not lanelets:
         raise InvalidValue(f"{file} has no lanelets")
-    lines = [line for lanelet in lanelets for line in _walls(file, lanelet, boundaries)]
-    return from_shapes([], lines, inside="solid", name=file.stem)
-
-
-def _walls(file: Path, lanelet: Any, boundaries: Boundaries) -> list[Any]:
-    sides = (
-        ("left", lanelet.left_vertices, lanelet.adj_left),
-        ("right", lanelet.right_vertices, lanelet.adj_right),
-    )
-    return [
+    lines = [
         line_of(f"{file}, lanelet {lanelet.lanelet_id}, {side} boundary", vertices[:, :2])
-        for side, vertices, neighbour in sides
+        for lanelet in lanelets
+        for side, vertices, neighbour in (
+            ("left", lanelet.left_vertices, lanelet.adj_left),
+            ("right", lanelet.right_vertices, lanelet.adj_right),
+        )
         if boundaries == "lanelets" or neighbour is None
     ]
+    return from_shapes([], lines, inside="solid", name=file.stem)
 
 
 Reader = Callable[..., Map]
@@ -91,8 +87,13 @@ READERS: dict[str, Reader] = {
     ".xml": read_commonroad,
     ".pb": read_commonroad,
 }
-"""Who reads files with a suffix; CSV files are told apart by their header. A `.gridmap` may have
-`.gz` behind it."""
+"""Readers by suffix; a `.gridmap` may have `.gz` behind it."""
+TABLE_READERS: tuple[tuple[tuple[str, ...], Reader], ...] = (
+    (CONE_HEADER, read_cones),
+    (LINE_HEADER, read_centre_line),
+    (TUM_HEADER, read_tum),
+)
+"""Readers of CSV files by the columns that their header must have."""
 
 
 def load(path: str | os.PathLike[str], **options: Any) -> Map:
@@ -107,48 +108,34 @@ def load(path: str | os.PathLike[str], **options: Any) -> Map:
     if file.is_dir():
         raise InvalidValue(f"{file} is a folder; a map is a file")
     reader = _reader(file)
-    _check_options(file, reader, options)
+    parameters = list(inspect.signature(reader).parameters.values())[1:]
+    allowed = [parameter.name for parameter in parameters]
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
+    for name in options:
+        if name not in allowed and not takes_any:
+            raise InvalidValue(
+                f"{file}: {name} is no option of {reader.__name__}; allowed are "
+                f"{', '.join(allowed)}"
+            )
     return reader(file, **options)
 
 
 def _reader(file: Path) -> Reader:
-    suffix = file.suffix.lower()
-    if file.name.lower().endswith(".gridmap.gz"):
-        return read_gridmap
-    if suffix == ".csv":
-        return _reader_of_table(file)
-    if suffix not in READERS:
+    suffix = ".gridmap" if file.name.lower().endswith(".gridmap.gz") else file.suffix.lower()
+    if suffix in READERS:
+        return READERS[suffix]
+    if suffix != ".csv":
         raise InvalidValue(
             f"{file}: the suffix {suffix or '(none)'} is not that of a map; allowed are "
             f"{', '.join([*READERS, '.csv'])}"
         )
-    return READERS[suffix]
-
-
-def _reader_of_table(file: Path) -> Reader:
     header = set(read_table(file).header)
-    if header >= set(CONE_HEADER):
-        return read_cones
-    if header >= set(LINE_HEADER):
-        return read_centre_line
-    if header >= set(TUM_HEADER):
-        return read_tum
+    for columns, reader in TABLE_READERS:
+        if header >= set(columns):
+            return reader
     if header == set(POINT_HEADER):
         return read_points
     raise InvalidValue(
         f"{file}, line 1: neither cones (color,X,Y) nor a centre line (s,X,Y,phi,kappa,w "
         f"or x_m,y_m,w_tr_right_m,w_tr_left_m or x,y); the header is {','.join(sorted(header))}"
     )
-
-
-def _check_options(file: Path, reader: Reader, options: dict[str, Any]) -> None:
-    parameters = list(inspect.signature(reader).parameters.values())[1:]
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        return
-    allowed = [parameter.name for parameter in parameters]
-    for name in options:
-        if name not in allowed:
-            raise InvalidValue(
-                f"{file}: {name} is no option of {reader.__name__}; allowed are "
-                f"{', '.join(allowed)}"
-            )

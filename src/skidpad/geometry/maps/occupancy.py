@@ -1,7 +1,8 @@
-"""Occupancy grids as ROS keeps them: a YAML file with the scale beside an image.
+"""Occupancy grids in files: those of ROS, a YAML file with an image, and MRPT's `.gridmap` files.
 
-The rules are those of ROS's map server (nav2_map_server, map_io). The shade of a pixel is the mean
-of its colours from 0 to 1, and its occupancy 1 - shade, or the shade itself with `negate`. Modes:
+The rules for images are those of ROS's map server (nav2_map_server, map_io). The shade of a pixel
+is the mean of its colours from 0 to 1, and its occupancy 1 - shade, or the shade itself with
+`negate`. Modes:
 
 * trinary: above `occupied_thresh` occupied, below `free_thresh` free, else unknown. Transparency
   counts as a fourth colour here, as it does upstream.
@@ -12,12 +13,11 @@ of its colours from 0 to 1, and its occupancy 1 - shade, or the shade itself wit
 
 Unknown cells are free unless asked otherwise, as rays pass them in ROS too.
 
-Occupancy grids as MRPT keeps them: `.gridmap` files, plain or with gzip.
-
-The layout is that of MRPT's `COccupancyGridMap2D::serializeTo` (versions 0 to 7) inside of its
-archives: the length of a class name with the highest bit set, the name, a version, and the object.
-Of the object only the head matters here: bits per cell, columns, rows, the edges and the
-resolution, and then the cells, row after row from the lower left, as log-odds of being free.
+A `.gridmap`, plain or with gzip, has the layout of MRPT's `COccupancyGridMap2D::serializeTo`
+(versions 0 to 7) inside of its archives: the length of a class name with the highest bit set, the
+name, a version, and the object. Of the object only the head matters here: bits per cell, columns,
+rows, the edges and the resolution, and then the cells, row after row from the lower left, as
+log-odds of being free.
 """
 
 from __future__ import annotations
@@ -252,10 +252,10 @@ def read_grid(file: Path) -> Grid:
         packed = stream.read(2) == b"\x1f\x8b"
         stream.seek(0)
         content: Any = gzip.GzipFile(fileobj=stream) if packed else stream
-        return _mrpt_gridmap_grid(content, file)
+        return _unpacked_grid(content, file)
 
 
-def _mrpt_gridmap_grid(stream: BinaryIO, file: Path) -> Grid:
+def _unpacked_grid(stream: BinaryIO, file: Path) -> Grid:
     version = _version(stream, file)
     bits = _exactly(stream, 1, file)[0] if version >= 2 else 8
     head = _Head._make(_HEAD.unpack(_exactly(stream, _HEAD.size, file)))

@@ -1,4 +1,4 @@
-"""Tracks from files: the formats that people keep theirs in, told apart by content."""
+"""Tracks from files: tables of points and widths, cones, walls and grids, told apart by content."""
 
 from __future__ import annotations
 
@@ -14,12 +14,20 @@ from ...core.checks import flag, positive
 from ...core.files import path_of, reading
 from ...errors import InvalidValue
 from ...units import m, rad
-from .cones import CONE_HEADER, LINE_HEADER, comes_back, line_points, read_centre_line, read_cones
+from .cones import (
+    CONE_HEADER,
+    LINE_HEADER,
+    Table,
+    comes_back,
+    line_points,
+    read_centre_line,
+    read_cones,
+    read_table,
+)
 from .geojson import read_geojson
 from .grid import Grid
 from .map import Map, cells_under
 from .occupancy import read_gridmap, read_occupancy
-from .tables import Table, read_table
 from .track import Track
 
 TABLES = (".csv", ".txt", ".tsv", ".dat")
@@ -47,11 +55,11 @@ def read_track(
     start: tuple[m, m, rad] | None = None,
     spacing: m | None = None,
 ) -> Track:
-    """The track in a file, whatever people keep one in.
+    """The track in a file: a table, a map of walls, or a grid.
 
     Tables, with commas, semicolons or tabs: TUM's x, y and widths to the right and to the left, in
     this order or by names with "right" and "left" in them; points x, y alone, which need `width` in
-    m, from border to border; cones by colour, and centre lines, of brains2. ROS maps (YAML beside
+    m, from border to border; cones by colour, and centre lines, of brains2. ROS maps (YAML next to
     an image), MRPT's grids and GeoJSON: the ring of free space, begun near the pose `start` (x, y,
     yaw) and run its way, without one counter-clockwise.
 

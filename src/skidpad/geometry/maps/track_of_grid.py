@@ -1,9 +1,9 @@
-"""The way around a ring of free cells in an occupancy grid.
+"""The centre line of the ring of free cells in an occupancy grid.
 
 What is not of the ring lies within it or around it. Its centre line is where both are equally far,
 which is the line on which the difference of the two distances is 0: one closed line, since what is
-nearer to a set that hangs together than to another one hangs together with it. Obstacles within
-the ring belong to the nearer of the two sides, so that the line passes them where more room is.
+nearer to one connected set than to another is itself connected to the first. Obstacles within the
+ring belong to the nearer of the two sides, so that the line passes them where more room is.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.arrays import Array, Mask
-from ...core.files import shown
 from ...errors import InvalidValue
 from ...units import m, rad
 from ..line import Line, arc_length, blurred, even_curve
 from ..polygon import signed_area
-from .grid import Grid
+from .grid import Grid, pose_of
 from .map import DistanceField, distances_to_cells
 
 _WIDEST_STEP: m = 0.5
@@ -42,8 +41,15 @@ class Way(NamedTuple):
 
 def way_around(grid: Grid, start: tuple[m, m, rad] | None, spacing: m | None) -> Way:
     """The way around the ring of free cells; see `Track.of_grid`."""
-    pose = None if start is None else _checked_pose(start)
-    ring, corner = _cut_out(_ring(grid, pose))
+    pose = None if start is None else pose_of("start", start)
+    if pose is not None and not all(map(math.isfinite, pose)):
+        raise InvalidValue(f"start = {pose} must be finite")
+    ring = _ring(grid, pose)
+    # One cell around it. There is a border around the grid, too, which it begins one cell after.
+    (top, bottom), (first, last) = (
+        np.flatnonzero(ring.any(axis=axis))[[0, -1]].tolist() for axis in (1, 0)
+    )
+    ring, corner = ring[top - 1 : bottom + 2, first - 1 : last + 2], (first - 2, top - 2)
     within, around = _sides(ring)
     origin = grid.resolution * corner[0], grid.resolution * corner[1], 0.0
     inner, outer = (
@@ -60,16 +66,6 @@ def way_around(grid: Grid, start: tuple[m, m, rad] | None, spacing: m | None) ->
     way = Way(centre, inner.at(centre), outer.at(centre))
     way = way if pose is None else _begun(way, grid, pose)
     return Way(grid.to_world(way.centre), way.left, way.right)
-
-
-def _checked_pose(start: Any) -> tuple[m, m, rad]:
-    try:
-        x, y, yaw = (float(value) for value in start)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidValue(f"start = {shown(start)} must be three numbers: x, y, yaw") from None
-    if not all(map(math.isfinite, (x, y, yaw))):
-        raise InvalidValue(f"start = {(x, y, yaw)} must be finite")
-    return x, y, yaw
 
 
 def _ring(grid: Grid, start: tuple[m, m, rad] | None) -> Mask:
@@ -107,15 +103,6 @@ def _largest_ring(numbers: NDArray[np.int64], grid: Grid) -> Mask:
         f"the grid of {grid.shape[0]} x {grid.shape[1]} cells has no ring of free cells that does "
         "not reach its edge; give start = (x, y, yaw) on the track, or close gaps in its walls"
     )
-
-
-def _cut_out(ring: Mask) -> tuple[Mask, tuple[int, int]]:
-    """The ring with one cell around it, and its corner as column and row of the grid."""
-    (top, bottom), (first, last) = (
-        np.flatnonzero(ring.any(axis=axis))[[0, -1]].tolist() for axis in (1, 0)
-    )
-    # There is a border around the grid, too, which it begins one cell after.
-    return ring[top - 1 : bottom + 2, first - 1 : last + 2], (first - 2, top - 2)
 
 
 def _areas(cells: Mask, neighbours: Any) -> tuple[NDArray[np.int64], int]:

@@ -14,7 +14,7 @@ from ...compile.gpu import cupy, is_on_device
 from ...errors import InvalidValue
 from .cuda_text import source
 from .fan import Fan, angles_of
-from .scene import Scene, limit_of, poses_of
+from .scene import Scene, limit_of, movers_per_pose, poses_of
 from .segments import FIELDS, NEVER, SPREAD, single_rows
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ THREADS = 128
 MOST_RAYS = 2**31 - 1
 """Rays of one launch: their numbers are 32-bit integers."""
 COARSE = 1e-5
-"""Spread of the cells in float32; see `cells.SPREAD`."""
+"""Spread of the cells in float32; see `segments.SPREAD`."""
 
 
 class Tables:
@@ -48,7 +48,7 @@ class Tables:
         self.starts = starts.astype(np.int32)
         """First row of each cell, and the number of rows."""
         self.rows = np.ascontiguousarray(rows, dtype=precision)
-        """x0, y0, x1, y1, x, y, square, 0 of each segment; see `blocks.FIELDS`."""
+        """x0, y0, x1, y1, x, y, square, 0 of each segment; see `segments.FIELDS`."""
 
 
 def grid_of(scene: Scene) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
@@ -154,13 +154,8 @@ class CudaScene:
         xp = self.xp
         if values is None:
             return xp.empty((1, 0, len(FIELDS)), tables.precision)
-        array = values if is_on_device(values) else np.asarray(values, dtype=np.float64)
-        array = array[None] if array.ndim == 2 else array
-        if array.ndim != 3 or array.shape[2] != 4 or array.shape[0] not in (1, poses):
-            raise InvalidValue(
-                f"movers has shape {values.shape}: it must be (m, 4), or ({poses}, m, 4) with the "
-                "segments for each pose"
-            )
+        there = is_on_device(values)
+        array = movers_per_pose(values if there else np.asarray(values, dtype=np.float64), poses)
         rows = xp.zeros((*array.shape[:2], len(FIELDS)), tables.precision)
         rows[..., :4] = xp.asarray(array) - xp.asarray(np.tile(tables.shift, 2))
         rows[..., 6] = NEVER

@@ -1,6 +1,6 @@
 """The scan as CUDA C: one thread for each ray, from cell to cell.
 
-The text is the twin of `walking` and `direction`, operation by operation: built without
+The text is the twin of `walking` and `lanes.fill_units`, operation by operation: built without
 contraction it gives the bits of the processor, for whole scans too (see `drawing`). With float32
 for `real` it is faster and rounds to about 1e-6 of the coordinates; a ray that passes within that
 of an edge may then meet what lies behind it.

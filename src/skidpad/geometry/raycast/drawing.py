@@ -2,23 +2,17 @@
 
 The rays of a scan are in order of angle, so what a segment covers is a range of their numbers,
 found from the bearings of its ends; there the nearest hit is kept, eight rays at a time. Segments
-are in a tree that is gone through from near to far. A branch whose rays have all met something
-nearer is passed over.
+are in a tree that is traversed from near to far. A branch whose rays have all met something nearer
+is passed over.
 
 The range of numbers is only an outer bound: which ray meets a segment is decided by signs alone,
-see `meet`. The nearest hit does not depend on the order, nor on what was left out
-because it lies behind, so that any way of finding the candidates gives the same bits.
-
-The steps of drawing a scan, on blocks of eight rays or eight segments.
+see `meet`. The nearest hit does not depend on the order, nor on what was left out because it lies
+behind, so that any way of finding the candidates gives the same bits.
 
 In `rays` a block of eight rays is three vectors: the x and y components of the directions, and the
 nearness, which is 1/range of what was met so far, 0 for nothing. In `beams` it is two: cosines and
 sines of the angles that the rays have against the sensor. In `table` a block of eight segments is
 the eight vectors of `segments.FIELDS`. `view` is as `fan.VIEW` has it.
-
-Unit vectors have the same bits on the processor and on a GPU: the system's own sine differs between
-the two, so it is written out here from the reduction and the polynomials of
-`compile.elementary`.
 """
 
 from __future__ import annotations
@@ -29,17 +23,7 @@ from typing import Any
 from numba import types
 
 from ..pose import turned, turned_back
-from .fan import (
-    COS,
-    MAX_RANGE,
-    MIDDLE,
-    MISSED,
-    SIN,
-    TOP,
-    VIEW,
-    X,
-    Y,
-)
+from .fan import COS, MAX_RANGE, MIDDLE, MISSED, SIN, TOP, VIEW, X, Y
 from .lanes import (
     Block,
     Lanes,
@@ -227,7 +211,7 @@ def look(
 
 
 def behind(segment: Block, x: Lanes, y: Lanes) -> Lanes:
-    """Whether the backs of eight segments are hidden to a point; see `blocks.FIELDS`."""
+    """Whether the backs of eight segments are hidden to a point; see `segments.FIELDS`."""
     to_x, to_y = segment[5] - x, segment[6] - y
     return to_x * to_x + to_y * to_y > segment[7]
 

@@ -111,7 +111,7 @@ def _view(angles: NDArray[np.float64]) -> NDArray[np.float64] | None:
 
 def units(angles: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Cosines and sines of angles (N,) in rad, with the same bits everywhere."""
-    from .directions import fill_units  # which brings numba
+    from .lanes import fill_units  # which brings numba
 
     cos, sin = np.empty(len(angles)), np.empty(len(angles))
     fill_units(np.ascontiguousarray(angles), cos, sin)
@@ -136,9 +136,16 @@ def angles_of(values: Any) -> NDArray[np.float64]:
         raise InvalidValue(
             f"angles has shape {angles.shape}: it must be (N,) with N from 1 to {MOST_RAYS} rays"
         )
-    bad = np.flatnonzero(~(np.abs(angles) <= LARGEST_ANGLE))
-    if len(bad):
-        raise InvalidValue(
-            f"angles[{bad[0]}] = {angles[bad[0]]} rad must be finite, at most {LARGEST_ANGLE:g} rad"
-        )
+    check_size("angles", angles, LARGEST_ANGLE, "rad")
     return angles
+
+
+def check_size(name: str, values: NDArray[np.float64], largest: float, unit: str) -> None:
+    """Raise unless all numbers are finite and not larger than `largest`, either sign."""
+    fits = np.abs(values) <= largest
+    if not fits.all():
+        place = tuple(np.argwhere(~fits)[0].tolist())
+        raise InvalidValue(
+            f"{name}{list(place)} = {values[place]} {unit} must be finite, at most {largest:g} "
+            f"{unit}"
+        )

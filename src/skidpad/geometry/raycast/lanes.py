@@ -1,11 +1,14 @@
-"""Eight numbers at once: vector instructions, written out for LLVM.
+"""Eight numbers at once: vector instructions, written out for LLVM, and kernels compiled by numba.
 
 `Lanes` gives the instructions the look of arithmetic. Each product and sum is rounded by itself,
 here and in everything built on this, so that other targets can repeat the bits. The auto-vectoriser
 is not relied on: it treats the few blocks of rays that a segment covers as a loop with a scalar
 remainder, which costs more than the work itself.
 
-Kernels compiled by numba, each with one signature, and kept on disk (see `loops`).
+Kernels have one signature each, and are kept on disk (see `compile.loops`). Unit vectors
+(`fill_units`) have the same bits on the processor and on a GPU: the system's own sine differs
+between the two, so it is written out from the reduction and the polynomials of
+`compile.elementary`.
 """
 
 from __future__ import annotations
@@ -18,7 +21,9 @@ from llvmlite import ir
 from numba import extending, types
 from numba.core import cgutils
 
+from ...compile.elementary.coefficients import COS, HALF_PI, SIN, TWO_OVER_PI
 from ...compile.loops import kept
+from .cuda_text import ROUNDER
 
 LANES = 8
 """Numbers in a block: one AVX-512 register of float64, two of AVX2, four of SSE2 or NEON."""
@@ -314,3 +319,28 @@ def inlined(function: Callable[..., Any]) -> Any:
 def called(function: Callable[..., Any]) -> Any:
     """A function that kernels call, compiled on its own: for long ones that takes less time."""
     return _JIT(no_cpython_wrapper=True, no_cfunc_wrapper=True, **OPTIONS)(function)
+
+
+S0, S1, S2, S3, S4, S5 = SIN["float64"]
+C0, C1, C2, C3, C4, C5, C6 = COS["float64"]
+P0, P1, P2 = HALF_PI["float64"]
+PER_QUADRANT = TWO_OVER_PI["float64"][0]
+
+
+@kernel("void(float64[::1], float64[::1], float64[::1])")
+def fill_units(angles: Any, cos: Any, sin: Any) -> None:
+    """Cosines and sines of angles in rad, each within an ulp or so."""
+    for at in range(len(angles)):
+        n = fma(angles[at], PER_QUADRANT, ROUNDER) - ROUNDER
+        r = fma(n, -P2, fma(n, -P1, fma(n, -P0, angles[at])))
+        z = r * r
+        s = fma(fma(fma(fma(fma(S0, z, S1), z, S2), z, S3), z, S4), z, S5)
+        sine = fma(r * z, s, r)
+        c = fma(fma(fma(fma(fma(fma(C0, z, C1), z, C2), z, C3), z, C4), z, C5), z, C6)
+        cosine = fma(c, z, 1.0)
+        quadrant = int(n) & 3
+        if quadrant & 1:
+            cosine, sine = -sine, cosine
+        if quadrant & 2:
+            cosine, sine = -cosine, -sine
+        cos[at], sin[at] = cosine, sine

@@ -1,6 +1,7 @@
 """What rays can meet: the walls of a map, sorted so that few of them are looked at.
 
-What is handed to a scene, checked; errors name the place, the value and what is allowed.
+The functions before `Scene` check what is handed to it; errors name the place, the value and what
+is allowed.
 """
 
 from __future__ import annotations
@@ -20,7 +21,17 @@ from ...core.threads import spread
 from ...errors import InvalidValue
 from ..maps.map import border_segments
 from ..pose import turned
-from .fan import LARGEST_ANGLE, MARGIN, MAX_RANGE, MISSED, Fan, fan, rising_units, units
+from .fan import (
+    LARGEST_ANGLE,
+    MARGIN,
+    MAX_RANGE,
+    MISSED,
+    Fan,
+    check_size,
+    fan,
+    rising_units,
+    units,
+)
 from .segments import (
     ALWAYS,
     BLOCK,
@@ -58,7 +69,7 @@ def segments_of(values: Any) -> Array:
         return np.empty((0, 4))
     if array.ndim != 2 or array.shape[1] != 4:
         raise InvalidValue(f"segments has shape {array.shape}: it must be (n, 4): x0, y0, x1, y1")
-    _check_places("segments", array)
+    check_size("segments", array, FARTHEST, "m")
     return array
 
 
@@ -66,24 +77,20 @@ def movers_of(values: Any, poses: int) -> Array:
     """Blocks of segments that are there for all poses, or for each; see `moving_blocks`."""
     if values is None:
         return _NO_MOVERS
-    array = np.asarray(values, dtype=np.float64)
-    array = array[None] if array.ndim == 2 else array
-    if array.ndim != 3 or array.shape[2] != 4 or array.shape[0] not in (1, poses):
-        raise InvalidValue(
-            f"movers has shape {np.shape(values)}: it must be (m, 4), or ({poses}, m, 4) with the "
-            "segments for each pose"
-        )
-    _check_places("movers", array)
+    array = movers_per_pose(np.asarray(values, dtype=np.float64), poses)
+    check_size("movers", array, FARTHEST, "m")
     return moving_blocks(array)
 
 
-def _check_places(name: str, array: Array) -> None:
-    if np.all(np.abs(array) <= FARTHEST):
-        return
-    place = tuple(np.argwhere(~(np.abs(array) <= FARTHEST))[0].tolist())
-    raise InvalidValue(
-        f"{name}{list(place)} = {array[place]} m must be finite, at most {FARTHEST:g} m"
-    )
+def movers_per_pose(movers: Any, poses: int) -> Any:
+    """Segments (1, m, 4) or (poses, m, 4), from an array that may be one for all poses."""
+    array = movers[None] if movers.ndim == 2 else movers
+    if array.ndim != 3 or array.shape[2] != 4 or array.shape[0] not in (1, poses):
+        raise InvalidValue(
+            f"movers has shape {movers.shape}: it must be (m, 4), or ({poses}, m, 4) with the "
+            "segments for each pose"
+        )
+    return array
 
 
 def poses_of(values: Any) -> Array:
@@ -114,18 +121,9 @@ def rays_of(x: Any, y: Any, angle: Any) -> list[Array]:
 
 def check_rays(x: Array, y: Array, angle: Array) -> None:
     """Raise unless coordinates and angles are finite and not too large."""
-    limits = (
-        ("x", x, FARTHEST, "m"),
-        ("y", y, FARTHEST, "m"),
-        ("yaw", angle, LARGEST_ANGLE, "rad"),
-    )
-    for name, values, limit, unit in limits:
-        if np.all(np.abs(values) <= limit):
-            continue
-        at = int(np.flatnonzero(~(np.abs(values) <= limit))[0])
-        raise InvalidValue(
-            f"{name}[{at}] = {values[at]} {unit} must be finite, at most {limit:g} {unit}"
-        )
+    check_size("x", x, FARTHEST, "m")
+    check_size("y", y, FARTHEST, "m")
+    check_size("yaw", angle, LARGEST_ANGLE, "rad")
 
 
 def jitter_of(values: Any, shape: tuple[int, ...]) -> Array:
@@ -133,12 +131,7 @@ def jitter_of(values: Any, shape: tuple[int, ...]) -> Array:
     array = np.asarray(values, dtype=np.float64)
     if array.shape != shape:
         raise InvalidValue(f"jitter has shape {array.shape}: it must be {shape}, as the ranges")
-    if not np.all(np.abs(array) <= LARGEST_ANGLE):
-        place = tuple(np.argwhere(~(np.abs(array) <= LARGEST_ANGLE))[0].tolist())
-        raise InvalidValue(
-            f"jitter{list(place)} = {array[place]} rad must be finite, at most "
-            f"{LARGEST_ANGLE:g} rad"
-        )
+    check_size("jitter", array, LARGEST_ANGLE, "rad")
     return array
 
 
@@ -154,7 +147,7 @@ def limit_of(max_range: Any) -> float:
 
 
 def result_of(out: Any, shape: tuple[int, ...]) -> NDArray[Any]:
-    """An array to write to: `out` if it fits, a new one if there is none."""
+    """The array to write to: `out` if it fits, a new one without."""
     if out is None:
         return np.empty(shape)
     if not isinstance(out, np.ndarray) or out.shape != shape:
@@ -167,7 +160,7 @@ def result_of(out: Any, shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 ALL_AT_ONCE = 1200
-"""Up to so many segments each scan looks at all of them: a tree would cost more than it saves."""
+"""Number of segments up to which each scan looks at all: a tree would cost more than it saves."""
 _NO_ROWS = np.empty((0, 0)), np.empty((0, 0), np.float32)
 
 _WORTH_A_THREAD = 50_000
@@ -202,7 +195,7 @@ class Scene:
             rows = np.concatenate([rows, rows_of(borders, ALWAYS)])
             self.engine = "raster"
         self.rows: Array = rows
-        """The walls, as rows of `blocks.FIELDS`."""
+        """The walls, as rows of `segments.FIELDS`."""
         self.tree: Tree = grown(rows, flat=self.engine == "sweep")
         """The walls as whole scans read them."""
         self._scratch = local()

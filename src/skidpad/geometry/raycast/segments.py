@@ -132,11 +132,11 @@ class Cells(NamedTuple):
     starts: NDArray[np.int64]
     """First block of each cell, line by line, and the number of blocks."""
     table: NDArray[np.float64]
-    """Blocks of eight segments; see `blocks.FIELDS`. The last of a cell fills up its last one."""
+    """Blocks of eight segments; see `FIELDS`. The last of a cell fills up its last one."""
 
 
 def sorted_into_cells(rows: NDArray[np.float64]) -> Cells:
-    """Segments, as rows of `blocks.FIELDS`, in cells."""
+    """Segments, as rows of `FIELDS`, in cells."""
     frame, per, owner = _sorted(rows, SPREAD)
     blocks = -(-per // 8)
     starts = np.concatenate([[0], np.cumsum(blocks)]).astype(np.int64)
@@ -219,7 +219,7 @@ def _clipped(value: NDArray[np.float64], count: int) -> NDArray[np.int64]:
 
 
 def _expanded(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For each of `counts`, so many rows: which one it is, and the number within it."""
+    """Rows repeated `counts` times: the number of each row, and its number among its repeats."""
     owner = np.repeat(np.arange(len(counts)), counts)
     ends = np.cumsum(counts)
     return owner, np.arange(len(owner)) - np.repeat(ends - counts, counts)
@@ -237,9 +237,9 @@ class Tree(NamedTuple):
     """Blocks of segments and, above them, blocks of eight discs."""
 
     table: Array
-    """Blocks of eight segments; see `blocks.FIELDS`."""
+    """Blocks of eight segments; see `FIELDS`."""
     discs: Array
-    """Blocks of eight discs: x, y and radius, which is negative where there is none."""
+    """Blocks of eight discs: x, y and radius, which is negative for an empty place."""
     levels: NDArray[np.int64]
     """Number of the top level, then the first block of discs of each level from 1 on. With 0 for
     the top level there is no tree, and what follows is the number of blocks of segments.
@@ -255,7 +255,7 @@ class Tree(NamedTuple):
 
 
 def grown(rows: Array, *, flat: bool = False) -> Tree:
-    """The tree of segments, as rows of `blocks.FIELDS`, or just their blocks."""
+    """The tree of segments, as rows of `FIELDS`, or just their blocks."""
     table = in_blocks(rows if _in_chains(rows) else rows[np.lexsort(_neighbourhood(rows))])
     levels = np.zeros(LEVELS + 1, np.int64)
     if flat or len(rows) == 0:

@@ -18,7 +18,7 @@ BEYOND = 1.0 + 1e-12
 def probe(typing: Any, table: Any, block: Any, x: Any, y: Any, dx: Any, dy: Any) -> Any:
     """Nearness of the nearest of a block of segments to a ray; 0 if it meets none of them.
 
-    The operations on each are those of `drawing.draw_with_care` and `scan_lanes.meet`.
+    The operations on each are those of `drawing.draw_with_care` and `drawing.meet`.
     """
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
