@@ -77,7 +77,7 @@ def test_understeer_gradient(name: str, factory: Any) -> None:
     assert low <= understeer(factory(name), name) <= high
 
 
-@pytest.mark.slow
+@pytest.mark.slow_cases("compact", "small_scale", "suv", "sports")
 def test_top_speed_is_where_power_meets_resistance(name: str) -> None:
     low, high = USUAL[name].top
     assert low <= top_speed(name) <= high

@@ -219,7 +219,6 @@ def test_other_drives_of_the_same_car() -> None:
     assert weak.model is CAR.model
 
 
-@pytest.mark.slow
 def test_gradients_of_rollouts_from_rest_are_their_slopes() -> None:
     """Standing, setting off, and braked to a stop; the wheels steered."""
     cars = sp.Fleet(CAR, 0.004, "rk4", threads=1, lanes=4)

@@ -57,7 +57,6 @@ def bump(height: float, length: float) -> sp.Road:
     return sp.Road.profile(heights, length / 20.0, x=3.0, method="cubic")
 
 
-@pytest.mark.slow
 def test_what_a_bump_takes_from_the_speed_went_into_dampers_and_slip() -> None:
     """Energy before a bump and after it has died out: what is missing, dampers and tyres took."""
     dt = 0.001

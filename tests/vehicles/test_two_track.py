@@ -42,7 +42,6 @@ def felt(car: sp.Vehicle, ground: GroundUnder) -> Any:
     return car.body.on_ground(x, u, w, ground, car.params)[1]
 
 
-@pytest.mark.slow
 def test_braking_straight_decelerates_by_the_forces_of_the_tyres() -> None:
     """m a = sum of F_x, and with the wheels' inertia (m + sum I_w / R²) a = sum of torques / R."""
     car = two_track(tyre=LINEAR, C_drag=0.0)
@@ -224,7 +223,6 @@ def powers(car: sp.Vehicle, x: Any, u: Any) -> dict[str, float]:
     }
 
 
-@pytest.mark.slow
 def test_power_in_is_what_is_stored_and_what_is_lost() -> None:
     """At every instant to rounding, and over a run to the accuracy of integration."""
     car = two_track()

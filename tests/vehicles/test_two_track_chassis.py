@@ -173,7 +173,6 @@ def test_springs_and_share_alike_are_the_same_car() -> None:
     assert loads[0] == pytest.approx(loads[1], rel=1e-5)
 
 
-@pytest.mark.slow
 def test_the_nose_dives_by_what_the_links_leave() -> None:
     """Front and rear compress by (1 - anti) m a h / (2 k L); the deceleration still changes with
     the slip, by some thousandths in the time of the springs."""

@@ -19,7 +19,6 @@ def test_a_car_on_a_tyre_of_a_file_conforms(name: str, slip: type) -> None:
     sp.testing.check(car, PROPERTIES).raise_if_failed()
 
 
-@pytest.mark.slow
 def test_one_tyre_in_front_another_behind_sets_the_balance() -> None:
     """More grip behind than in front: the car pushes its nose out, and the other way round."""
     soft, hard = sp.tyres.get("passenger_car"), sp.tyres.get("passenger_car")

@@ -199,7 +199,6 @@ def test_the_power_limit_holds_with_spinning_wheels(mu: float, name: str) -> Non
         assert run["spin_motor"].max() > 1100.0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["motor and limited slip", "all-wheel drive"])
 def test_acceleration_is_torque_over_mass_and_reflected_inertia(name: str) -> None:
     """(m + 4 I_w / R² + J / R²) a = ratio efficiency tau / R, straight ahead without air."""

@@ -59,7 +59,7 @@ def energy_of(car: sp.Vehicle, x: Any) -> float:
     return car.model.energy(x, car.params)
 
 
-@pytest.mark.slow
+@pytest.mark.slow_cases("0.05")
 @pytest.mark.parametrize("angle", [0.05, -0.2, 0.4])
 def test_it_rolls_down_a_slope_by_the_sine(angle: float) -> None:
     """Wheels that roll take their share of what gravity gives: I_w / R² each."""

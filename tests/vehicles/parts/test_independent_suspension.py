@@ -206,7 +206,6 @@ UNEVEN = st.builds(
 )
 
 
-@pytest.mark.slow
 @given(
     row=STATE, forces=st.lists(st.tuples(PUSH, PUSH), min_size=4, max_size=4),
     uneven=st.one_of(st.none(), UNEVEN),
