@@ -11,7 +11,8 @@ import pytest
 
 from compat.truck.recordings import MAPS, model_path, recording
 from ros2.rig import Rig, pose_request, transform
-from skidpad.compat.truck import Engine, Noise
+from skidpad.compat.truck import Noise
+from skidpad.compat.truck.engine import Engine
 from skidpad.errors import InvalidValue
 from skidpad.geometry.maps.map import Map
 from skidpad.ros2.messages import message_type

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skidpad.compat.truck import Engine
+from skidpad.compat.truck.engine import Engine
 from skidpad.errors import InvalidValue
 
 DATA = Path(__file__).parents[2] / "data" / "truck"

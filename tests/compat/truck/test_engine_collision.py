@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from compat.truck.recordings import MAPS, model_path
-from skidpad.compat.truck import Engine, Status
+from skidpad.compat.truck import Status
+from skidpad.compat.truck.engine import Engine
 from skidpad.compat.truck.sensors import footprint
 from skidpad.geometry.collision import Checker
 from skidpad.geometry.maps.map import Map

@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 from compat.truck.recordings import MAPS, model_path
-from skidpad.compat.truck import Engine, truck_model
+from skidpad.compat.truck import truck_model
+from skidpad.compat.truck.engine import Engine
 from skidpad.errors import InvalidValue
 from skidpad.vehicles.truck import Params
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from compat.truck.recordings import model_path
-from skidpad.compat.truck import Engine, Noise
+from skidpad.compat.truck import Noise
+from skidpad.compat.truck.engine import Engine
 from skidpad.errors import InvalidValue
 from skidpad.geometry.maps.map import Map
 

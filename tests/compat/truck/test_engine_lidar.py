@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from compat.truck.recordings import MAPS, model_path, recording, replay
-from skidpad.compat.truck import Engine
+from skidpad.compat.truck.engine import Engine
 from skidpad.errors import InvalidValue
 from skidpad.geometry.maps.map import Map
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import skidpad as sp
 from compat.truck.recordings import model_path, recording, replay
-from skidpad.compat.truck import Engine, Status
+from skidpad.compat.truck import Status
+from skidpad.compat.truck.engine import Engine
 
 MODEL = model_path("lidar720.yaml")
 

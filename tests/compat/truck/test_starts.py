@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import skidpad as sp
-from skidpad.compat.truck import Engine
+from skidpad.compat.truck.engine import Engine
 from skidpad.errors import InvalidValue
 
 

@@ -50,7 +50,7 @@ def summed_steering(angle: float, step: float, rate_max: float, precision: float
 
 @pytest.mark.parametrize("step", [1e-3, 2e-3, 7e-4])
 def test_wheels_come_back_to_straight_as_the_programs_sum_does(step: float) -> None:
-    from skidpad.compat.truck import Engine
+    from skidpad.compat.truck.engine import Engine
 
     engine = Engine(compat="upstream", integration_step=step)
     ends = []
@@ -99,7 +99,7 @@ def test_noise_has_the_deviations_of_the_program() -> None:
 
 
 def test_a_map_of_the_wrong_kind_is_refused() -> None:
-    from skidpad.compat.truck import Engine
+    from skidpad.compat.truck.engine import Engine
     from skidpad.errors import InvalidValue
     from skidpad.geometry.maps.map import Map
 

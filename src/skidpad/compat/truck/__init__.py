@@ -1,27 +1,17 @@
-"""The engine of a small truck: commands in; motion, lidar, IMU and collisions out.
+"""The small truck of robotics-laboratory/truck; the engine itself is `skidpad.Engine`."""
 
-engine = skidpad.Engine(map="yard.geojson")
-engine.set_base_control(0.5, 1.0)
-engine.advance(0.1)
-engine.state().lidar_ranges
-"""
+from __future__ import annotations
 
-from ...core import record
-from .engine import Engine
-from .model_file import EngineState, LidarModel, Pose, Status, Steering, TruckModel, truck_model
-from .sensors import Noise, SensorNoise
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Engine",
-    "EngineState",
-    "LidarModel",
-    "Noise",
-    "Pose",
-    "SensorNoise",
-    "Status",
-    "Steering",
-    "TruckModel",
-    "truck_model",
-]
+from ...core.lazy import lazy_attributes
 
-record.document_all()
+if TYPE_CHECKING:
+    from .model_file import Status, truck_model
+    from .sensors import Noise
+
+__all__ = ["Noise", "Status", "truck_model"]
+
+__getattr__ = lazy_attributes(
+    __name__, {".model_file": ("Status", "truck_model"), ".sensors": ("Noise",)}
+)

@@ -1,13 +1,8 @@
 """Upstream's `model.yaml`: the truck, its lidar and its fixed frames, read and checked.
 
-The keys are those of the `model` package of robotics-laboratory/truck. Angles in the file are in
-degrees. Upstream's own checks are left out of its release builds; here they always hold.
-
-Reading a nested mapping of numbers: every fault is told with the file and the dotted key.
-
-Fixed frames of a vehicle: who hangs where on whom, and where a frame is from another.
-
-What an engine reports about the truck. SI units; frames as said at each field.
+The keys are those of the package `model` of robotics-laboratory/truck; angles in the file are in
+degrees. Upstream's checks are left out of its release builds; here they always apply. The records
+that an engine reports (`EngineState` and its parts) are here too.
 """
 
 from __future__ import annotations
@@ -33,7 +28,7 @@ from ...vehicles.truck import Params
 
 
 class Section:
-    """A mapping within a file, known by the name of the file and the keys that lead to it."""
+    """A mapping within a file; errors name the file and the dotted key."""
 
     def __init__(self, name: str, content: Any, path: str = "") -> None:
         self.name, self.path = name, path
@@ -53,19 +48,19 @@ class Section:
                 raise InvalidValue(unknown_name(where, key, keys, "key"))
 
     def value(self, key: str) -> Any:
-        """Whatever is there."""
+        """The value of a key; raises if it is missing."""
         if key not in self._content:
             raise InvalidValue(f"{self.name}: {self._key(key)} is missing")
         return self._content[key]
 
     def section(self, key: str, *keys: str) -> Section:
-        """A mapping within this one, with these keys and no others."""
+        """A nested mapping with these keys only."""
         inner = Section(self.name, self.value(key), self._key(key))
         inner.only(*keys)
         return inner
 
     def sections(self, key: str, *keys: str) -> list[Section]:
-        """A list of mappings with these keys and no others."""
+        """A list of mappings with these keys only."""
         listed = self.value(key)
         if not isinstance(listed, list):
             raise InvalidValue(f"{self.name}: {self._key(key)} = {listed!r} must be a list")
@@ -108,7 +103,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Transform:
-    """Where a frame is, seen from its parent."""
+    """Pose of a frame in its parent."""
 
     rotation: Array
     """Matrix (3, 3) that takes a vector from the axes of the frame to those of the parent."""
@@ -117,7 +112,7 @@ class Transform:
 
     @staticmethod
     def of(translation: Iterable[float], quaternion: Iterable[float] = (0, 0, 0, 1)) -> Transform:
-        """From an origin and a quaternion (x, y, z, w) of any length but 0."""
+        """A transform from an origin and a quaternion (x, y, z, w), which is normalised."""
         q = np.array(list(quaternion), dtype=float)
         x, y, z, w = q / np.linalg.norm(q)
         rotation = np.array(
@@ -130,14 +125,14 @@ class Transform:
         return Transform(rotation, np.array(list(translation), dtype=float))
 
     def then(self, inner: Transform) -> Transform:
-        """A frame that hangs on this one, seen from this one's parent."""
+        """The pose of a child frame of this one in the parent of this one."""
         return Transform(
             self.rotation @ inner.rotation, self.rotation @ inner.translation + self.translation
         )
 
     @property
     def inverse(self) -> Transform:
-        """The parent, seen from the frame."""
+        """The pose of the parent in the frame."""
         return Transform(self.rotation.T, -self.rotation.T @ self.translation)
 
 
@@ -147,12 +142,12 @@ class Link(NamedTuple):
     parent: str
     child: str
     pose: Transform
-    """Of the child in the parent."""
+    """Pose of the child in the parent."""
 
 
 @dataclass(frozen=True)
 class Frames:
-    """A tree of fixed frames; every frame has one parent but the root."""
+    """A tree of fixed frames; every frame but the root has one parent."""
 
     links: tuple[Link, ...]
 
@@ -171,13 +166,13 @@ class Frames:
         return tuple(dict.fromkeys(name for link in self.links for name in link[:2]))
 
     def moved(self, child: str, pose: Transform) -> Frames:
-        """The same frames with one of them put elsewhere on its parent; absent ones stay so."""
+        """The same frames with another pose of one of them, if it exists."""
         return Frames(
             tuple(link._replace(pose=pose) if link.child == child else link for link in self.links)
         )
 
     def pose(self, of: str, seen_from: str) -> Transform:
-        """Where one frame is, seen from another; raises if they do not hang together."""
+        """Pose of one frame in another; raises if they are not connected."""
         for name in (of, seen_from):
             if name not in self.names:
                 raise InvalidValue(unknown_name("tf_static", name, self.names, "frame"))
@@ -190,7 +185,7 @@ class Frames:
         return there.inverse.then(here)
 
     def _to_root(self, name: str) -> tuple[str, Transform]:
-        """The root above a frame, and where the frame is seen from there."""
+        """The root above a frame, and the pose of the frame in it."""
         parents: dict[str, Any] = {link.child: link for link in self.links}
         pose = Transform.of((0.0, 0.0, 0.0))
         passed = {name}
@@ -204,17 +199,17 @@ class Frames:
 
 
 MOST_RAYS = 100_000
-"""Rays of one scan."""
+"""Largest number of rays of a scan."""
 _ROUNDING = 1e-9
-"""Part of a ray by which the field of view may miss a whole number of increments."""
+"""Share of a ray by which the field of view may miss a whole number of increments."""
 
 
 @dataclass(frozen=True)
 class LidarModel:
-    """Where the rays of the lidar point, and how far they reach."""
+    """Directions and ranges of the rays of the lidar."""
 
     angle_min: rad
-    """Of the first ray from the lidar's x axis, counter-clockwise."""
+    """Angle of the first ray from the lidar's x axis, counter-clockwise."""
     angle_max: rad
     angle_increment: rad
     range_min: m
@@ -228,7 +223,7 @@ class LidarModel:
 
 @dataclass(frozen=True)
 class TruckModel:
-    """All that a model file says."""
+    """The content of a model file."""
 
     params: Params
     """Sizes and limits."""
@@ -241,7 +236,7 @@ class TruckModel:
 
     @cached_property
     def placed_frames(self) -> Frames:
-        """The frames with `rear_axle` where the sizes put it: behind the base.
+        """The frames with `rear_axle` behind the base, by the dimensions of the truck.
 
         Upstream's file has it ahead of the base.
         """
@@ -249,7 +244,7 @@ class TruckModel:
 
 
 def truck_model(source: str | Path | Mapping[str, Any] | TruckModel | None = None) -> TruckModel:
-    """The model in a YAML file or a mapping with the same keys; the default truck if None."""
+    """The model in a YAML file or a mapping with the same keys; the default truck for None."""
     if source is None:
         return _read(Section("the default model", DEFAULT))
     if isinstance(source, TruckModel):
@@ -403,15 +398,15 @@ DEFAULT: Mapping[str, Any] = {
         _link("camera_gyro_optical_frame", "camera_imu_optical_frame", (0.0, 0.0, 0.0), _STRAIGHT),
     ],
 }
-"""Upstream's default truck, as its file has it."""
+"""Upstream's default truck, with the keys and units of its file."""
 
 
 class Status(IntEnum):
-    """Whether the truck can go on, by upstream's numbers."""
+    """Whether the truck can move, by upstream's numbers."""
 
     IN_PROGRESS = 0
     OK = 1
-    """Never given, neither here nor upstream."""
+    """Never reported, neither here nor upstream."""
     COLLISION = 2
     """The body has touched an obstacle; only a reset ends it."""
 
@@ -450,10 +445,7 @@ class AngularVelocity(NamedTuple):
 
 
 class SpecificForce(NamedTuple):
-    """What an accelerometer shows, in the axes of the IMU: at rest it points away from the ground.
-
-    Its unit is that of an acceleration.
-    """
+    """Reading of an accelerometer in the axes of the IMU; at rest it points up."""
 
     x: m_s2
     y: m_s2
@@ -467,12 +459,12 @@ class EngineState(NamedTuple):
     time: s
     """Simulated time since the engine was made."""
     time_ns: int
-    """The same as a whole number of nanoseconds."""
+    """Simulated time as a whole number of nanoseconds."""
     odom_base_pose: Pose
     """Pose of the base point."""
     current_steering: Steering
     target_steering: Steering
-    """Where the steering is going by the last command."""
+    """Steering towards which the last command moves."""
     base_twist: Twist
     """Curvature of the base point's path and speed along it, negative in reverse."""
     odom_base_linear_velocity: Velocity
@@ -485,14 +477,14 @@ class EngineState(NamedTuple):
     current_motor_rps: per_s
     """Revolutions of the motor per second, from the speed of the base point."""
     target_motor_rps: per_s
-    """The same at the speed commanded."""
+    """Revolutions of the motor per second at the commanded speed."""
     lidar_ranges: NDArray[Any]
     """Distance to the nearest obstacle along each ray in m, counter-clockwise from the first; inf
-    where nothing is in range, -inf where something is nearer than the least range. Under
-    compat="upstream" float32 and without range limits; 3.4028e38 for nothing."""
+    without an obstacle in range, -inf for one nearer than the least range. Under compat="upstream"
+    float32 without range limits; 3.4028e38 without an obstacle."""
     gyro_angular_velocity: AngularVelocity
-    """What the gyroscope of the IMU shows, with its noise."""
+    """Reading of the gyroscope, with its noise."""
     accel_linear_acceleration: SpecificForce
-    """What the accelerometer of the IMU shows, with its noise."""
+    """Reading of the accelerometer, with its noise."""
 
     __repr__ = brief_repr

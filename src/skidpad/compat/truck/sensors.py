@@ -1,12 +1,6 @@
-"""The IMU of the truck: rigid-body readings at its mounting.
+"""Lidar, IMU, noise, contacts and clock of the truck, as the documents promise them.
 
-Measurement noise of the engine's sensors; every reading of the state draws anew.
-
-Where the sensors sit on the truck, from the middle of the rear axle, which its state is of.
-
-What is around the truck: what its lidar sees and its body meets.
-
-Time and inner steps: how many fit into an advance, and what becomes of the rest.
+States are those of the middle of the rear axle. The forms of the upstream program are in `quirks`.
 """
 
 from __future__ import annotations
@@ -32,7 +26,7 @@ from ...sensors.motion import Motion, Mounting, pose_in_world
 from ...units import Allowed, m, non_negative, s
 from ...vehicles.parts.kinematics import Twist, yaw_acceleration
 from ...vehicles.truck import Actuation, Params, State
-from .model_file import AngularVelocity, LidarModel, SpecificForce, Transform, TruckModel
+from .model_file import AngularVelocity, SpecificForce, TruckModel
 
 
 class Noise(NamedTuple):
@@ -40,22 +34,22 @@ class Noise(NamedTuple):
 
     mean: float = 0.0
     std: float = 0.0
-    """Standard deviation. Upstream calls it variance and uses it as this."""
+    """Standard deviation; upstream calls it variance and uses it as a deviation."""
 
 
 class SensorNoise(NamedTuple):
     """Noise of all sensors."""
 
     accel: Noise = Noise()
-    """Of the accelerometer, in m/s²."""
+    """Noise of the accelerometer, in m/s²."""
     gyro: Noise = Noise()
-    """Of the gyroscope, in rad/s."""
+    """Noise of the gyroscope, in rad/s."""
     lidar: Noise = Noise()
-    """Of the ranges, in m."""
+    """Noise of the ranges, in m."""
 
 
 def sensor_noise(noises: Any) -> SensorNoise:
-    """Noise from a mapping of sensors to standard deviations or `Noise`; none if None."""
+    """Noise from a mapping of sensors to standard deviations or `Noise`; zero for None."""
     if noises is None:
         return SensorNoise()
     if isinstance(noises, SensorNoise):
@@ -86,14 +80,14 @@ def _noise(name: str, noise: Any) -> Noise:
 class NoiseSource:
     """Draws the noise of one reading after another, the same for the same seed.
 
-    What one sensor draws does not depend on the others.
+    The noise of one sensor does not depend on the others.
     """
 
     def __init__(self, noise: SensorNoise, seed: int) -> None:
         key_of(seed, "")
         self._noise, self._seed = noise, seed
         self.reading = 0
-        """Number of the coming reading."""
+        """Number of the next reading."""
 
     def added(self, sensor: str, values: NDArray[Any]) -> NDArray[Any]:
         """Values of a sensor (n,) with the noise of this reading, in their own precision."""
@@ -108,43 +102,28 @@ LIDAR = "lidar_link"
 IMU = "camera_imu_optical_frame"
 BASE = "base"
 _LEVEL = 1e-6
-"""Sine of the tilt of a lidar that counts as level."""
+"""Sine of the largest tilt of a level lidar."""
 
 
 def mounting_of(model: TruckModel, frame: str) -> Mounting:
-    """Pose of a frame on the truck, by its fixed transforms from the base."""
+    """Pose of a frame on the truck, from the middle of the rear axle."""
     pose = model.placed_frames.pose(frame, seen_from=BASE)
     x, y, z = pose.translation.tolist()
-    return Mounting(model.params.base_to_rear + x, y, z, *_angles(pose))
-
-
-def level_mounting_of(model: TruckModel, frame: str) -> Mounting:
-    """Pose of a frame whose z axis points up; raises if it does not."""
-    up = model.placed_frames.pose(frame, seen_from=BASE).rotation[:, 2]
-    if np.hypot(up[0], up[1]) > _LEVEL or up[2] < 0.0:
-        raise InvalidValue(
-            f"tf_static: the z axis of {frame!r} points along {np.round(up, 6).tolist()} of the "
-            "base; the lidar must be level, upright"
-        )
-    return mounting_of(model, frame)
-
-
-def _angles(pose: Transform) -> tuple[float, float, float]:
-    """Roll, pitch and yaw of the axes of a frame."""
     r = pose.rotation
     pitch = -math.asin(max(-1.0, min(1.0, float(r[2, 0]))))
+    roll, yaw = math.atan2(r[2, 1], r[2, 2]), math.atan2(r[1, 0], r[0, 0])
     if math.hypot(r[0, 0], r[1, 0]) < 1e-12:
         # Straight up or down, where roll and yaw turn about one axis: all of it is yaw.
-        return 0.0, pitch, math.atan2(-r[0, 1], r[1, 1])
-    return math.atan2(r[2, 1], r[2, 2]), pitch, math.atan2(r[1, 0], r[0, 0])
+        roll, yaw = 0.0, math.atan2(-r[0, 1], r[1, 1])
+    return Mounting(model.params.base_to_rear + x, y, z, roll, pitch, yaw)
 
 
 Reading = Callable[[State, Twist, Actuation], tuple[AngularVelocity, SpecificForce]]
-"""What the IMU shows at a state, with the twist of the rear axle and what acts next."""
+"""The reading of an IMU at a state, with the twist and the actuation of the rear axle."""
 
 
 def imu(model: TruckModel) -> Reading:
-    """The readings of an IMU in the frame of the model file."""
+    """The rigid-body readings of an IMU in the frame of the model file."""
     unit = Imu(mounting=mounting_of(model, IMU))
     wheel_base = model.params.wheel_base
 
@@ -165,14 +144,14 @@ def imu(model: TruckModel) -> Reading:
 
 
 class Surroundings(Protocol):
-    """What an engine asks of the world around the truck. States are of the rear axle."""
+    """The world around the truck: seen by its lidar, met by its body."""
 
     def scan(self, x: State) -> NDArray[Any]:
         """True ranges of all rays in m."""
         ...
 
     def shown(self, ranges: NDArray[Any]) -> NDArray[Any]:
-        """What the lidar makes of ranges with their noise."""
+        """The reported ranges, from those with noise."""
         ...
 
     def touches(self, x: State) -> bool:
@@ -180,30 +159,36 @@ class Surroundings(Protocol):
         ...
 
     def first_contact(self, path: Array) -> int | None:
-        """The first step along states (n + 1, 5), from 0, during which the body meets one."""
+        """Index of the first step along states (n + 1, 5) in which the body meets an obstacle."""
         ...
 
 
 class ExactSurroundings:
-    """Rays meet obstacles exactly; the whole body does too, also on its way between two states."""
+    """Exact ray casting, and contacts of the whole body, also between two states."""
 
     def __init__(self, map: Map, model: TruckModel, tolerance: float) -> None:
         self._scene = Scene.of(map)
-        self._mounting = level_mounting_of(model, LIDAR)
-        self._lidar = model.lidar
-        self._rays = fan(ray_angles(model.lidar))
+        self._mounting = mounting_of(model, LIDAR)
+        up = model.placed_frames.pose(LIDAR, seen_from=BASE).rotation[:, 2]
+        if np.hypot(up[0], up[1]) > _LEVEL or up[2] < 0.0:
+            raise InvalidValue(
+                f"tf_static: the z axis of {LIDAR!r} points along {np.round(up, 6).tolist()} of "
+                "the base; the lidar must be level, upright"
+            )
+        lidar = self._lidar = model.lidar
+        self._rays = fan(lidar.angle_min + lidar.angle_increment * np.arange(round(lidar.spans)))
         self._checker = Checker(map)
         self._footprint = footprint(model.params)
         self._room = Room(map, self._footprint.radius)
 
     def scan(self, x: State) -> NDArray[Any]:
-        """True ranges in m; inf where nothing is within the largest range."""
+        """True ranges in m; inf for rays without an obstacle within the largest range."""
         pose = pose_in_world(self._mounting, x.x, x.y, x.yaw)
         farthest = self._lidar.range_max
         return self._scene.scan([pose], self._rays, max_range=farthest, threads=1)[0]
 
     def shown(self, ranges: NDArray[Any]) -> NDArray[Any]:
-        """The ranges, inf above the largest and -inf below the least, as ROS has it (REP 117)."""
+        """The ranges, inf above the largest and -inf below the least, as in REP 117 of ROS."""
         ranges[ranges > self._lidar.range_max] = np.inf
         ranges[ranges < self._lidar.range_min] = -np.inf
         return ranges
@@ -213,7 +198,7 @@ class ExactSurroundings:
         return bool(self._checker.hits(self._footprint, np.array([x[:3]]))[0])
 
     def first_contact(self, path: Array) -> int | None:
-        """The first step in which the body, as it moves, meets an obstacle."""
+        """Index of the first step in which the moving body meets an obstacle."""
         if self._room.has(path[:, :2]):
             return None
         met = self._checker.first_contact_along(self._footprint, path[:, :3])
@@ -221,16 +206,16 @@ class ExactSurroundings:
 
 
 class Room:
-    """Knows at little cost, most of the time, that a body on its way has nothing near it.
+    """A cheap test that a moving body has no obstacle near it.
 
-    The distance to the nearest obstacle changes by no more than the body moves. So one distance
-    tells for a while that there is room, or that a new one would be of no use.
+    The distance to the nearest obstacle changes by no more than the body moves, so one lookup
+    stays valid for a while: it shows that there is room, or that a new lookup would not help.
     """
 
     def __init__(self, map: Map, radius: m) -> None:
         self._map, self._radius = map, radius
         self._x = self._y = self._distance = math.inf
-        """Where the distance was looked up, and what it is; at first nowhere."""
+        """Place and result of the last lookup; infinite before the first."""
 
     def has(self, places: Array) -> bool:
         """Whether no obstacle can touch a body that passes through these places (n, 2)."""
@@ -249,22 +234,17 @@ class Room:
         return needed < self._distance
 
 
-def ray_angles(lidar: LidarModel) -> Array:
-    """Angles of all rays from the lidar's x axis, counter-clockwise, in rad."""
-    return lidar.angle_min + lidar.angle_increment * np.arange(round(lidar.spans), dtype=np.float64)
-
-
 def footprint(p: Params) -> Footprint:
     """The outline of the body, from the middle of the rear axle."""
     return Footprint.rectangle(length=p.length, width=p.width, rear=p.base_to_tail - p.base_to_rear)
 
 
 _SLACK = 1e-9
-"""Part of a step that may be missing from a whole number of steps, by rounding."""
+"""Share of a step that may be missing from a whole number of steps, by rounding."""
 
 
 class Clock(Protocol):
-    """What an engine asks of its clock."""
+    """The time of an engine, and the number of inner steps in an advance."""
 
     @property
     def time_ns(self) -> int:
@@ -272,16 +252,17 @@ class Clock(Protocol):
         ...
 
     def steps_in(self, seconds: s) -> int:
-        """Inner steps to take in an advance by so much."""
+        """Number of inner steps in an advance."""
         ...
 
     def advanced(self, seconds: s, steps: int, done: int) -> None:
-        """So many of the steps were taken; fewer than asked for if the truck hit something."""
+        """Record an advance of which `done` of `steps` steps were taken; fewer after a
+        collision."""
         ...
 
 
 class CarryingClock:
-    """Keeps what is left of a step for the next advance, so that no time is lost."""
+    """Carries the rest of a step over to the next advance, so that no time is lost."""
 
     def __init__(self, step: s) -> None:
         self._step = step
@@ -289,14 +270,14 @@ class CarryingClock:
 
     @property
     def time_ns(self) -> int:
-        """Time in ns: that of the state, and what has not made a whole step yet."""
+        """Time in ns: that of the state plus the rest of a step."""
         return round((self._steps * self._step + self._left) * 1e9)
 
     def steps_in(self, seconds: s) -> int:
-        """Whole steps in what was left before and this."""
+        """Whole steps in the rest and this advance."""
         return math.floor((self._left + seconds) / self._step + _SLACK)
 
     def advanced(self, seconds: s, steps: int, done: int) -> None:
-        """Time stops at the end of the step in which the truck hit something."""
+        """Add the time; after a collision, that up to the end of its step."""
         self._steps += done
         self._left = self._left + seconds - steps * self._step if done == steps else 0.0
