@@ -49,7 +49,7 @@ import numpy as np  # noqa: E402
 import skidpad as sp  # noqa: E402
 from skidpad import learn  # noqa: E402
 from skidpad.cli import main  # noqa: E402
-from skidpad.compat.autoware.lanelet2 import read_lanelets  # noqa: E402
+from skidpad.compat.autoware.road import read_lanelets  # noqa: E402
 from skidpad.export import toolchain  # noqa: E402
 from skidpad.ros2.cyclone import CycloneTransport  # noqa: E402
 from skidpad.ros2.transport import Identity  # noqa: E402

@@ -12,7 +12,8 @@ import pytest
 import skidpad as sp
 from ros2.desk import Desk, built, request
 from ros2.planning_desk import CONTROL, DATA, GEAR, PARAMETERS, control, desk, pose
-from skidpad.compat.autoware import ControlCommand, Quaternion, yaw_of
+from skidpad.compat.autoware.messages import ControlCommand
+from skidpad.compat.autoware.reports import Quaternion, yaw_of
 from skidpad.ros2.node import SECOND
 from skidpad.ros2.transforms import Broadcaster, Rigid, send_static
 from skidpad.vehicles.command_driven.records import NAMES

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from skidpad.compat.autoware import PlanningSimulator
 from skidpad.compat.autoware.messages import Motion
+from skidpad.compat.autoware.simulator import PlanningSimulator
 
 GEARED = ("acceleration", "steer", "gear")
 PEDALS = ("accel", "brake", "steer", "gear", "slope")

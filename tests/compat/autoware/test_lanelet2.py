@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skidpad.compat.autoware.lanelet2 import read_lanelets
-from skidpad.compat.autoware.road import Road
+from skidpad.compat.autoware.road import Road, read_lanelets
 from skidpad.errors import InvalidValue
 
 Point = tuple[float, float, float]

@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compat.autoware.fake_motion import GEARED, PEDALS, FakeMotion, around
-from skidpad.compat.autoware import (
+from skidpad.compat.autoware.messages import (
     ActuationCommand,
     ControlCommand,
     ControlMode,
     Gear,
     HazardLights,
-    PlanningSimulator,
     TurnIndicators,
 )
+from skidpad.compat.autoware.simulator import PlanningSimulator
 from skidpad.errors import InvalidValue
 
 PEDAL = ("acceleration", "steer", "gear", "slope")

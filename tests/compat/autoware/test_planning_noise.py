@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from compat.autoware.fake_motion import FakeMotion, around
-from skidpad.compat.autoware import Reports, yaw_of
+from skidpad.compat.autoware.reports import Reports, yaw_of
 from skidpad.compat.autoware.settings import Deviations, Sample, samples
 from skidpad.errors import InvalidValue
 

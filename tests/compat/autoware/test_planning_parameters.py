@@ -11,8 +11,8 @@ import pytest
 
 import skidpad as sp
 from compat.autoware.fake_motion import FakeMotion
-from skidpad.compat.autoware import Gear, Settings
-from skidpad.compat.autoware.settings import NAMES, settings
+from skidpad.compat.autoware.messages import Gear
+from skidpad.compat.autoware.settings import NAMES, Settings, settings
 from skidpad.errors import InvalidValue, SimulationDiverged
 from skidpad.vehicles.command_driven.records import PARAMETERS
 

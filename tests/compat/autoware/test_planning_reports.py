@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from compat.autoware.fake_motion import PEDALS, FakeMotion, around
-from skidpad.compat.autoware import ControlMode, Gear, Quaternion, Reports, pitch_of, yaw_of
-from skidpad.compat.autoware.reports import quaternion
+from skidpad.compat.autoware.messages import ControlMode, Gear
+from skidpad.compat.autoware.reports import Quaternion, Reports, pitch_of, quaternion, yaw_of
 from skidpad.errors import InvalidValue
 
 
@@ -146,7 +146,7 @@ def test_covariances_can_be_changed_while_running() -> None:
     assert odometry is not None
     assert diagonal(odometry.pose_covariance)[:2] == [0.5, 0.25]
     assert (simulator.settings.x_stddev, simulator.parameters["y_stddev"]) == (0.5, 0.25)
-    with pytest.raises(InvalidValue, match=r"x_stddev = -1\.0 must not be negative"):
+    with pytest.raises(InvalidValue, match=r"x_stddev = -1\.0 must be finite and at least 0"):
         simulator.covariances(x_stddev=-1.0, y_stddev=7.0)
     odometry = simulator.tick(0.0).odometry
     assert odometry is not None

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from compat.autoware.fake_motion import FakeMotion, around
-from skidpad.compat.autoware import InitialPose, PlanningSimulator
+from skidpad.compat.autoware.messages import InitialPose
+from skidpad.compat.autoware.simulator import PlanningSimulator
 from skidpad.errors import InvalidValue, SimulationDiverged
 
 

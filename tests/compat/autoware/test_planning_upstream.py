@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.compat.autoware import ActuationCommand, ControlCommand, Gear, Reports, yaw_of
+from skidpad.compat.autoware.messages import ActuationCommand, ControlCommand, Gear
+from skidpad.compat.autoware.reports import Reports, yaw_of
 from skidpad.compat.autoware.simulator import translation
 from skidpad.vehicles.command_driven.records import NAMES
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from scipy.integrate import RK45
 
-from skidpad.compat.commonroad import Simulation
+from skidpad.compat.commonroad.simulation import Simulation
 from skidpad.errors import SimulationDiverged, StepNotConverged
 from skidpad.vehicles import commonroad_dynamic_bicycle
 

@@ -7,7 +7,7 @@ import pytest
 
 import skidpad as sp
 from run.monte_carlo.models import explosive
-from skidpad.compat.commonroad import Simulation
+from skidpad.compat.commonroad.simulation import Simulation
 from skidpad.errors import InvalidValue, SimulationDiverged
 from skidpad.random import Gaussian, OrnsteinUhlenbeck
 from skidpad.sensors import FullStateFeedback

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.integrate import DOP853
 
-from skidpad.compat.commonroad import Simulation
+from skidpad.compat.commonroad.simulation import Simulation
 from skidpad.random import Recorded
 from skidpad.sensors.models import FullStateFeedback
 from skidpad.vehicles import (

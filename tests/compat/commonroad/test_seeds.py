@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skidpad.compat.commonroad import Simulation
+from skidpad.compat.commonroad.simulation import Simulation
 from skidpad.errors import InvalidValue, SimulationDiverged
 from skidpad.random import Gaussian, Recorded, UncertaintyModel, of_run
 from skidpad.random.streams import normals

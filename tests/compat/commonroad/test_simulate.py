@@ -10,8 +10,8 @@ import pytest
 from scipy.integrate import RK23, RK45, solve_ivp
 
 from skidpad import vehicles
-from skidpad.compat.commonroad import Simulation
 from skidpad.compat.commonroad.motion import grid
+from skidpad.compat.commonroad.simulation import Simulation
 from skidpad.core.model import Model, Vehicle
 from skidpad.errors import InvalidValue
 from skidpad.random import Gaussian, NoUncertainty, OrnsteinUhlenbeck, Recorded, Uniform

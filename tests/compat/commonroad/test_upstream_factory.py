@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skidpad.compat.commonroad import Simulation
+from skidpad.compat.commonroad.simulation import Simulation
 from skidpad.random import Gaussian
 from skidpad.sensors.models import FullStateFeedback, SelectedOutputs
 

@@ -13,7 +13,7 @@ import skidpad as sp
 from core.files.bags import write_bag, write_database
 from road.crg_files import crg_bytes
 from skidpad import Program
-from skidpad.compat.autoware.lanelet2 import read_lanelets
+from skidpad.compat.autoware.road import read_lanelets
 from skidpad.compat.truck import quirks
 from skidpad.compat.truck.model_file import DEFAULT, truck_model
 from skidpad.compile.plant import Plant

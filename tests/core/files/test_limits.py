@@ -13,7 +13,7 @@ import pytest
 
 import skidpad as sp
 from core.files.kinds import DATA, MAP_YAML, OSM, WORLD
-from skidpad.compat.autoware.lanelet2 import read_lanelets
+from skidpad.compat.autoware.road import read_lanelets
 from skidpad.compat.truck.model_file import truck_model
 from skidpad.core import files
 from skidpad.errors import InvalidValue, MissingFile, SkidpadError

@@ -17,7 +17,7 @@ import pytest
 
 import skidpad as sp
 from core.files.kinds import KINDS, Kind
-from skidpad.compat.autoware import lanelet2
+from skidpad.compat.autoware import road as lanelet2
 from skidpad.compat.commonroad import read_scenario
 from skidpad.compat.truck.model_file import truck_model
 from skidpad.compile.plant import Plant

@@ -1,69 +1,33 @@
-"""The planning simulator: command-driven vehicles behind the interface Autoware gives them."""
+"""Commands, reports, roads and pedals of `skidpad.PlanningSimulator`, in Autoware's interface."""
 
 from __future__ import annotations
 
-from ...core import record
-from ...vehicles.parts.drive_command import Gear
-from .messages import (
-    ActuationCommand,
-    ControlCommand,
-    ControlMode,
-    HazardLights,
-    InitialPose,
-    TurnIndicators,
-)
-from .reports import (
-    AccelerationReport,
-    ActuationReport,
-    ControlModeReport,
-    GearReport,
-    HazardLightsReport,
-    ImuReport,
-    Odometry,
-    Pose,
-    PoseReport,
-    Quaternion,
-    Reports,
-    SteeringReport,
-    Transform,
-    TurnIndicatorsReport,
-    VelocityReport,
-    pitch_of,
-    yaw_of,
-)
-from .road import Lane, Road
-from .settings import Settings
-from .simulator import PlanningSimulator
+from typing import TYPE_CHECKING
+
+from ...core.lazy import lazy_attributes
+
+if TYPE_CHECKING:
+    from .converter import CommandConverter, SteeringWheel, actuation_status
+    from .messages import ControlCommand, Gear
+    from .reports import pitch_of
+    from .road import Road
 
 __all__ = [
-    "AccelerationReport",
-    "ActuationCommand",
-    "ActuationReport",
+    "CommandConverter",
     "ControlCommand",
-    "ControlMode",
-    "ControlModeReport",
     "Gear",
-    "GearReport",
-    "HazardLights",
-    "HazardLightsReport",
-    "ImuReport",
-    "InitialPose",
-    "Lane",
-    "Odometry",
-    "PlanningSimulator",
-    "Pose",
-    "PoseReport",
-    "Quaternion",
-    "Reports",
     "Road",
-    "Settings",
-    "SteeringReport",
-    "Transform",
-    "TurnIndicators",
-    "TurnIndicatorsReport",
-    "VelocityReport",
+    "SteeringWheel",
+    "actuation_status",
     "pitch_of",
-    "yaw_of",
 ]
 
-record.document_all()
+__getattr__ = lazy_attributes(
+    __name__,
+    {
+        ".converter": ("CommandConverter", "SteeringWheel", "actuation_status"),
+        ".messages": ("ControlCommand", "Gear"),
+        ".reports": ("pitch_of",),
+        ".road": ("Road",),
+    },
+)

@@ -1,27 +1,19 @@
-"""From what a controller wants to what a driver does: pedals and steering for ACTUATION models.
+"""Pedals and steering for the ACTUATION models, from accelerations and tyre angles, and back.
 
 `CommandConverter` takes an acceleration and a tyre angle and gives pedal positions and a steering
 command, as the node `raw_vehicle_cmd_converter` that Autoware launches beside these models does
 (documentation and source of `autoware_raw_vehicle_cmd_converter`, autoware.universe 0.43.0).
 
-Given the speed and the tyre angle that the model sees, what the model makes of the result is what
-was asked for, as far as the maps reach. Upstream's node misses that in three places, which
-`compat="upstream"` repeats: it looks up maps at |v| where the model takes v; it computes the gear
-ratio from a steering wheel status that the simulator always reports as 0; and where braking is not
-converted it asks for it with a brake pedal that the model then ignores.
+Given the speed and the tyre angle of the model, the model reproduces the demand as far as the maps
+reach. Upstream's node misses that in three places, which `compat="upstream"` repeats (C1 to C3 of
+docs/errata.md): it looks up maps at |v| where the model takes v; it computes the gear ratio from a
+steering wheel status that the simulator always reports as 0; and if braking is not converted, it
+demands it with a brake pedal that the model then ignores.
 
-Feedback of the measured tyre angle: proportional, integral and differential, each limited.
-
-Structure, limits and default gains are those of `raw_vehicle_cmd_converter` in Autoware (its
-`pid.cpp` and its parameter file).
-
-Pedal positions that an acceleration tells of: what the ACTUATION models report as status.
-
-Facts from autoware.universe 0.43.0, `simple_planning_simulator` (getActuationStatus). Upstream
-turns the brake map's accelerations around to search them, but not the pedal positions that belong
-to them: weak braking is reported as a strong pedal. `compat="upstream"` repeats that.
-
-Tables read backwards: the row coordinate at which a column of a table has a given value.
+`ActuationStatus` is the inverse, which the ACTUATION models report (getActuationStatus of
+`simple_planning_simulator`). Upstream reverses the accelerations of the brake map for the search,
+but not the pedal positions: weak braking is reported as a strong pedal. `compat="upstream"` repeats
+that (P2).
 """
 
 from __future__ import annotations
@@ -34,24 +26,14 @@ from itertools import pairwise
 from os import PathLike
 from typing import Annotated, NamedTuple
 
+from ... import ops
 from ...core import record
 from ...core.checks import finite, not_negative, one_of, positive
 from ...errors import InvalidValue
-from ...ops import abs as steering_feedback_abs
-from ...ops import clip, logical_and, where
 from ...units import Allowed, Unit, m_s, m_s2, non_negative, one, rad, rad_s, s
 from ...vehicles.command_driven.parameters import Table
 from ...vehicles.parts.steering import gear_ratio, wheel_angle
 from .messages import ActuationCommand
-
-__all__ = [
-    "ActuationStatus",
-    "CommandConverter",
-    "SteerMap",
-    "SteeringWheel",
-    "TyreAngle",
-    "actuation_status",
-]
 
 MapSource = Table | str | PathLike[str]
 """A table, or the path of the CSV file that holds it."""
@@ -60,10 +42,9 @@ Row = tuple[float, ...]
 
 @dataclass(frozen=True)
 class InverseTable:
-    """A table whose columns all rise or all fall, prepared to be searched by value.
+    """A table whose columns all rise or all fall, prepared for a search by value.
 
-    It is linear between columns and between rows. A column coordinate outside the table counts as
-    the nearest one inside.
+    It is linear between columns and between rows. A column coordinate outside the table is clamped.
     """
 
     columns: Row
@@ -73,12 +54,12 @@ class InverseTable:
     values: tuple[Row, ...]
     """One line per row coordinate."""
     below: float
-    """Answer for a value below those of the table: where not said otherwise, the edge row."""
+    """Row coordinate for a value below those of the table."""
     above: float
-    """Answer for a value above those of the table."""
+    """Row coordinate for a value above those of the table."""
 
     def row_of(self, value: float, column: float) -> float:
-        """The row coordinate that gives `value` at a column coordinate."""
+        """The row coordinate of a value at a column coordinate."""
         at = self._interpolation(column)
         # Only the lines that the search visits are interpolated.
         upper = bisect_left(self.values, value, key=at)
@@ -98,7 +79,7 @@ class InverseTable:
         return self._interpolation(column)(self.values[0])
 
     def _interpolation(self, column: float) -> Callable[[Row], float]:
-        """From a line of the table to its value at a column coordinate."""
+        """The function that interpolates a line of the table at a column coordinate."""
         right = min(max(bisect_left(self.columns, column), 1), len(self.columns) - 1)
         left = right - 1
         start, end = self.columns[left], self.columns[right]
@@ -107,10 +88,8 @@ class InverseTable:
 
 
 def rising(source: MapSource, name: str) -> InverseTable:
-    """The inverse of a table whose columns rise with the row coordinate, as of a throttle.
-
-    `name` is what an error calls it.
-    """
+    """The inverse of a table whose columns rise with the row coordinate, as of a throttle; errors
+    call it `name`."""
     table = Table.of(source)
     _check_direction(name, table, "rise")
     return InverseTable(table.columns, table.rows, table.values, table.rows[0], table.rows[-1])
@@ -139,7 +118,7 @@ def _check_direction(name: str, table: Table, direction: str) -> None:
 class ActuationStatus:
     """Pedal positions from acceleration and speed, through the inverse of the pedal maps.
 
-    A map that is `None` is a conversion that is switched off: its pedal is always at 0.
+    A map that is None switches the conversion off: its pedal is always at 0.
     """
 
     def __init__(
@@ -152,16 +131,20 @@ class ActuationStatus:
         vel_rate_lim: float = math.inf,
     ) -> None:
         one_of("compat", compat, (None, "upstream"))
-        self._vel_lim = _limit("vel_lim", vel_lim)
-        self._vel_rate_lim = _limit("vel_rate_lim", vel_rate_lim)
-        self._accel = None if accel_map is None else _accel_inverse(accel_map)
-        self._brake = None if brake_map is None else _brake_inverse(brake_map, compat)
+        self._vel_lim = _not_below_0("vel_lim", vel_lim)
+        self._vel_rate_lim = _not_below_0("vel_rate_lim", vel_rate_lim)
+        self._accel = self._brake = None
+        if accel_map is not None:
+            # Below the values of the lowest row the pedal is at rest, whatever that row's number.
+            self._accel = replace(rising(accel_map, "accel_map"), below=0.0)
+        if brake_map is not None:
+            self._brake = inverse = falling(brake_map, "brake_map")
+            if compat is not None:  # upstream is right beyond the table, so only rows are reversed
+                self._brake = replace(inverse, rows=inverse.rows[::-1])
 
     def __call__(self, a_x: float, v_x: float) -> tuple[float, float] | None:
-        """(accel, brake) at an acceleration in m/s² and a speed in m/s, both limited first.
-
-        `None` if neither pedal has a map: then there is nothing to report.
-        """
+        """(accel, brake) at an acceleration in m/s² and a speed in m/s, both limited first; None
+        if neither pedal has a map."""
         if self._accel is None and self._brake is None:
             return None
         a = min(max(a_x, -self._vel_rate_lim), self._vel_rate_lim)
@@ -180,30 +163,19 @@ def actuation_status(
 ) -> tuple[float, float] | None:
     """(accel, brake) pedal positions for one acceleration in m/s² and speed in m/s.
 
-    For many, make one `ActuationStatus`: it checks and prepares the maps only once.
+    For many calls make one `ActuationStatus`, which checks and prepares the maps only once.
     """
     return ActuationStatus(accel_map, brake_map, compat)(a_x, v_x)
 
 
-def _accel_inverse(accel_map: MapSource) -> InverseTable:
-    # Below what the lowest row gives, the pedal is at rest, whatever the number of that row.
-    return replace(rising(accel_map, "accel_map"), below=0.0)
-
-
-def _brake_inverse(brake_map: MapSource, compat: str | None) -> InverseTable:
-    inverse = falling(brake_map, "brake_map")
-    # Beyond the table upstream answers rightly, so only the rows are turned around.
-    return inverse if compat is None else replace(inverse, rows=inverse.rows[::-1])
-
-
-def _limit(name: str, value: float) -> float:
+def _not_below_0(name: str, value: float) -> float:
     if not value >= 0.0:
         raise InvalidValue(f"{name} = {value} must be at least 0")
     return value
 
 
 command = Annotated[float, Unit("1")]
-"""In the unit of the steering command: rad, or whatever the rows of a steer map are in."""
+"""In the unit of the steering command: rad, or the unit of the rows of a steer map."""
 per_rad = Annotated[float, Unit("1/rad")]
 """Steering command per angle."""
 per_rad_s = Annotated[float, Unit("1/(rad·s)", time=-1)]
@@ -241,43 +213,45 @@ class SteerFeedback(NamedTuple):
     min_d: command = 0.0
     """Smallest differential term."""
     invalid_integration_decay: Annotated[one, Allowed(0.0, 1.0)] = 0.97
-    """Share of the integral term that a call at standstill leaves."""
+    """Share of the integral term that remains after a call at standstill."""
 
 
 class Memory(NamedTuple):
-    """What the feedback remembers from call to call."""
+    """Memory of the feedback between calls."""
 
     integral: command = 0.0
     """The integral term."""
     error: rad = 0.0
-    """Error of the call before."""
+    """Error of the last call."""
     calls: one = 0.0
-    """0 before the first call, then 1: only a second call knows a rate."""
+    """0 before the first call, then 1: the rate is known from the second call on."""
 
 
 def feedback(
     p: SteerFeedback, memory: Memory, error: rad, v_x: m_s, dt: s
 ) -> tuple[command, Memory]:
-    """The term to add to the steering command, and the memory after the call.
+    """The feedback term of the steering command, and the memory after the call.
 
-    `error` is the wanted less the measured tyre angle, positive to the left; `dt` the time since
-    the call before. With `dt` = 0 nothing is integrated and no rate is known.
+    Proportional, integral and differential terms are each limited; structure and defaults are those
+    of `pid.cpp` and the parameter file of `raw_vehicle_cmd_converter`. `error` is the demanded less
+    the measured tyre angle, positive to the left; `dt` the time since the last call. With `dt` = 0
+    nothing is integrated and the rate is 0.
     """
-    proportional = clip(p.kp * error, p.min_p, p.max_p)
-    grown = clip(memory.integral + p.ki * error * dt, p.min_i, p.max_i)
+    proportional = ops.clip(p.kp * error, p.min_p, p.max_p)
+    grown = ops.clip(memory.integral + p.ki * error * dt, p.min_i, p.max_i)
     faded = memory.integral * p.invalid_integration_decay
-    integral = where(steering_feedback_abs(v_x) >= INTEGRATES_FROM, grown, faded)
-    known = logical_and(memory.calls > 0.0, dt > 0.0)
-    rate = where(known, (error - memory.error) / where(dt > 0.0, dt, 1.0), 0.0)
-    differential = clip(p.kd * rate, p.min_d, p.max_d)
-    total = clip(proportional + integral + differential, p.min, p.max)
+    integral = ops.where(ops.abs(v_x) >= INTEGRATES_FROM, grown, faded)
+    known = ops.logical_and(memory.calls > 0.0, dt > 0.0)
+    rate = ops.where(known, (error - memory.error) / ops.where(dt > 0.0, dt, 1.0), 0.0)
+    differential = ops.clip(p.kd * rate, p.min_d, p.max_d)
+    total = ops.clip(proportional + integral + differential, p.min, p.max)
     return total, Memory(integral, error, 1.0)
 
 
 LONGEST_PAUSE: s = 1.0
-"""A longer time between two calls is taken for an interruption."""
+"""A longer time between two calls counts as an interruption."""
 AFTER_A_PAUSE: s = 0.1
-"""Time that counts for the feedback after an interruption."""
+"""Time step of the feedback after an interruption."""
 
 
 @dataclass(frozen=True)
@@ -285,7 +259,7 @@ class TyreAngle:
     """The steering command is the tyre angle in rad, as ACTUATION_CMD takes it."""
 
     feedback: SteerFeedback | None = None
-    """Adds to the wanted tyre angle; none by default. Its gains are in rad per rad."""
+    """Feedback added to the demanded tyre angle, or None; its gains are in rad per rad."""
 
 
 @dataclass(frozen=True)
@@ -300,14 +274,14 @@ class SteeringWheel:
     vgr_coef_c: float = 0.042
     """Fall of the ratio with the steering wheel angle, per rad."""
     feedback: SteerFeedback | None = None
-    """Adds to the wanted tyre angle; none by default. Its gains are in rad per rad."""
+    """Feedback added to the demanded tyre angle, or None; its gains are in rad per rad."""
 
     def angle(self, steer: rad, v_x: m_s, wheel: rad) -> rad:
         """Steering wheel angle for a tyre angle, with the gear ratio at the present wheel angle."""
         return steer * gear_ratio(v_x, wheel, *self._coefficients)
 
     def present(self, v_x: m_s, steer: rad) -> rad:
-        """Where the steering wheel stands when the tyres stand at `steer`."""
+        """Steering wheel angle that belongs to a tyre angle."""
         return wheel_angle(v_x, steer, *self._coefficients)
 
     @property
@@ -319,24 +293,28 @@ class SteeringWheel:
 class SteerMap:
     """The steering command is a row of a steer map, as ACTUATION_CMD_STEER_MAP takes it.
 
-    The map gives a rate of the tyre angle, so that only the feedback brings the angle where it is
-    wanted; `steer_rate` feeds forward.
+    The map gives a rate of the tyre angle, so only the feedback makes the angle reach the demand;
+    `steer_rate` feeds forward.
     """
 
     table: MapSource
     """Rate of the tyre angle in rad/s over command (rows) and tyre angle in rad (columns)."""
     feedback: SteerFeedback | None = field(default_factory=SteerFeedback)
-    """In the unit of the rows per rad. Without it only the rate is followed."""
+    """Its gains are in the unit of the rows per rad; without it only the rate is followed."""
     steer_time_constant: float = 1.0
-    """What the vehicle divides the map's rate by. The simulated model divides by its
-    `steer_time_constant`; a map that holds true rates needs 1."""
+    """Divisor of the map's rate in the vehicle, in s. The simulated model divides by its
+    `steer_time_constant`; a map of true rates needs 1."""
 
 
 class CommandConverter:
-    """Converts accelerations and tyre angles; remembers only what the feedback needs.
+    """Converts accelerations and tyre angles to pedals and a steering command.
 
-    A map that is `None` is a conversion that is switched off. Pedals stop at `max_throttle` and
-    `max_brake`, or at the last row of their map; a steering command at `min_steer` and `max_steer`.
+    Args:
+        accel_map, brake_map: maps of the pedals; None switches the conversion off.
+        steer: meaning of the steering command; by default the tyre angle.
+        max_throttle, max_brake: largest pedal commands; None for the last row of the map.
+        min_steer, max_steer: limits of the steering command.
+        compat: None, or "upstream" to repeat the errors of Autoware's node.
     """
 
     def __init__(
@@ -355,8 +333,11 @@ class CommandConverter:
         self._upstream = compat == "upstream"
         self._accel = None if accel_map is None else rising(accel_map, "accel_map")
         self._brake = None if brake_map is None else falling(brake_map, "brake_map")
-        self._max_throttle = _pedal_limit("max_throttle", max_throttle)
-        self._max_brake = _pedal_limit("max_brake", max_brake)
+        limits = {"max_throttle": max_throttle, "max_brake": max_brake}
+        self._max_throttle, self._max_brake = (
+            math.inf if value is None else _not_below_0(name, value)
+            for name, value in limits.items()
+        )
         if not min_steer <= max_steer:
             raise InvalidValue(f"min_steer = {min_steer} must not be above max_steer = {max_steer}")
         self._min_steer, self._max_steer = min_steer, max_steer
@@ -367,7 +348,7 @@ class CommandConverter:
         self._memory = Memory()
 
     def reset(self) -> None:
-        """Forget what the feedback has gathered."""
+        """Clear the memory of the feedback."""
         self._memory = Memory()
 
     def convert(
@@ -383,10 +364,10 @@ class CommandConverter:
     ) -> ActuationCommand:
         """Pedals and steering command for an acceleration and a tyre angle, positive to the left.
 
-        The acceleration is the one in the direction of the gear: positive speeds up, backwards too.
-        `v_x` is signed; `dt` is the time since the call before. `steer_rate` matters to a steer map
-        only. `steering_wheel` is the measured angle of the wheel where one is known; otherwise it
-        is computed from `measured_steer`. A call that raises changes nothing.
+        The acceleration is in the direction of the gear: positive speeds up, also backwards.
+        `v_x` is signed; `dt` is the time since the last call. `steer_rate` matters to a steer map
+        only. `steering_wheel` is the measured angle of the wheel; None computes it from
+        `measured_steer`. A call that raises changes nothing.
         """
         numbers = {"acceleration": acceleration, "steer": steer, "v_x": v_x}
         numbers |= {"measured_steer": measured_steer, "steer_rate": steer_rate}
@@ -396,7 +377,11 @@ class CommandConverter:
             finite(name, value)
         not_negative("dt", dt, "s")
         accel, brake = self._pedals(acceleration, v_x)
-        term = self._feedback(steer - measured_steer, v_x, dt)
+        term = 0.0
+        if self._steer.feedback is not None:
+            counted = AFTER_A_PAUSE if dt > LONGEST_PAUSE else dt
+            error = steer - measured_steer
+            term, self._memory = feedback(self._steer.feedback, self._memory, error, v_x, counted)
         command = self._steering(steer, term, steer_rate, v_x, measured_steer, steering_wheel)
         limited = min(max(command, self._min_steer), self._max_steer)
         return ActuationCommand(accel, brake, limited)
@@ -408,17 +393,10 @@ class CommandConverter:
         accel = 0.0 if self._accel is not None else max(a, 0.0)
         if self._brake is not None:
             return accel, min(max(self._brake.row_of(a, v), 0.0), self._max_brake)
-        # A model that does not convert the brake reads its acceleration, of either sign, here.
+        # A model that does not convert the brake takes an acceleration of either sign here.
         if not self._upstream and a < 0.0:
             accel = a
         return accel, max(-a, 0.0)
-
-    def _feedback(self, error: rad, v_x: m_s, dt: s) -> float:
-        if self._steer.feedback is None:
-            return 0.0
-        counted = AFTER_A_PAUSE if dt > LONGEST_PAUSE else dt
-        term, self._memory = feedback(self._steer.feedback, self._memory, error, v_x, counted)
-        return term
 
     def _steering(
         self,
@@ -437,7 +415,7 @@ class CommandConverter:
         if isinstance(method, TyreAngle):
             return steer + term
         if steering_wheel is None:
-            # What the simulator reports as the wheel's status is always 0.
+            # The simulator always reports 0 as the status of the wheel.
             steering_wheel = 0.0 if self._upstream else method.present(v_x, measured)
         return method.angle(steer + term, v_x, steering_wheel)
 
@@ -455,11 +433,3 @@ def _checked_steer(
     if isinstance(steer, SteerMap):
         positive("steer_time_constant", steer.steer_time_constant)
     return steer
-
-
-def _pedal_limit(name: str, value: float | None) -> float:
-    if value is None:
-        return math.inf
-    if not value >= 0.0:
-        raise InvalidValue(f"{name} = {value} must be at least 0")
-    return value

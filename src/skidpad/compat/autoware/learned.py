@@ -1,17 +1,17 @@
-"""LEARNED_STEER_VEL: a vehicle made of Python objects that exchange named signals.
+"""LEARNED_STEER_VEL: a vehicle of Python objects that exchange named signals.
 
 Any class with these methods is a sub-model (the interface of Autoware's
 `learning_based_vehicle_model`):
 
-1. `get_state_names()` and `get_action_names()`: signals it writes, and those it reads besides.
+1. `get_state_names()` and `get_action_names()`: signals it writes, and others it reads.
 2. `forward(action, state)`: the new values of its states, from lists of floats in those orders.
-3. `load_params(path)` and `reset()`: called once, in this order, where a parameter path is given.
-4. `dtSet(dt)`: called once, with the nominal period in s. The length of a step is not told.
+3. `load_params(path)` and `reset()`: called once, in this order, if there is a parameter path.
+4. `dtSet(dt)`: called once, with the nominal period in s. Steps of other lengths do not tell it.
 
 `VX_DES` and `STEER_DES` are the command; `POS_X`, `POS_Y`, `YAW`, `YAW_RATE`, `VX`, `VY` and
 `STEER` are the motion; any other name connects sub-models with each other. In a step every
-sub-model reads the signals from before the step, so each connection takes one step. Of two that
-write one signal the later in the list wins; a signal nobody writes keeps its value.
+sub-model reads the signals from before the step, so each connection takes one step. Of two writers
+of a signal the later in the list wins; a signal without a writer keeps its value.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class _SubModel(NamedTuple):
     reads: tuple[str, ...]
     writes: tuple[str, ...]
 
-    def stepped(self, signals: Mapping[str, float]) -> dict[str, float]:
-        """The signals it writes, computed from those before the step."""
+    def step(self, signals: Mapping[str, float]) -> dict[str, float]:
+        """The signals it writes, from those before the step."""
         action = [signals[name] for name in self.reads]
         state = [signals[name] for name in self.writes]
         try:
@@ -71,9 +71,9 @@ class _SubModel(NamedTuple):
 class LearnedMotion:
     """The motion model of LEARNED_STEER_VEL: sub-models by module, parameter file and class name.
 
-    Modules are imported by their dotted names, as `import` would; an empty parameter path stands
-    for none. `period` is the nominal period in s. The reported acceleration is the change of the
-    *commanded* speed over the step, whatever the sub-models do, as upstream has it.
+    Modules are imported by their dotted names; a parameter path may be empty. `period` is the
+    nominal period in s. The reported acceleration is the change of the *commanded* speed over the
+    step, as upstream computes it.
     """
 
     name = "LEARNED_STEER_VEL"
@@ -92,12 +92,28 @@ class LearnedMotion:
         self._upstream = compat == "upstream"
         positive("period", period, "s")
         lists = (model_module_paths, model_param_paths, model_class_names)
-        _check_lengths(lists)
+        for name, each in zip(LISTS, lists, strict=True):
+            if isinstance(each, str):
+                raise InvalidValue(f"{name} = {each!r} must be a list of texts, not one text")
+        counts = [len(each) for each in lists]
+        if len(set(counts)) > 1 or 0 in counts:
+            listed = ", ".join(f"{name} {n}" for name, n in zip(LISTS, counts, strict=True))
+            raise InvalidValue(
+                "lists of sub-models must have the same number of entries, at least 1; got "
+                f"{listed}"
+            )
         self._sub_models = tuple(
             _sub_model(k, *each, period) for k, each in enumerate(zip(*lists, strict=True))
         )
         written = {*COMMAND_SIGNALS, *MOTION_SIGNALS}.union(*(m.writes for m in self._sub_models))
-        _warn_unconnected(self._sub_models, written)
+        for model in self._sub_models:
+            for name in model.reads:
+                if name not in written:
+                    warnings.warn(
+                        f"{model.label} reads {name!r}, which no sub-model writes: it is always "
+                        f"0. Written are {', '.join(sorted(written))}",
+                        stacklevel=2,
+                    )
         read = {name for model in self._sub_models for name in model.reads}
         self._signals = dict.fromkeys(sorted(written | read), 0.0)
         self._state = dict.fromkeys(MOTION_SIGNALS, 0.0)
@@ -109,7 +125,7 @@ class LearnedMotion:
     def of(
         cls, values: Mapping[str, Any], period: float, compat: str | None = None
     ) -> LearnedMotion:
-        """The model with the three lists found among parameters by upstream's names."""
+        """The model for the three lists among parameters under upstream's names."""
         missing = [name for name in LISTS if values.get(name) is None]
         if missing:
             raise InvalidValue(f"{cls.name} needs the parameters {', '.join(missing)}")
@@ -118,17 +134,16 @@ class LearnedMotion:
     def set_state(
         self, x: float, y: float, yaw: float, v_x: float, steer: float = 0.0, a_x: float = 0.0
     ) -> None:
-        """Put the vehicle somewhere, with yaw rate and lateral velocity 0.
+        """Move the vehicle to a state, with yaw rate and lateral velocity 0.
 
-        The next step sees that the state no longer is the one it left and clears all other signals,
-        but not what a sub-model remembers by itself. `a_x` has no place in this model; the reported
-        acceleration stays as it was.
+        The next step detects the change and clears all other signals, but not the memory inside
+        sub-models. `a_x` is ignored: the reported acceleration stays.
         """
         values = dict(zip(MOTION_SIGNALS, (x, y, yaw, 0.0, v_x, 0.0, steer), strict=True))
         self._state = {name: finite(name, value) for name, value in values.items()}
 
     def set_input(self, row: Sequence[float]) -> None:
-        """The command: velocity in m/s and tyre angle in rad, positive to the left."""
+        """Set the command: velocity in m/s and tyre angle in rad, positive to the left."""
         if len(row) != len(self.inputs):
             raise InvalidValue(
                 f"{self.name} takes {len(self.inputs)} numbers ({', '.join(self.inputs)}), "
@@ -137,7 +152,7 @@ class LearnedMotion:
         self.command(**dict(zip(self.inputs, row, strict=True)))
 
     def command(self, **fields: float) -> None:
-        """Some fields of the command by name; the others keep their value."""
+        """Set some fields of the command by name."""
         command = dict(zip(self.inputs, self._command, strict=True))
         for name, value in fields.items():
             if name not in command:
@@ -148,18 +163,28 @@ class LearnedMotion:
         self._command = (command["velocity"], command["steer"])
 
     def step(self, dt: float) -> None:
-        """One update of all sub-models; `dt` in s matters to the reported acceleration only.
+        """Update all sub-models once; `dt` in s affects the reported acceleration only.
 
-        If a sub-model fails, the error names it, and state and signals are those before the call.
+        If a sub-model fails, the error names it, and nothing changes.
         """
         not_negative("dt", dt, "s")
-        before = self._signals_before()
+        # A state that was set from outside clears the signals.
+        moved = any(
+            abs(self._signals[name] - value) > MOVED_FROM_OUTSIDE
+            for name, value in self._state.items()
+        )
+        before = dict.fromkeys(self._signals, 0.0) | self._state if moved else dict(self._signals)
+        before |= dict(zip(COMMAND_SIGNALS, self._command, strict=True))
         after = dict(before)
         for model in self._sub_models:
-            after.update(model.stepped(before))
+            after.update(model.step(before))
         self._signals = after
         self._state = {name: after[name] for name in MOTION_SIGNALS}
-        self._a_x = self._commanded_acceleration(dt)
+        change = self._command[0] - self._velocity_before
+        if dt > 0.0:
+            self._a_x = change / dt
+        elif self._upstream:  # otherwise a step of no length leaves it
+            self._a_x = math.copysign(math.inf, change) if change else math.nan
         self._velocity_before = self._command[0]
 
     @property
@@ -170,62 +195,16 @@ class LearnedMotion:
 
     @property
     def signals(self) -> Mapping[str, float]:
-        """All signals by name, as the last step left them."""
+        """All signals by name, after the last step."""
         return dict(self._signals)
 
     def actuation_status(self) -> tuple[float, float] | None:
-        """`None`: this model has no pedals."""
+        """None: this model has no pedals."""
         return None
-
-    def _signals_before(self) -> dict[str, float]:
-        """What the sub-models read: cleared if the state was set from outside, with the command."""
-        moved = any(
-            abs(self._signals[name] - value) > MOVED_FROM_OUTSIDE
-            for name, value in self._state.items()
-        )
-        signals = dict.fromkeys(self._signals, 0.0) | self._state if moved else dict(self._signals)
-        return signals | dict(zip(COMMAND_SIGNALS, self._command, strict=True))
-
-    def _commanded_acceleration(self, dt: float) -> float:
-        change = self._command[0] - self._velocity_before
-        if dt > 0.0:
-            return change / dt
-        if not self._upstream:
-            return self._a_x  # a step of no length tells nothing new
-        return math.copysign(math.inf, change) if change else math.nan
-
-
-def _check_lengths(lists: Sequence[Sequence[str]]) -> None:
-    for name, each in zip(LISTS, lists, strict=True):
-        if isinstance(each, str):
-            raise InvalidValue(f"{name} = {each!r} must be a list of texts, not one text")
-    lengths = [len(each) for each in lists]
-    if len(set(lengths)) > 1 or 0 in lengths:
-        listed = ", ".join(f"{name} {n}" for name, n in zip(LISTS, lengths, strict=True))
-        raise InvalidValue(
-            f"lists of sub-models must have the same number of entries, at least 1; got {listed}"
-        )
 
 
 def _sub_model(k: int, module: str, params: str, class_name: str, period: float) -> _SubModel:
-    """Import, make and prepare the sub-model number `k`."""
-    instance = _instance(k, module, class_name)
-    for method in INTERFACE:
-        if not callable(getattr(instance, method, None)):
-            raise InvalidValue(
-                f"{class_name} of {module!r} has no method {method}(); "
-                f"a sub-model needs {', '.join(INTERFACE)}"
-            )
-    if params:
-        instance.load_params(params)
-        instance.reset()
-    writes = _names(instance.get_state_names(), class_name, "get_state_names")
-    reads = _names(instance.get_action_names(), class_name, "get_action_names")
-    instance.dtSet(period)
-    return _SubModel(class_name, instance.forward, reads, writes)
-
-
-def _instance(k: int, module: str, class_name: str) -> Any:
+    """Import, create and prepare the sub-model number `k`."""
     if not module:
         raise InvalidValue(
             f"model_module_paths[{k}] = '' is empty: a learned model needs the names of its Python "
@@ -242,12 +221,25 @@ def _instance(k: int, module: str, class_name: str) -> Any:
     if not callable(kind):
         raise InvalidValue(f"model_class_names[{k}] = {class_name!r} is no class of {module!r}")
     try:
-        return kind()
+        instance: Any = kind()
     except Exception as error:
         raise InvalidValue(
             f"{class_name} of {module!r} cannot be made without arguments: "
             f"{type(error).__name__}: {error}"
         ) from error
+    for method in INTERFACE:
+        if not callable(getattr(instance, method, None)):
+            raise InvalidValue(
+                f"{class_name} of {module!r} has no method {method}(); "
+                f"a sub-model needs {', '.join(INTERFACE)}"
+            )
+    if params:
+        instance.load_params(params)
+        instance.reset()
+    writes = _names(instance.get_state_names(), class_name, "get_state_names")
+    reads = _names(instance.get_action_names(), class_name, "get_action_names")
+    instance.dtSet(period)
+    return _SubModel(class_name, instance.forward, reads, writes)
 
 
 def _names(answer: Any, class_name: str, method: str) -> tuple[str, ...]:
@@ -262,20 +254,9 @@ def _names(answer: Any, class_name: str, method: str) -> tuple[str, ...]:
     return names
 
 
-def _warn_unconnected(models: Sequence[_SubModel], written: set[str]) -> None:
-    for model in models:
-        for name in model.reads:
-            if name not in written:
-                warnings.warn(
-                    f"{model.label} reads {name!r}, which no sub-model writes: it is always 0. "
-                    f"Written are {', '.join(sorted(written))}",
-                    stacklevel=3,
-                )
-
-
 def _numbers(answer: Any, label: str) -> Iterable[float]:
     """The numbers in lists, tuples or arrays of any library, nested or not, in order."""
-    # Arrays and tensors of all libraries have it; a tensor that tracks gradients is no float.
+    # Arrays and tensors of all libraries have it; a tensor with gradients is not a float.
     as_list = getattr(answer, "tolist", None)
     if callable(as_list):
         answer = as_list()

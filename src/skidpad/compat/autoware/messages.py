@@ -1,13 +1,12 @@
-"""What a planning simulator is told: commands, gears, lights, control modes, initial poses.
+"""Inputs of a planning simulator (commands, gears, lights, modes, poses) and its motion contract.
 
-The numbers of the enumerations are those of `autoware_vehicle_msgs`. A record may be given as such,
-as a mapping, a sequence or keywords; fields that are not given are zero.
-
-What a planning simulator asks of a vehicle: commands in, motion out, steps of any length.
+The numbers of the enumerations are those of `autoware_vehicle_msgs`. A record may be a record, a
+mapping, a sequence or keywords; missing fields are zero.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from ctypes import c_float
 from enum import IntEnum
@@ -21,7 +20,7 @@ from ...vehicles.parts.drive_command import Gear as Gear
 
 
 class ControlMode(IntEnum):
-    """Who drives. Only AUTONOMOUS and MANUAL can be requested of the simulator."""
+    """Source of the commands; only AUTONOMOUS and MANUAL can be requested of the simulator."""
 
     NO_COMMAND = 0
     AUTONOMOUS = 1
@@ -50,10 +49,10 @@ class HazardLights(IntEnum):
 
 
 class ControlCommand(NamedTuple):
-    """What a trajectory follower asks for. Kept as 32-bit floats, as the message has them."""
+    """Command of a trajectory follower, stored as 32-bit floats as in the message."""
 
     velocity: m_s = 0.0
-    """Target velocity, positive forwards in any gear. Used by the `..._STEER_VEL` models only."""
+    """Target velocity, positive forwards in any gear; used by the `..._STEER_VEL` models only."""
     acceleration: m_s2 = 0.0
     """Target acceleration in the direction of the gear: in REVERSE, positive means faster
     backwards. Used by the `..._ACC...` models only."""
@@ -62,11 +61,11 @@ class ControlCommand(NamedTuple):
 
 
 class ActuationCommand(NamedTuple):
-    """What is sent to the actuators of a vehicle; for the `ACTUATION_CMD...` models."""
+    """Command of the actuators of a vehicle, for the `ACTUATION_CMD...` models."""
 
     accel: one = 0.0
-    """Accelerator pedal, in the unit of the accel map; the acceleration in m/s² where the
-    command is not converted. It wins if both pedals are pressed."""
+    """Accelerator pedal, in the unit of the accel map; the acceleration in m/s² if the command is
+    not converted. It takes precedence if both pedals are pressed."""
     brake: one = 0.0
     """Brake pedal, in the unit of the brake map."""
     steer: one = 0.0
@@ -75,24 +74,24 @@ class ActuationCommand(NamedTuple):
 
 
 class InitialPose(NamedTuple):
-    """Where the vehicle is put: the centre of its rear axle, in the origin frame."""
+    """Pose at which the vehicle starts: the centre of its rear axle, in the origin frame."""
 
     x: m = 0.0
     y: m = 0.0
     yaw: rad = 0.0
-    """Heading, positive to the left. From a quaternion: `planning.pose.yaw_of`."""
+    """Heading, positive to the left; `reports.yaw_of` computes it from a quaternion."""
     z: m = 0.0
-    """Height. Reported until a trajectory gives another; it has no effect on the motion."""
+    """Height, reported until a trajectory gives another; it has no effect on the motion."""
 
 
 def single(value: float) -> float:
-    """The number rounded to a 32-bit float; infinite where that has no such number."""
+    """The number rounded to a 32-bit float; infinite if it is too large for one."""
     return c_float(value).value
 
 
 def control_command(message: Any, fields: Mapping[str, Any]) -> ControlCommand:
-    """A checked command, rounded to 32-bit floats; raises `InvalidValue`."""
-    exact = _built(ControlCommand, message, fields)
+    """A checked command, rounded to 32-bit floats."""
+    exact = checked_record(ControlCommand, message, fields)
     rounded = ControlCommand(*map(single, exact))
     for name, value, kept in zip(ControlCommand._fields, exact, rounded, strict=True):
         if isinf(kept):
@@ -100,43 +99,24 @@ def control_command(message: Any, fields: Mapping[str, Any]) -> ControlCommand:
     return rounded
 
 
-def actuation_command(message: Any, fields: Mapping[str, Any]) -> ActuationCommand:
-    """A checked command; raises `InvalidValue`."""
-    return _built(ActuationCommand, message, fields)
-
-
-def initial_pose(message: Any, fields: Mapping[str, Any]) -> InitialPose:
-    """A checked pose; raises `InvalidValue`."""
-    return _built(InitialPose, message, fields)
-
-
-def _built(kind: Any, message: Any, fields: Mapping[str, Any]) -> Any:
+def checked_record(kind: Any, message: Any, fields: Mapping[str, Any]) -> Any:
+    """A record of this kind from a message or its fields; raises `InvalidValue`."""
     # Another record with the same fields, such as the converter's, means the same.
     if type(message) is not kind and getattr(message, "_fields", None) == kind._fields:
         message = kind(*message)
-    plain = _plain(kind, message, fields)
-    return record.build(kind, message, **fields) if plain is None else plain
-
-
-def _plain(kind: Any, message: Any, fields: Mapping[str, Any]) -> Any:
-    """The record of a usual call, finite floats under names that exist; None for any other.
-
-    To build a record with all checks takes as long as three ticks.
-    """
-    try:
-        built = kind(**fields) if message is None else message
-    except TypeError:
-        return None
-    usual = type(built) is kind and all(isinstance(value, float) for value in built)
-    return (
-        built if usual and (built is not message or not fields) and isfinite(sum(built)) else None
-    )
+    # A usual call has finite floats under known names; all checks take as long as three ticks.
+    plain: Any = None if fields else message
+    if message is None:
+        with contextlib.suppress(TypeError):
+            plain = kind(**fields)
+    usual = type(plain) is kind and all(isinstance(value, float) for value in plain)
+    return plain if usual and isfinite(sum(plain)) else record.build(kind, message, **fields)
 
 
 def gear_number(value: Any) -> Gear | int:
-    """The gear by number, name or itself, or any other number that fits the message (0 to 255).
+    """The gear by member, number or name, or any other number that fits the message (0 to 255).
 
-    The program takes a number without a name for a gear that drives nowhere.
+    For the upstream program a number without a name is a gear that does not drive.
     """
     try:
         return member(Gear, value)
@@ -147,7 +127,7 @@ def gear_number(value: Any) -> Gear | int:
 
 
 def member(kind: type[IntEnum], value: Any) -> Any:
-    """The member of an enumeration by number, name or itself; raises `InvalidValue`."""
+    """The member of an enumeration by member, number or name; raises `InvalidValue`."""
     try:
         return kind[value] if isinstance(value, str) else kind(value)
     except (KeyError, ValueError):
@@ -158,7 +138,7 @@ def member(kind: type[IntEnum], value: Any) -> Any:
 
 
 class Motion(NamedTuple):
-    """What a vehicle reports of itself; the body point is the middle of the rear axle."""
+    """Motion of a vehicle at the middle of its rear axle."""
 
     x: m
     y: m
@@ -177,7 +157,7 @@ class Motion(NamedTuple):
 
 
 class MotionModel(Protocol):
-    """A vehicle that takes commands and moves."""
+    """A vehicle of a planning simulator: commands in, motion out, steps of any length."""
 
     name: str
     """Upstream's vehicle_model_type."""
@@ -193,20 +173,20 @@ class MotionModel(Protocol):
         steer: float = 0.0,
         a_x: float = 0.0,
     ) -> None:
-        """Put the vehicle somewhere else. Commands that have not acted yet stay queued."""
+        """Move the vehicle to a state; delayed commands stay queued."""
         ...
 
     def set_input(self, row: Sequence[float]) -> None:
-        """The latest command, in the order of `inputs`."""
+        """Set the latest command, in the order of `inputs`."""
         ...
 
     def step(self, dt: float) -> None:
-        """One update of dt in s with the latest command; a step that fails changes nothing."""
+        """Update by dt in s with the latest command; a step that fails changes nothing."""
         ...
 
     @property
     def motion(self) -> Motion:
-        """As reported after the last update."""
+        """The motion after the last update."""
         ...
 
     def actuation_status(self) -> tuple[float, float] | None:

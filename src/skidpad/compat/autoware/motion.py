@@ -1,11 +1,4 @@
-"""One command-driven vehicle, stepped by any amount of time: what a PlanningSimulator drives.
-
-When the torques were computed that upstream's steering column has queued.
-
-A torque joins the queue in every update and the oldest leaves it in every update in which the
-column may move, which it may if the oldest is old enough. In updates of one length the column
-therefore moves for ever once it has; when the timer jitters it stops now and then.
-"""
+"""Motion of compiled command-driven vehicles in a planning simulator, in steps of any length."""
 
 from __future__ import annotations
 
@@ -33,14 +26,19 @@ from .messages import Motion, MotionModel
 
 
 class TorqueQueue:
-    """Times of the queued torques, oldest first, in s since the last reset."""
+    """Times at which the queued torques of upstream's steering column were computed, in s.
+
+    Each update appends a torque, and takes the oldest if that is old enough for the column to move.
+    With updates of one length the column never stops once it has moved; with a jittering timer it
+    stops now and then.
+    """
 
     def __init__(self, delay: s) -> None:
         self._delay = delay
         self._times = deque[float]()
 
     def clear(self) -> None:
-        """Forget all torques, as a reset does."""
+        """Drop all torques."""
         self._times.clear()
 
     def front_after(self, now: s) -> s:
@@ -54,8 +52,8 @@ class TorqueQueue:
 
 
 LONGEST_UPDATE = 0.03
-"""Longest update in s of the repaired models, the least time constant that they have: a step of the
-steering, which is one of Euler's, overshoots if it is longer. Longer ticks are several of them."""
+"""Longest update in s of the repaired models, their least time constant: the Euler step of the
+steering overshoots if it is longer. Longer ticks are divided."""
 
 
 class CompiledMotion:
@@ -98,7 +96,7 @@ class CompiledMotion:
         steer: float = 0.0,
         a_x: float = 0.0,
     ) -> None:
-        """Put the vehicle somewhere else. Commands that have not acted yet stay queued."""
+        """Move the vehicle to a state; delayed commands stay queued."""
         model = self.vehicle.model
         values = dict(x=x, y=y, yaw=yaw, v_x=v_x, steer=steer, a_x=a_x, acceleration=a_x)
         known = {name: values[name] for name in model.State._fields if name in values}
@@ -108,7 +106,7 @@ class CompiledMotion:
             if n in model.State._fields
         }
         if self._velocity_is_commanded and not model.reproduces:
-            # It reports the command as its velocity, so that is what the next update changes.
+            # It reports the command as its velocity, which the next update changes.
             kept["v_x"] = self._row[0]
         state = record.build(model.State, {**known, **kept})
         self._stepper.reset(record.flatten(state), 0.0)
@@ -116,7 +114,7 @@ class CompiledMotion:
             self._torques.clear()
 
     def set_input(self, row: Sequence[float]) -> None:
-        """The latest command, in the order of `inputs`; finite numbers."""
+        """Set the latest command, in the order of `inputs`; finite numbers."""
         try:
             usable = len(row) == len(self.inputs) and all(map(math.isfinite, row))
         except TypeError:
@@ -126,10 +124,9 @@ class CompiledMotion:
         self._row = tuple(row)
 
     def step(self, dt: float) -> None:
-        """One update of dt in s with the latest command; a step that fails changes nothing.
+        """Update by dt in s with the latest command; a step that fails changes nothing.
 
-        The repaired models with time constants make as many updates of a long dt as keep each
-        within `LONGEST_UPDATE`.
+        The repaired models with time constants divide dt into updates of at most `LONGEST_UPDATE`.
         """
         if not (math.isfinite(dt) and dt >= 0.0):
             raise InvalidValue(f"dt = {dt} s must be finite and not negative")
@@ -146,7 +143,12 @@ class CompiledMotion:
             self._stepper.step_of(acting, dt)
             self._undefined = None
         if self._torques is not None:
-            self._queue_torque(self._torques)
+            # The column has a queue of its own, for equal steps; this is upstream's oldest torque.
+            x = self._stepper.state
+            front = self._torques.front_after(x.column.clock)
+            if front != x.column.front:
+                state = x._replace(column=x.column._replace(front=front))
+                self._stepper.reset(record.flatten(state), 0.0)
         self._clock = after
 
     def _step_in_parts(self, row: Sequence[float], dt: float) -> None:
@@ -159,16 +161,8 @@ class CompiledMotion:
             self._stepper.restore(before)
             raise
 
-    def _queue_torque(self, torques: TorqueQueue) -> None:
-        """Tell the column the oldest torque of upstream's queue; its own holds for equal steps."""
-        x = self._stepper.state
-        front = torques.front_after(x.column.clock)
-        if front != x.column.front:
-            state = x._replace(column=x.column._replace(front=front))
-            self._stepper.reset(record.flatten(state), 0.0)
-
     def _step_of_no_time(self, row: Sequence[float]) -> None:
-        """Upstream's first update: it divides by zero, but only the acceleration suffers."""
+        """Upstream's first update, which divides by zero; only the acceleration is affected."""
         model = self.vehicle.model
         assert model.update is not None
         u = record.unflatten(model.Input, row)
@@ -185,16 +179,16 @@ class CompiledMotion:
 
     @property
     def motion(self) -> Motion:
-        """As reported after the last update."""
+        """The motion after the last update."""
         model, x = self.vehicle.model, self._stepper.state
-        # Only models without delay report their input: the latest, whether it has acted or not.
+        # Only models without delay report their input: the latest, applied or not.
         u = record.unflatten(model.Input, self._row)
         y = model.outputs(x, u, None, self.vehicle.params)
         a_x = y.a_x if self._undefined is None else self._undefined
         return Motion(x.x, x.y, x.yaw, y.v_x, y.v_y, a_x, y.omega, y.steer)
 
     def actuation_status(self) -> tuple[float, float] | None:
-        """Positions of accelerator and brake pedal that explain the motion."""
+        """Positions of accelerator and brake pedal for the present acceleration and velocity."""
         x = self._stepper.state
         return None if self._status is None else self._status(x.a_x, x.v_x)
 

@@ -1,13 +1,10 @@
-"""What a planning simulator reports at every tick, one record per message of the vehicle.
+"""Reports of a planning simulator at every tick, one record per message of the vehicle.
 
 Frames: positions in the origin frame (parameter `origin_frame_id`), velocities and accelerations in
 the vehicle (parameter `simulated_frame_id`: x forward, y left, at the centre of the rear axle).
 Covariances are flat, row by row, as in the ROS messages: 36 numbers over x, y, z, roll, pitch, yaw,
-or 9 over x, y, z. `stamp` is the time of the tick in s.
-
-Poses in space: position and orientation as reported, and the angles of a quaternion.
-
-From the motion of a model to the reports about it: noise, frames, covariances, rounding.
+or 9 over x, y, z. `stamp` is the time of the tick in s. `Reporter` makes the reports from the
+motion of a model: noise, frames, covariances, rounding.
 """
 
 from __future__ import annotations
@@ -70,7 +67,7 @@ def diagonal(*entries: float) -> Covariance:
 
 
 class Odometry(NamedTuple):
-    """Pose and velocity; with measurement noise on x, y, yaw and v_x if that is on."""
+    """Pose and velocity, with optional measurement noise on x, y, yaw and v_x."""
 
     stamp: s
     frame: str
@@ -83,7 +80,7 @@ class Odometry(NamedTuple):
     omega: rad_s
     """Yaw rate, positive to the left."""
     pose_covariance: Covariance
-    """x_stddev and y_stddev at (x, x) and (y, y), although these are standard deviations."""
+    """Has x_stddev and y_stddev at (x, x) and (y, y), although these are standard deviations."""
     twist_covariance: Covariance
     """All zero."""
 
@@ -135,14 +132,14 @@ class AccelerationReport(NamedTuple):
 
 
 class ImuReport(NamedTuple):
-    """An ideal inertial unit: no gravity, no noise but that of the orientation."""
+    """An ideal inertial unit: without gravity, and without noise except in the orientation."""
 
     stamp: s
     frame: str
     orientation: Quaternion
-    """That of the odometry."""
+    """Orientation of the odometry."""
     omega: rad_s
-    """Yaw rate; the other two are 0."""
+    """Yaw rate; the other two rates are 0."""
     a_x: m_s2
     a_y: m_s2
     orientation_covariance: Covariance
@@ -153,18 +150,18 @@ class ImuReport(NamedTuple):
 
 
 class ControlModeReport(NamedTuple):
-    """Whose commands count."""
+    """The source of the commands."""
 
     stamp: s
     mode: ControlMode
 
 
 class GearReport(NamedTuple):
-    """The gear the model is in."""
+    """The present gear."""
 
     stamp: s
     gear: Gear | int
-    """A number where it has no name, which only compat="upstream" lets in."""
+    """A number for a gear without a name, which only compat="upstream" accepts."""
 
 
 class TurnIndicatorsReport(NamedTuple):
@@ -182,7 +179,7 @@ class HazardLightsReport(NamedTuple):
 
 
 class ActuationReport(NamedTuple):
-    """The pedals that would give the present acceleration, by the model's maps."""
+    """Pedal positions for the present acceleration, by the model's maps."""
 
     stamp: s
     frame: str
@@ -205,9 +202,9 @@ class Transform(NamedTuple):
 
 
 class Reports(NamedTuple):
-    """Everything reported at one tick; None for what is not published then.
+    """All reports of one tick; None for those that are not published.
 
-    Until the vehicle has an initial pose only the control mode is reported.
+    Until the vehicle has an initial pose, only the control mode is reported.
     """
 
     stamp: s
@@ -219,14 +216,14 @@ class Reports(NamedTuple):
     imu: ImuReport | None = None
     gear: GearReport | None = None
     turn_indicators: TurnIndicatorsReport | None = None
-    """None until there was a command."""
+    """None before the first command."""
     hazard_lights: HazardLightsReport | None = None
-    """None until there was a command."""
+    """None before the first command."""
     transform: Transform | None = None
     steering: SteeringReport | None = None
     """None if the parameter enable_pub_steer is false."""
     actuation_status: ActuationReport | None = None
-    """Only for `ACTUATION_CMD...` models that have a map."""
+    """Only for `ACTUATION_CMD...` models with a map."""
     rejected: int = 0
     """Commands, requests and ticks rejected so far; see `PlanningSimulator.rejected`."""
 
@@ -238,14 +235,14 @@ ACCELERATION_FRAME = "/base_link"
 IMU_FRAME = "base_link"
 """Frame of the IMU report, whatever simulated_frame_id is."""
 POSE_COVARIANCE = diagonal(*[0.0225] * 3, *[0.000625] * 3)
-"""Of the pose report, in m² and rad²: what Autoware's scan matcher states."""
+"""Covariance of the pose report, in m² and rad²: that of Autoware's scan matcher."""
 ACCELERATION_COVARIANCE = diagonal(*[0.001] * 6)
 IMU_COVARIANCE = diagonal(*[0.001] * 3)
 NO_COVARIANCE: Covariance = (0.0,) * 36
 
 
 class Switches(NamedTuple):
-    """What is reported besides the motion."""
+    """Reported values other than the motion."""
 
     control_mode: ControlMode
     gear: Gear | int
@@ -259,8 +256,8 @@ class Reporter:
     """Makes the reports of one simulator.
 
     Args:
-        settings: frames, noise, what to report.
-        seed: of the measurement noise.
+        settings: frames, noise, and which reports to make.
+        seed: seed of the measurement noise.
     """
 
     def __init__(self, settings: Settings, seed: int) -> None:
@@ -272,28 +269,24 @@ class Reporter:
         self.state_covariances(settings.x_stddev, settings.y_stddev)
 
     def state_covariances(self, x_stddev: m, y_stddev: m) -> None:
-        """Set the two numbers that go into the odometry's covariance."""
-        # Standard deviations stand where variances belong: the program does so, and estimators
-        # were tuned to it.
+        """Set the two entries of the odometry's covariance."""
+        # Standard deviations in place of variances, as in the program: estimators are tuned to it.
         self._odometry_covariance = diagonal(x_stddev, y_stddev, 0.0, 0.0, 0.0, 0.0)
 
     def waiting(self, stamp: s, mode: ControlMode, rejected: int) -> Reports:
-        """The reports before there is an initial pose."""
+        """The reports before the initial pose."""
         return Reports(stamp, ControlModeReport(stamp, mode), rejected=rejected)
 
     def reports(self, stamp: s, motion: Motion, pitch: rad, z: m, switches: Switches) -> Reports:
-        """The reports of one tick; draws one sample of noise if that is on."""
+        """The reports of one tick; draws one sample of noise if noise is on."""
         x, y, yaw, v_x, _, a_x, omega, steer = motion
         mode, gear, turn, hazard, status, rejected = switches
         origin, vehicle = self._frames
         a_y = omega * v_x
-        reported_v_x = single(v_x)
-        reported_steer = single(steer)
+        reported_v_x, reported_steer = single(v_x), single(steer)
         if self._noise is not None:
             n_x, n_y, n_velocity, n_yaw, n_steer = next(self._noise)
-            x += n_x
-            y += n_y
-            v_x += n_velocity
+            x, y, v_x = x + n_x, y + n_y, v_x + n_velocity
             # The noise is added to a number that already is a 32-bit float.
             reported_v_x = single(reported_v_x + n_velocity)
             reported_steer = single(reported_steer + n_steer)
@@ -311,17 +304,7 @@ class Reporter:
             PoseReport(stamp, origin, pose, POSE_COVARIANCE),
             VelocityReport(stamp, vehicle, reported_v_x, 0.0, single(omega)),
             AccelerationReport(stamp, ACCELERATION_FRAME, a_x, a_y, ACCELERATION_COVARIANCE),
-            ImuReport(
-                stamp,
-                IMU_FRAME,
-                orientation,
-                omega,
-                a_x,
-                a_y,
-                IMU_COVARIANCE,
-                IMU_COVARIANCE,
-                IMU_COVARIANCE,
-            ),
+            ImuReport(stamp, IMU_FRAME, orientation, omega, a_x, a_y, *[IMU_COVARIANCE] * 3),
             GearReport(stamp, gear),
             None if turn is None else TurnIndicatorsReport(stamp, turn),
             None if hazard is None else HazardLightsReport(stamp, hazard),

@@ -1,42 +1,216 @@
-"""Slope of the road under the vehicle, from centre lines with heights.
+"""Slope of the road under the vehicle, from centre lines with heights or from Lanelet2 maps.
 
 The rule is upstream's. Of the lanes within 2 m of the vehicle the nearest counts; among equally
-near ones, as when it stands on several, the one whose direction differs least from its yaw. On that
-lane's centre line the nearest segment gives the grade, and the part of it along the yaw the pitch.
-Everything is found in plan view, so of two roads one above the other either may be taken.
+near ones, as on overlapping lanes, the one whose direction differs least from the yaw. On that
+lane's centre line the nearest segment gives the grade, and its part along the yaw the pitch. All
+distances are in plan view, so of two roads one above the other either may be taken.
 
-Signs: heights are positive upwards and pitch is a rotation about the axis to the left, so that
-pitch is negative uphill, and the acceleration by gravity along x is negative there too. Driving
-against a lane turns both round.
+Signs: heights are positive upwards and pitch is a rotation about the axis to the left, so pitch is
+negative uphill, and so is the acceleration by gravity along x. Driving against a lane reverses
+both.
 
-What a small square of the ground has to know of a lane, so that one position is found fast.
-
-Of a lane with thousands of points only the few segments that can be nearest to some point of the
-square are kept, as plain floats: a query is then a handful of operations in Python, where every
-call into NumPy would cost more than the whole query.
+Queries are answered from a grid of square cells. A cell holds, of each lane, only the few segments
+that can be nearest to some point of it, as plain floats: a handful of operations in Python cost
+less than one call of NumPy.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple, cast
+from xml.etree.ElementTree import Element
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...core.arrays import Array
 from ...core.checks import positive
-from ...core.files import brief_repr
-from ...errors import InvalidValue
-from ...geometry.line import lengths
-from ...geometry.polygon import distances, frozen
+from ...core.files import brief_repr, bytes_of, path_of, reading
+from ...errors import InvalidValue, require
+from ...geometry.geodesy import MilitaryGrid
+from ...geometry.line import divided, lengths
+from ...geometry.polygon import distances, frozen, signed_area
 from ...units import m, m_s2, one, rad
+
+GRAVITY: m_s2 = 9.81
+"""Acceleration of free fall, with upstream's value."""
+REACH: m = 2.0
+"""Largest distance of a lane that counts."""
+LANE_WIDTH: m = 3.5
+"""Width of a lane with a centre line only."""
+
+SAME_PLACE: m = 1e-6
+"""Points closer than this in plan view are one place, without a grade between them."""
+
+_CELLS = 20_000
+"""Number of cells in the cache, a few kB each."""
+SPACING: m = 5.0
+"""Largest distance of the points of a computed centre line, as in Autoware's map loader."""
+FARTHEST: m = 1e8
+"""Largest coordinate of a node; places on Earth are less than half as far apart."""
+MOST_PARTS = 1_000_000
+"""Largest number of parts of the centre line of a lanelet."""
+_BOUNDS = ("left", "right")
+
+
+def slope_acceleration(pitch: rad) -> m_s2:
+    """Acceleration of gravity along x of a vehicle with this pitch; negative uphill."""
+    return -GRAVITY * math.sin(-pitch)
+
+
+@dataclass(frozen=True, eq=False)
+class Lane:
+    """One lane: a centre line in the direction of travel, and a width or an outline."""
+
+    centre: Array
+    """Points (x, y, z) in m, shape (N, 3) with N at least 2; neighbours are apart in plan view."""
+    width: m | None = LANE_WIDTH
+    """The lane reaches half of it to either side of the centre line; None with an `outline`."""
+    outline: Array | None = None
+    """Corners (x, y) of the lane in plan view, shape (M, 2); replaces `width`."""
+    name: str = "lane"
+    """Name of the lane in errors."""
+
+    __repr__ = brief_repr
+
+    def __post_init__(self) -> None:
+        centre = _points(f"{self.name} centre line", self.centre, 3, 2)
+        still = np.flatnonzero(lengths(centre[:, :2]) < SAME_PLACE)
+        if still.size:
+            raise InvalidValue(
+                f"{self.name} centre line: points {still[0]} and {still[0] + 1} are one above the "
+                f"other at ({centre[still[0], 0]:g}, {centre[still[0], 1]:g}); neighbours must "
+                "differ in x or y"
+            )
+        object.__setattr__(self, "centre", centre)
+        if self.outline is not None:
+            object.__setattr__(self, "outline", _points(f"{self.name} outline", self.outline, 2, 3))
+        else:
+            positive(f"{self.name} width", self.width, "m")
+
+    @property
+    def box(self) -> Array:
+        """The bounding box in plan view: x and y of its lower, then of its upper corner."""
+        if self.outline is not None:
+            return np.hstack([self.outline.min(axis=0), self.outline.max(axis=0)])
+        half, plan = (self.width or 0.0) / 2.0, self.centre[:, :2]
+        return np.hstack([plan.min(axis=0) - half, plan.max(axis=0) + half])
+
+
+class Road:
+    """Lanes, and the pitch of a vehicle on them."""
+
+    __repr__ = brief_repr
+
+    def __init__(self, lanes: Iterable[Lane]) -> None:
+        self.lanes = tuple(lanes)
+        """The lanes; ties are decided in their order."""
+        for lane in self.lanes:
+            if not isinstance(lane, Lane):
+                raise InvalidValue(f"a road is made of Lane records, got {type(lane).__name__}")
+        if not self.lanes:
+            raise InvalidValue("a road needs at least one lane")
+        boxes = np.array([lane.box for lane in self.lanes])
+        self._low, self._high = boxes[:, :2] - REACH, boxes[:, 2:] + REACH
+        self._bounds = (*self._low.min(axis=0).tolist(), *self._high.max(axis=0).tolist())
+        pieces = np.concatenate([lengths(lane.centre[:, :2]) for lane in self.lanes])
+        # Cells are about a segment long, so that few segments come into question.
+        self._cell = float(np.clip(np.median(pieces), 1.0, 4.0))
+        self._cells: dict[tuple[int, int], tuple[LaneInCell, ...]] = {}
+
+    @classmethod
+    def from_centre_line(cls, points: Any, *, width: m = LANE_WIDTH) -> Road:
+        """A road of one lane along `points` (x, y, z) in m, or of several from a list of lines.
+
+        Points at the same place as the one before in plan view are left out.
+        """
+        try:
+            is_one_line = np.ndim(points) == 2
+        except ValueError:  # lines of different lengths
+            is_one_line = False
+        lines = [points] if is_one_line else list(points)
+        names = ["lane"] if len(lines) == 1 else [f"lane {k}" for k in range(len(lines))]
+        return cls(
+            Lane(without_repeats(_points(f"{name} centre line", line, 3, 2)), width, name=name)
+            for name, line in zip(names, lines, strict=True)
+        )
+
+    def pitch(self, x: m, y: m, yaw: rad) -> rad:
+        """Pitch of a vehicle with its rear axle at (x, y); 0 where no lane is within reach.
+
+        Negative uphill, as rotations about the axis to the left are.
+        """
+        x_low, y_low, x_high, y_high = self._bounds
+        if (x - x) + (y - y) + (yaw - yaw) != 0.0:  # one of them is NaN or infinite
+            raise InvalidValue(f"pose x = {x}, y = {y}, yaw = {yaw} must be finite")
+        if not (x_low <= x <= x_high and y_low <= y <= y_high):
+            return 0.0
+        cell = (math.floor(x / self._cell), math.floor(y / self._cell))
+        lanes = self._cells.get(cell)
+        if lanes is None:
+            lanes = self._fill(cell)
+        below = [under for lane in lanes if (under := lane.under(x, y)) is not None]
+        ahead, left = math.cos(yaw), math.sin(yaw)
+        straightest, grade = -2.0, 0.0
+        if not below:
+            near = [lane.nearest(x, y) for lane in lanes]
+            nearest = min((distance for distance, _ in near), default=math.inf)
+            below = [segment for distance, segment in near if distance == nearest <= REACH]
+        for segment in below:
+            # The cosine of the angle between lane and vehicle: larger means a smaller difference.
+            along = segment.ahead * ahead + segment.left * left
+            if along > straightest:
+                straightest, grade = along, segment.grade * along
+        # -atan2(dz, D) with D = length / cos(angle), and its reverse for cos < 0, are both this.
+        return -math.atan(grade)
+
+    def slope_acceleration(self, x: m, y: m, yaw: rad) -> m_s2:
+        """Acceleration of gravity along x of a vehicle at this pose; negative uphill."""
+        return slope_acceleration(self.pitch(x, y, yaw))
+
+    def _fill(self, cell: tuple[int, int]) -> tuple[LaneInCell, ...]:
+        """The lanes near a cell, computed when a vehicle first enters it."""
+        low = np.array(cell) * self._cell
+        high = low + self._cell
+        near = np.flatnonzero(np.all((self._low <= high) & (self._high >= low), axis=1))
+        parts = [
+            lane_in_cell(lane.centre, lane.width, lane.outline, low, high, REACH)
+            for lane in (self.lanes[k] for k in near)
+        ]
+        if len(self._cells) >= _CELLS:
+            self._cells.clear()
+        lanes = self._cells[cell] = tuple(lane for lane in parts if lane is not None)
+        return lanes
+
+
+def without_repeats(points: Array) -> Array:
+    """The points without those at the same place in plan view as the one before."""
+    moved = lengths(points[:, :2]) >= SAME_PLACE
+    return points[np.concatenate([[True], moved])]
+
+
+def _points(name: str, values: Any, size: int, least: int) -> Array:
+    try:
+        points = np.array(values, dtype=float)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidValue(f"{name} must hold numbers in rows of {size}: {error}") from error
+    if points.ndim != 2 or points.shape[1] != size or len(points) < least:
+        raise InvalidValue(
+            f"{name} has shape {points.shape}; allowed is (N, {size}) with N at least {least}"
+        )
+    wrong = cast("NDArray[np.intp]", np.argwhere(~np.isfinite(points)))
+    if len(wrong):
+        row, column = wrong[0]
+        raise InvalidValue(f"{name}, point {row}: {points[row, column]} must be finite")
+    return frozen(points)
 
 
 class Segment(NamedTuple):
-    """A piece of a line in plan view, with what a query needs of it."""
+    """A piece of a line in plan view, prepared for queries."""
 
     x: m
     """Start."""
@@ -54,9 +228,9 @@ class Segment(NamedTuple):
 
 
 class Crossings(NamedTuple):
-    """The edges of an outline that a ray from somewhere in the square can cross.
+    """The edges of an outline that a ray from a point of the cell can cross.
 
-    The ray goes along one of the four axes: u along it, v across.
+    The ray is parallel to an axis: u along it, v across.
     """
 
     swap: bool
@@ -67,64 +241,64 @@ class Crossings(NamedTuple):
     """v at both ends, u at the first end, du/dv."""
 
 
+@dataclass(frozen=True)
 class LaneInCell:
-    """The part of a lane that matters in one square."""
+    """The part of a lane that matters in one cell."""
 
-    def __init__(
-        self,
-        segments: tuple[Segment, ...],
-        half_width: m | None,
-        edges: tuple[Segment, ...],
-        crossings: Crossings | None,
-    ) -> None:
-        self._segments = segments
-        self._half_width = half_width
-        self._edges = edges
-        self._crossings = crossings
+    segments: tuple[Segment, ...]
+    """Pieces of the centre line."""
+    half_width: m | None = None
+    """None for a lane with an outline."""
+    edges: tuple[Segment, ...] = ()
+    """Edges of the outline; empty if the cell is inside."""
+    crossings: Crossings | None = None
+    """None if the cell is inside the outline."""
 
     def under(self, x: m, y: m) -> Segment | None:
         """The nearest segment of the centre line, if the point lies on the lane."""
-        if self._half_width is not None:
-            d2, segment = _nearest(self._segments, x, y)
-            return segment if d2 <= self._half_width * self._half_width else None
-        if self._crossings is not None and not _inside(self._crossings, x, y):
+        if self.half_width is not None:
+            d2, segment = _nearest(self.segments, x, y)
+            return segment if d2 <= self.half_width * self.half_width else None
+        if self.crossings is not None and not _inside(self.crossings, x, y):
             return None
-        return _nearest(self._segments, x, y)[1]
+        return _nearest(self.segments, x, y)[1]
 
-    def beside(self, x: m, y: m) -> tuple[m, Segment]:
-        """Distance in plan view of a point beside the lane, and the nearest segment."""
-        d2, segment = _nearest(self._segments, x, y)
-        if self._half_width is not None:
-            return math.sqrt(d2) - self._half_width, segment
-        return math.sqrt(_nearest(self._edges, x, y)[0]), segment
+    def nearest(self, x: m, y: m) -> tuple[m, Segment]:
+        """Distance in plan view of a point outside the lane, and the nearest segment."""
+        d2, segment = _nearest(self.segments, x, y)
+        if self.half_width is not None:
+            return math.sqrt(d2) - self.half_width, segment
+        return math.sqrt(_nearest(self.edges, x, y)[0]), segment
 
 
 def lane_in_cell(
     centre: Array, width: m | None, outline: Array | None, low: Array, high: Array, reach: m
 ) -> LaneInCell | None:
-    """The part of a lane that matters in the square from `low` to `high` (x, y).
-
-    None if no point of the square is within `reach` of the lane. The arguments are those of
-    `road.Lane`.
-    """
+    """The part of a lane that matters in the cell from `low` to `high` (x, y), or None if no point
+    of the cell is within `reach` of the lane."""
     middle, radius = (low + high) / 2.0, float(np.hypot(*(high - low))) / 2.0
     starts, ends = centre[:-1], centre[1:]
     if outline is None:
-        # Cheaper than the distances, where a line has many thousand points.
-        starts, ends = _around(starts, ends, middle, (width or 0.0) / 2.0 + reach + radius)
+        # Bounding boxes first: cheaper than distances if a line has many thousand points.
+        near = np.ones(len(starts), dtype=bool)
+        for axis in (0, 1):
+            far = (width or 0.0) / 2.0 + reach + radius
+            near &= np.minimum(starts[:, axis], ends[:, axis]) <= middle[axis] + far
+            near &= np.maximum(starts[:, axis], ends[:, axis]) >= middle[axis] - far
+        starts, ends = starts[near], ends[near]
         if not len(starts):
             return None
     far = _distances(starts, ends, middle)
     keep = np.flatnonzero(far <= far.min() + 2.0 * radius)
     segments = _segments(starts[keep], ends[keep])
     if outline is None:
-        return LaneInCell(segments, (width or 0.0) / 2.0, (), None)
+        return LaneInCell(segments, (width or 0.0) / 2.0)
     corners, following = outline, np.roll(outline, -1, axis=0)
     far = _distances(corners, following, middle)
     crossings = _fewest_crossings(corners, following, low, high)
-    if far.min() > radius:  # no edge in the square: all of it inside, or all outside
+    if far.min() > radius:  # no edge in the cell: all of it inside, or all outside
         if _inside(crossings, *middle.tolist()):
-            return LaneInCell(segments, None, (), None)
+            return LaneInCell(segments)
         if far.min() > reach + radius:
             return None
     keep = np.flatnonzero(far <= far.min() + 2.0 * radius)
@@ -149,7 +323,7 @@ def _nearest(segments: tuple[Segment, ...], x: m, y: m) -> tuple[float, Segment]
 
 
 def _inside(crossings: Crossings, x: m, y: m) -> bool:
-    """Whether a point is inside an outline: a ray from there leaves it an odd number of times."""
+    """Whether a point is inside an outline: a ray from it crosses an odd number of edges."""
     swap, sign, edges = crossings
     u, v = (sign * y, x) if swap else (sign * x, y)
     odd = False
@@ -160,7 +334,7 @@ def _inside(crossings: Crossings, x: m, y: m) -> bool:
 
 
 def _fewest_crossings(corners: Array, following: Array, low: Array, high: Array) -> Crossings:
-    """The edges to be tested for the ray direction that has the fewest of them."""
+    """The edges to test for the ray direction with the fewest of them."""
     choices: list[tuple[int, float, NDArray[np.intp]]] = []
     for along, across in ((0, 1), (1, 0)):
         v1, v2 = corners[:, across], following[:, across]
@@ -184,15 +358,6 @@ def _crossings(corners: Array, following: Array, along: int, sign: float) -> Cro
     return Crossings(along == 1, sign, tuple((a, b, c, d) for a, b, c, d in edges.tolist()))
 
 
-def _around(starts: Array, ends: Array, middle: Array, far: m) -> tuple[Array, Array]:
-    """The segments whose boxes in plan view come within `far` of a point along both axes."""
-    near = np.ones(len(starts), dtype=bool)
-    for axis in (0, 1):
-        near &= np.minimum(starts[:, axis], ends[:, axis]) <= middle[axis] + far
-        near &= np.maximum(starts[:, axis], ends[:, axis]) >= middle[axis] - far
-    return starts[near], ends[near]
-
-
 def _distances(starts: Array, ends: Array, point: Array) -> Array:
     """Distance in plan view of a point from every segment."""
     return distances(point[None], np.hstack([starts[:, :2], ends[:, :2]]))[0]
@@ -213,178 +378,204 @@ def _segments(starts: Array, ends: Array) -> tuple[Segment, ...]:
     return tuple(segments)
 
 
-GRAVITY: m_s2 = 9.81
-"""Acceleration of free fall, as upstream has it."""
-REACH: m = 2.0
-"""A lane further away than this does not count."""
-LANE_WIDTH: m = 3.5
-"""Width of a lane of which only the centre line is known."""
+class _Source(NamedTuple):
+    """The parts of a Lanelet2 map (OpenStreetMap XML) by their ids."""
 
-SAME_PLACE: m = 1e-6
-"""Points closer than this in plan view are one place: between them there is no grade."""
-
-_CELLS = 20_000
-"""Number of cells kept; a cell takes a few kB."""
+    file: Path
+    nodes: Mapping[str, Element]
+    ways: Mapping[str, Element]
+    relations: Mapping[str, Element]
 
 
-def slope_acceleration(pitch: rad) -> m_s2:
-    """Acceleration of gravity along x of a vehicle with this pitch; negative uphill."""
-    return -GRAVITY * math.sin(-pitch)
+def read_lanelets(
+    path: str | os.PathLike[str], *, subtypes: Collection[str] = ("road",), spacing: m = SPACING
+) -> Road:
+    """The road of the lanelets of a Lanelet2 map whose subtype is one of `subtypes`.
+
+    Positions are the tags `local_x` and `local_y` of the nodes; without them latitude and longitude
+    are projected as in `geometry.geodesy`, in the grid square of the first node. Heights are the
+    tags `ele`; if no node has one, the road is flat at 0. The bounds of a lanelet may run either
+    way: it is driven with the left one on the left. A lanelet without a centre line gets one as in
+    Autoware's map loader: both bounds are divided into the same number of equal parts, at most
+    `spacing` long, and the midpoints are joined.
+    """
+    positive("spacing", spacing, "m")
+    source = _parse(path_of(path))
+    lanelets = _lanelets(source, subtypes)
+    lines = {
+        way: _nodes_of(source, way, owner)
+        for owner, members in lanelets.items()
+        for way in members.values()
+    }
+    places = _places(source, dict.fromkeys(node for line in lines.values() for node in line))
+    shapes = {
+        way: without_repeats(np.array([places[node] for node in line]))
+        for way, line in lines.items()
+    }
+    return Road(
+        _lane(source, owner, {role: shapes[way] for role, way in members.items()}, spacing)
+        for owner, members in lanelets.items()
+    )
 
 
-@dataclass(frozen=True, eq=False)
-class Lane:
-    """One lane: a centre line in the direction of travel and how far it reaches to the sides."""
-
-    centre: Array
-    """Points (x, y, z) in m, shape (N, 3) with N at least 2; neighbours are apart in plan view."""
-    width: m | None = LANE_WIDTH
-    """Everything within half of it of the centre line belongs to the lane; None: see `outline`."""
-    outline: Array | None = None
-    """Corners (x, y) of the lane in plan view, shape (M, 2); takes the place of `width`."""
-    name: str = "lane"
-    """Begins the errors."""
-
-    __repr__ = brief_repr
-
-    def __post_init__(self) -> None:
-        centre = _points(f"{self.name} centre line", self.centre, 3, 2)
-        still = np.flatnonzero(lengths(centre[:, :2]) < SAME_PLACE)
-        if still.size:
-            raise InvalidValue(
-                f"{self.name} centre line: points {still[0]} and {still[0] + 1} are one above the "
-                f"other at ({centre[still[0], 0]:g}, {centre[still[0], 1]:g}); neighbours must "
-                "differ in x or y"
-            )
-        object.__setattr__(self, "centre", centre)
-        if self.outline is not None:
-            object.__setattr__(self, "outline", _points(f"{self.name} outline", self.outline, 2, 3))
-        else:
-            positive(f"{self.name} width", self.width, "m")
-
-
-class Road:
-    """Lanes, and the pitch of a vehicle that stands on them."""
-
-    __repr__ = brief_repr
-
-    def __init__(self, lanes: Iterable[Lane]) -> None:
-        self.lanes = tuple(lanes)
-        """The lanes, in the order in which ties between them are decided."""
-        for lane in self.lanes:
-            if not isinstance(lane, Lane):
-                raise InvalidValue(f"a road is made of Lane records, got {type(lane).__name__}")
-        if not self.lanes:
-            raise InvalidValue("a road needs at least one lane")
-        boxes = np.array([_box(lane) for lane in self.lanes])
-        self._low, self._high = boxes[:, :2] - REACH, boxes[:, 2:] + REACH
-        self._bounds = (*self._low.min(axis=0).tolist(), *self._high.max(axis=0).tolist())
-        self._cell = _cell_size(self.lanes)
-        self._cells: dict[tuple[int, int], tuple[LaneInCell, ...]] = {}
-
-    @classmethod
-    def from_centre_line(cls, points: Any, *, width: m = LANE_WIDTH) -> Road:
-        """A road of one lane along `points` (x, y, z) in m, or of several, from a list of such.
-
-        Points that repeat the one before in plan view are left out.
-        """
-        lines = [points] if _is_one_line(points) else list(points)
-        names = ["lane"] if len(lines) == 1 else [f"lane {k}" for k in range(len(lines))]
-        return cls(
-            Lane(without_repeats(_points(f"{name} centre line", line, 3, 2)), width, name=name)
-            for name, line in zip(names, lines, strict=True)
-        )
-
-    def pitch(self, x: m, y: m, yaw: rad) -> rad:
-        """Pitch of a vehicle with its rear axle at (x, y); 0 where no lane is within reach.
-
-        Negative uphill, as rotations about the axis to the left are.
-        """
-        x_low, y_low, x_high, y_high = self._bounds
-        if (x - x) + (y - y) + (yaw - yaw) != 0.0:  # one of them is NaN or infinite
-            raise InvalidValue(f"pose x = {x}, y = {y}, yaw = {yaw} must be finite")
-        if not (x_low <= x <= x_high and y_low <= y <= y_high):
-            return 0.0
-        cell = (math.floor(x / self._cell), math.floor(y / self._cell))
-        lanes = self._cells.get(cell)
-        if lanes is None:
-            lanes = self._fill(cell)
-        below = [under for lane in lanes if (under := lane.under(x, y)) is not None]
-        ahead, left = math.cos(yaw), math.sin(yaw)
-        straightest, grade = -2.0, 0.0
-        for segment in below or _nearest_beside(lanes, x, y):
-            # The cosine of the angle between lane and vehicle: larger means a smaller difference.
-            along = segment.ahead * ahead + segment.left * left
-            if along > straightest:
-                straightest, grade = along, segment.grade * along
-        # -atan2(dz, D) with D = length / cos(angle), and its reverse for cos < 0, are both this.
-        return -math.atan(grade)
-
-    def slope_acceleration(self, x: m, y: m, yaw: rad) -> m_s2:
-        """Acceleration of gravity along x of a vehicle at this pose; negative uphill."""
-        return slope_acceleration(self.pitch(x, y, yaw))
-
-    def _fill(self, cell: tuple[int, int]) -> tuple[LaneInCell, ...]:
-        """The lanes that some point of a cell may need; made when a vehicle first gets there."""
-        low = np.array(cell) * self._cell
-        high = low + self._cell
-        near = np.flatnonzero(np.all((self._low <= high) & (self._high >= low), axis=1))
-        parts = [
-            lane_in_cell(lane.centre, lane.width, lane.outline, low, high, REACH)
-            for lane in (self.lanes[k] for k in near)
-        ]
-        if len(self._cells) >= _CELLS:
-            self._cells.clear()
-        lanes = self._cells[cell] = tuple(lane for lane in parts if lane is not None)
-        return lanes
-
-
-def _nearest_beside(lanes: Sequence[LaneInCell], x: m, y: m) -> list[Segment]:
-    """The nearest segments of the nearest lanes within reach, for a vehicle on none of them."""
-    beside = [lane.beside(x, y) for lane in lanes]
-    nearest = min((distance for distance, _ in beside), default=math.inf)
-    return [segment for distance, segment in beside if distance == nearest <= REACH]
-
-
-def without_repeats(points: Array) -> Array:
-    """The points less those at the same place in plan view as the one before."""
-    moved = lengths(points[:, :2]) >= SAME_PLACE
-    return points[np.concatenate([[True], moved])]
-
-
-def _is_one_line(points: Any) -> bool:
-    try:
-        return np.ndim(points) == 2
-    except ValueError:  # lines of different lengths
-        return False
-
-
-def _points(name: str, values: Any, size: int, least: int) -> Array:
-    try:
-        points = np.array(values, dtype=float)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidValue(f"{name} must hold numbers in rows of {size}: {error}") from error
-    if points.ndim != 2 or points.shape[1] != size or len(points) < least:
+def _parse(file: Path) -> _Source:
+    defused = require("defusedxml", purpose=f"Reading {file}")
+    parse = require("defusedxml.ElementTree", purpose=f"Reading {file}").fromstring
+    with reading(file, "is not XML"):
+        try:
+            root = parse(bytes_of(file))
+        except defused.DefusedXmlException as error:
+            raise InvalidValue(f"{file} holds XML entities, which no map needs: {error}") from error
+    if root is None or root.tag != "osm":
         raise InvalidValue(
-            f"{name} has shape {points.shape}; allowed is (N, {size}) with N at least {least}"
+            f"{file} is not an OpenStreetMap file: its first element is "
+            f"<{'' if root is None else root.tag}>, not <osm>"
         )
-    wrong = cast("NDArray[np.intp]", np.argwhere(~np.isfinite(points)))
-    if len(wrong):
-        row, column = wrong[0]
-        raise InvalidValue(f"{name}, point {row}: {points[row, column]} must be finite")
-    return frozen(points)
+    parts = [part for part in root if part.get("action") != "delete"]  # marked by JOSM
+
+    def by_id(kind: str) -> dict[str, Element]:
+        return {part.get("id", ""): part for part in parts if part.tag == kind}
+
+    return _Source(file, by_id("node"), by_id("way"), by_id("relation"))
 
 
-def _box(lane: Lane) -> list[float]:
-    """x and y from, x and y to, of everything that belongs to a lane."""
-    if lane.outline is not None:
-        return [*lane.outline.min(axis=0), *lane.outline.max(axis=0)]
-    half = (lane.width or 0.0) / 2.0
-    plan = lane.centre[:, :2]
-    return [*(plan.min(axis=0) - half), *(plan.max(axis=0) + half)]
+def _tags(part: Element) -> dict[str, str]:
+    return {tag.get("k", ""): tag.get("v", "") for tag in part.iter("tag")}
 
 
-def _cell_size(lanes: Sequence[Lane]) -> float:
-    """Edge of the cells in m: about a segment long, so that few of them come into question."""
-    pieces = np.concatenate([lengths(lane.centre[:, :2]) for lane in lanes])
-    return float(np.clip(np.median(pieces), 1.0, 4.0))
+def _lanelets(source: _Source, subtypes: Collection[str]) -> dict[str, dict[str, str]]:
+    """Ids of the ways of each lanelet by role, by the lanelet's id."""
+    if isinstance(subtypes, str):
+        subtypes = (subtypes,)
+    lanelets: dict[str, dict[str, str]] = {}
+    others: set[str] = set()
+    for number, relation in source.relations.items():
+        tags = _tags(relation)
+        if tags.get("type") != "lanelet":
+            continue
+        if tags.get("subtype", "") in subtypes:
+            lanelets[number] = _members(source, number, relation)
+        else:
+            others.add(tags.get("subtype", "none"))
+    if not lanelets:
+        seen = f"; there are lanelets of subtype {', '.join(sorted(others))}" if others else ""
+        raise InvalidValue(f"{source.file} has no lanelet of subtype {', '.join(subtypes)}{seen}")
+    return lanelets
+
+
+def _members(source: _Source, number: str, relation: Element) -> dict[str, str]:
+    ways: dict[str, str] = {}
+    for member in relation.iter("member"):
+        role = member.get("role", "")
+        if role not in (*_BOUNDS, "centerline"):
+            continue
+        if role in ways:
+            raise InvalidValue(f"{source.file}: lanelet {number} has more than one {role} bound")
+        ways[role] = member.get("ref", "")
+    missing = [role for role in _BOUNDS if role not in ways]
+    if missing:
+        raise InvalidValue(
+            f"{source.file}: lanelet {number} has no {' and no '.join(missing)} bound"
+        )
+    return ways
+
+
+def _nodes_of(source: _Source, way: str, owner: str) -> list[str]:
+    if way not in source.ways:
+        raise InvalidValue(f"{source.file}: way {way} of lanelet {owner} is missing")
+    nodes = [node.get("ref", "") for node in source.ways[way].iter("nd")]
+    if len(nodes) < 2:
+        raise InvalidValue(f"{source.file}: way {way} of lanelet {owner} has less than 2 nodes")
+    for node in nodes:
+        if node not in source.nodes:
+            raise InvalidValue(f"{source.file}: node {node} of way {way} is missing")
+    return nodes
+
+
+def _places(source: _Source, nodes: Iterable[str]) -> dict[str, tuple[m, m, m]]:
+    """x, y, z of the nodes, all from the same kind of coordinates."""
+    tags = {node: _tags(source.nodes[node]) for node in nodes}
+    local = _all_or_none(source, tags, "local_x", "local_y")
+    high = _all_or_none(source, tags, "ele")
+    grid: MilitaryGrid | None = None
+    places: dict[str, tuple[m, m, m]] = {}
+    for node, have in tags.items():
+        z = _number(source, node, have, "ele") if high else 0.0
+        if local:
+            x, y = (_number(source, node, have, name) for name in ("local_x", "local_y"))
+        else:
+            attributes = source.nodes[node].attrib
+            degrees = [_number(source, node, attributes, name) for name in ("lat", "lon")]
+            try:
+                grid = grid or MilitaryGrid(*degrees)
+                x, y = grid.project(*degrees)
+            except InvalidValue as error:
+                raise InvalidValue(f"{source.file}: node {node}: {error}") from error
+        far = max(abs(x), abs(y), abs(z))
+        if far > FARTHEST:
+            raise InvalidValue(
+                f"{source.file}: node {node} is {far:g} m from the origin; allowed are "
+                f"{FARTHEST:g} m"
+            )
+        places[node] = (x, y, z)
+    return places
+
+
+def _all_or_none(source: _Source, tags: Mapping[str, Mapping[str, str]], *names: str) -> bool:
+    """Whether the nodes have these tags; raises if only some do, which would tear up the map."""
+    having = [node for node, have in tags.items() if any(name in have for name in names)]
+    lacking = [node for node, have in tags.items() if any(name not in have for name in names)]
+    if having and lacking:
+        raise InvalidValue(
+            f"{source.file}: node {lacking[0]} has no {' and '.join(names)}, but other nodes have"
+        )
+    return bool(having)
+
+
+def _number(source: _Source, node: str, values: Mapping[str, Any], name: str) -> float:
+    text = values.get(name)
+    try:
+        value = float(text if text is not None else "")
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        has = "is missing" if text is None else f"= {text!r} must be a finite number"
+        raise InvalidValue(f"{source.file}: node {node}: {name} {has}")
+    return value
+
+
+def _lane(source: _Source, number: str, lines: Mapping[str, Array], spacing: m) -> Lane:
+    name = f"{source.file}: lanelet {number}"
+    for role, line in lines.items():
+        if len(line) < 2:
+            raise InvalidValue(f"{name}: all nodes of its {role} line are at one place")
+    left, right = _forward(lines["left"], lines["right"])
+    outline = np.concatenate([left, right[::-1]])[:, :2]
+    centre = lines.get("centerline")
+    if centre is None:
+        longer = max(lengths(left).sum(), lengths(right).sum())
+        if longer / spacing > MOST_PARTS:
+            raise InvalidValue(
+                f"{name} is {longer:g} m long, more than {MOST_PARTS} parts of {spacing:g} m"
+            )
+        parts = max(math.ceil(longer / spacing), 1)
+        centre = without_repeats((divided(left, parts) + divided(right, parts)) / 2.0)
+    elif np.sum((centre[-1] - centre[0]) * (left[-1] + right[-1] - left[0] - right[0])) < 0.0:
+        centre = centre[::-1]
+    return Lane(centre, None, outline, name)
+
+
+def _forward(left: Array, right: Array) -> tuple[Array, Array]:
+    """Both bounds in the direction of travel, in which the left one is on the left."""
+    along = _gap(left[0], right[0]) + _gap(left[-1], right[-1])
+    crosswise = _gap(left[0], right[-1]) + _gap(left[-1], right[0])
+    if crosswise < along:
+        right = right[::-1]
+    # Out along the left bound and back along the right one is a clockwise turn.
+    if signed_area(np.concatenate([left, right[::-1]])[:, :2]) > 0.0:
+        left, right = left[::-1], right[::-1]
+    return left, right
+
+
+def _gap(first: Array, second: Array) -> float:
+    return float(np.hypot(*(second - first)[:2]))

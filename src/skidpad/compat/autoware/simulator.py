@@ -1,31 +1,25 @@
-"""PlanningSimulator: the simulator around a command-driven model, a plain object without transport.
+"""PlanningSimulator: the simulator around a command-driven model, without transport.
 
 It does what Autoware's `simple_planning_simulator` node does between its subscriptions and its
-publishers: keep the latest of every command, advance the model when the timer fires, report. What
-drives it (ROS 2, a file, a test) calls the methods and passes on the records.
+publishers: keep the latest of every command, advance the model when the timer fires, report. ROS 2,
+a file or a test calls its methods and passes on the records.
 
-What is kept as in the program, right or not, in both modes of `compat`:
+Kept as in the program, right or not, in both modes of `compat`:
 
 * Fields that are 32-bit floats in the messages are rounded to such: control commands, the velocity
   and the steering report, and the acceleration after the slope is added.
 * The first tick of an initialised vehicle advances it by 0 s. While it is not engaged the clock
-  goes on, so engaging causes no jump.
+  continues, so engaging causes no jump.
 * The autonomous gear is NONE until a gear is commanded, the manual one PARK; in gear NONE no
-  acceleration acts. The models that know no gear turn the sign in REVERSE, too.
+  acceleration acts. The models without gears turn the sign in REVERSE, too.
 * `initial_pose` and `set_pose` put the vehicle at rest with straight wheels. `initial_twist` puts
   it back to the initial pose with a velocity, and does nothing without an earlier `initial_pose`.
 * With measurement noise the reported orientation has no pitch.
 * The frame of the acceleration report is "/base_link", that of the IMU "base_link", always.
 
 Where the program's behaviour is undefined: an ACTUATION model in manual mode gets zeros for pedals
-and steering until `manual_command` is given an `ActuationCommand`. A `ControlCommand` there is an
+and steering until `manual_command` gets an `ActuationCommand`. A `ControlCommand` there is an
 error; under compat="upstream" it is accepted and leaves the zeros.
-
-From what the user gives to the parts of a planning simulator: parameters, settings, model.
-
-Checks of what a planning simulator is given; each raises `InvalidValue` or returns the value.
-
-From a command, a gear and a slope to the input of a model, as the program translates them.
 """
 
 from __future__ import annotations
@@ -35,14 +29,15 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from ...core import record
-from ...core.checks import finite, flag, one_of, whole
+from ...core.checks import finite, flag, not_negative, one_of, whole
 from ...core.files import shown
 from ...errors import InvalidValue, SimulationDiverged
+from ...random.streams import fresh
 from ...units import m, m_s, m_s2, rad, s
 from ...vehicles.command_driven.parameters import AssumedParameter, gather, written_in_files
 from ...vehicles.command_driven.records import ALIASES, LEARNED, NAMES, PARAMETERS
@@ -58,211 +53,21 @@ from .messages import (
     Motion,
     MotionModel,
     TurnIndicators,
-    actuation_command,
+    checked_record,
     control_command,
     gear_number,
     member,
     single,
 )
-from .messages import initial_pose as checked_pose
 from .reports import Reporter, Reports, Switches
 from .road import slope_acceleration
-from .settings import fresh_seed, size
-
-
-class Parts(NamedTuple):
-    """What a planning simulator is made of."""
-
-    parameters: dict[str, Any]
-    """All parameters by name."""
-    settings: node.Settings
-    """Those of the simulator around the model."""
-    model: MotionModel
-
-
-def parts(
-    model: Any,
-    parameters: Any,
-    compat: str | None,
-    overrides: Mapping[str, Any],
-    *,
-    allow_import: bool = False,
-) -> Parts:
-    """The parts for the arguments of `PlanningSimulator`; raises `InvalidValue`."""
-    if hasattr(model, "set_input"):
-        return _around(model, parameters, compat, overrides)
-    if not _is_name(model):
-        if parameters is not None and model is not None:
-            raise InvalidValue(
-                f"model = {model!r} must be the name of a model or a MotionModel; "
-                f"names are {', '.join(NAMES)}"
-            )
-        model, parameters = None, model if parameters is None else parameters
-    sources = _sources(parameters, overrides)
-    values = gather(sources, model, compat)
-    if model is None and not sources:
-        warnings.warn(
-            f"no parameters are given; the model {values['vehicle_model_type']} with a wheel_base "
-            f"of {values['wheel_base']} m is used, as Autoware's defaults have it",
-            AssumedParameter,
-            stacklevel=3,
-        )
-    if values["vehicle_model_type"] in LEARNED and not allow_import:
-        _refuse_imports(sources, values)
-    chosen = node.settings(values, compat)
-    # The compiler comes in here, not with the records.
-    from .motion import motion_model
-
-    name = values["vehicle_model_type"]
-    return Parts(values, chosen, motion_model(name, values, chosen.period, compat))
-
-
-def _refuse_imports(sources: list[Any], values: Mapping[str, Any]) -> None:
-    """Raise where a file, and not the caller, says which Python code to run."""
-    places = written_in_files(sources, LISTS)
-    if places:
-        modules = ", ".join(values["model_module_paths"])
-        raise InvalidValue(
-            f"{'; '.join(places)}: the file would import and call {modules}; pass "
-            "allow_import=True if you trust the file"
-        )
-
-
-def _around(
-    model: MotionModel, parameters: Any, compat: str | None, overrides: Mapping[str, Any]
-) -> Parts:
-    """A simulator around a model that is ready, so that only its own parameters can be given."""
-    if parameters is not None and not isinstance(parameters, Mapping):
-        raise InvalidValue(
-            f"parameters = {parameters!r}: around a model that is ready they are a mapping"
-        )
-    values = {**(parameters or {}), **overrides}
-    for name in values:
-        if name not in node.NAMES:
-            raise InvalidValue(record.unknown_name("Settings", name, node.NAMES, "parameter"))
-    chosen = node.settings(values, compat)
-    return Parts(dict(vars(chosen)), chosen, model)
-
-
-def _is_name(model: Any) -> bool:
-    """Whether this names a model and is not the parameters; raises for a name that is unknown."""
-    if not isinstance(model, str) or model.endswith((".yaml", ".yml")):
-        return False
-    if model not in NAMES:
-        raise InvalidValue(record.unknown_name("skidpad", model, NAMES, "model"))
-    return True
-
-
-def _sources(parameters: Any, overrides: Mapping[str, Any]) -> list[Any]:
-    """One list of files and mappings in which later ones win."""
-    groups = {name.partition(".")[0] for name in PARAMETERS}
-    for name in overrides:
-        # A file may hold what other nodes read; a keyword is meant for this one.
-        if name not in groups and name not in (*PARAMETERS, *ALIASES):
-            known = (*PARAMETERS, *ALIASES)
-            raise InvalidValue(record.unknown_name("PlanningSimulator", name, known, "parameter"))
-    many = isinstance(parameters, (list, tuple))
-    sources = [*parameters] if many else [] if parameters is None else [parameters]
-    return [*sources, dict(overrides)] if overrides else sources
-
-
-def checked_seed(value: Any) -> int:
-    """A seed of random numbers."""
-    number = whole("seed", value, least=None)
-    if not 0 <= number < 2**64:
-        raise InvalidValue(f"seed = {number} must be from 0 to 2**64 - 1")
-    return number
-
-
-def columns(values: Any) -> np.ndarray | None:
-    """The rows x, y, z of an array (3, n) from points (n, 3) in m; None if there are none."""
-    if values is None:
-        return None
-    try:
-        points = np.array(values, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidValue("trajectory must be numbers: points of x, y, z in m") from None
-    if points.size == 0:
-        return None
-    if points.ndim != 2 or points.shape[1] != 3:
-        raise InvalidValue(f"trajectory has shape {points.shape}; expected (n, 3): x, y, z in m")
-    if not np.isfinite(points).all():
-        row = int(np.argwhere(~np.isfinite(points))[0, 0])
-        raise InvalidValue(f"trajectory[{row}] = {points[row].tolist()} must be finite")
-    return np.ascontiguousarray(points.T)
-
-
-Row = tuple[float, ...]
-Translation = Callable[[Any, Gear | int, m_s2], Row]
-"""From (command, gear, acceleration by slope) to the numbers of a model's input, in its order."""
-
-# Looked up once: members of an enumeration are slow to find, and this runs at every tick.
-_NONE, _REVERSE, _REVERSE_2 = Gear.NONE, Gear.REVERSE, Gear.REVERSE_2
-
-
-def signed_acceleration(acceleration: m_s2, gear: Gear | int, slope: m_s2) -> m_s2:
-    """Acceleration along the x axis of the vehicle, gravity included, as a 32-bit float.
-
-    A command counts in the direction of the gear. In gear NONE nothing acts, gravity neither. The
-    models without gears get the same number.
-    """
-    if gear is _NONE:
-        return 0.0
-    backward = gear is _REVERSE or gear is _REVERSE_2
-    return single((-acceleration if backward else acceleration) + slope)
-
-
-def _velocity(command: ControlCommand, gear: Gear | int, slope: m_s2) -> Row:
-    return command[0], command[2]
-
-
-def _acceleration(command: ControlCommand, gear: Gear | int, slope: m_s2) -> Row:
-    return signed_acceleration(command[1], gear, slope), command[2]
-
-
-def _geared(command: ControlCommand, gear: Gear | int, slope: m_s2) -> Row:
-    return signed_acceleration(command[1], gear, slope), command[2], gear
-
-
-def _pedal(command: ControlCommand, gear: Gear | int, slope: m_s2) -> Row:
-    # The model turns the sign by the gear itself, and the slope is not part of the dead time.
-    return command[1], command[2], gear, slope
-
-
-def _actuation(command: ActuationCommand, gear: Gear | int, slope: m_s2) -> Row:
-    return *command, gear, slope
-
-
-_TRANSLATIONS: dict[tuple[str, ...], Translation] = {
-    ("velocity", "steer"): _velocity,
-    ("acceleration", "steer"): _acceleration,
-    ("acceleration", "steer", "gear"): _geared,
-    ("acceleration", "steer", "gear", "slope"): _pedal,
-    ("accel", "brake", "steer", "gear", "slope"): _actuation,
-}
-
-
-def translation(names: tuple[str, ...]) -> Translation:
-    """How to fill an input with these fields."""
-    if names not in _TRANSLATIONS:
-        known = "; ".join(", ".join(row) for row in _TRANSLATIONS)
-        raise InvalidValue(
-            f"no command can be translated to the input {', '.join(names)}; known are {known}"
-        )
-    return _TRANSLATIONS[names]
-
-
-def takes_actuation(names: tuple[str, ...]) -> bool:
-    """Whether a model with these inputs is driven by pedals instead of accelerations."""
-    return "accel" in names
-
 
 _AUTONOMOUS = ControlMode.AUTONOMOUS
 ACCEPTED_MODES = (ControlMode.AUTONOMOUS, ControlMode.MANUAL)
 
 
 class Ground(Protocol):
-    """Anything that knows the slope of the ground, such as `planning.road.Road`."""
+    """A road with a slope, such as `road.Road`."""
 
     def pitch(self, x: m, y: m, yaw: rad) -> rad:
         """Pitch of a vehicle there, positive nose down: negative going uphill."""
@@ -273,17 +78,17 @@ class PlanningSimulator:
     """A vehicle that takes commands and gives reports, driven by `tick`.
 
     Args:
-        model: name of the model, such as "DELAY_STEER_ACC_GEARED". Left out, the parameter
-            vehicle_model_type names it. A `MotionModel` that is ready also does.
+        model: name of the model, such as "DELAY_STEER_ACC_GEARED", or a `MotionModel`; by default
+            the parameter vehicle_model_type names it.
         parameters: a parameter file of Autoware, a mapping, or a list of these; later ones win.
         compat: None for the repaired models, "upstream" to reproduce the program.
-        seed: of the measurement noise; None draws one, which `seed` then tells.
-        road: gives the pitch; None is a level road.
+        seed: seed of the measurement noise; None for a fresh one.
+        road: source of the pitch; None for a level road.
         allow_import: whether a file may name the Python modules of LEARNED_STEER_VEL, which are
-            imported and called. Names that are given here, in a mapping or by keyword, need none.
-        **overrides: single parameters by name, winning over the files.
+            imported and called. Names in a mapping or keyword are always allowed.
+        **overrides: single parameters by name; they win over the files.
 
-    Every method checks what it is given. A rejected call raises `InvalidValue`, changes nothing and
+    Every method checks its arguments. A rejected call raises `InvalidValue`, changes nothing and
     is counted in `rejected`.
     """
 
@@ -307,14 +112,11 @@ class PlanningSimulator:
     ) -> None:
         one_of("compat", compat, (None, "upstream"))
         self.compat = compat
-        assembly = parts(model, parameters, compat, overrides, allow_import=allow_import)
-        self.parameters = assembly.parameters
-        """All parameters by name."""
-        self.settings = assembly.settings
-        """Those of the simulator around the model."""
-        self.model = assembly.model
-        """The model that is driven."""
-        self.seed = fresh_seed() if seed is None else checked_seed(seed)
+        self.parameters, self.settings, self.model = assemble(
+            model, parameters, compat, overrides, allow_import=allow_import
+        )
+        allowed = "from 0 to 2**64 - 1"
+        self.seed = fresh() if seed is None else whole("seed", seed, allowed, 0, 2**64 - 1)
         """Seed of the measurement noise."""
         self.road = road
         self._slope_acts = self.settings.enable_road_slope_simulation
@@ -342,15 +144,14 @@ class PlanningSimulator:
 
     @property
     def road(self) -> Ground | None:
-        """What the pitch comes from; may be exchanged at any time, as a map may arrive late."""
+        """Source of the pitch; may be replaced at any time, as a map may arrive late."""
         return self._road
 
     @road.setter
     def road(self, road: Ground | None) -> None:
         if road is not None and not callable(getattr(road, "pitch", None)):
             raise InvalidValue(
-                f"road = {road!r} must have a method pitch(x, y, yaw), as planning.road.Road has, "
-                "or be None"
+                f"road = {road!r} must have a method pitch(x, y, yaw), as Road has, or be None"
             )
         self._road = road
 
@@ -371,7 +172,7 @@ class PlanningSimulator:
 
     @property
     def control_mode(self) -> ControlMode:
-        """Whose commands count."""
+        """Source of the commands that count."""
         return self._mode
 
     @property
@@ -381,51 +182,50 @@ class PlanningSimulator:
 
     @property
     def rejected(self) -> dict[str, int]:
-        """How often each method has rejected what it was given; those that never did are absent."""
+        """Number of rejected calls by method; methods without any are absent."""
         return dict(self._rejected)
 
     def command(self, message: Any = None, /, **fields: float) -> ControlCommand | ActuationCommand:
-        """The autonomous command, kept until the next; returns it as kept.
+        """Set the autonomous command until the next; returns it as stored.
 
         An `ActuationCommand` for ACTUATION models, a `ControlCommand` for all others; as a record,
         mapping, sequence or keywords.
         """
-        self._command = self._accept("command", self._checked_command, message, fields)
+        self._command = self._accept("command", self._command_of, message, fields)
         return self._command
 
     def manual_command(
         self, message: Any = None, /, **fields: float
     ) -> ControlCommand | ActuationCommand:
-        """The command that counts in manual mode; otherwise as `command`."""
+        """Set the command of the manual mode; otherwise as `command`."""
         if self._takes_actuation and self.compat and isinstance(message, ControlCommand):
             self._accept("manual_command", control_command, message, fields)
             return self._manual_command
-        self._manual_command = self._accept(
-            "manual_command", self._checked_command, message, fields
-        )
+        command = self._accept("manual_command", self._command_of, message, fields)
+        self._manual_command = command
         return self._manual_command
 
     def gear(self, gear: Gear | int | str) -> None:
-        """The gear that counts in autonomous mode, by member, number or name.
+        """Set the gear of the autonomous mode, by member, number or name.
 
-        Under compat="upstream" a number without a name (25 to 255) is a gear that drives nowhere.
+        Under compat="upstream" a number without a name (25 to 255) is a gear that does not drive.
         """
-        self._gear = self._accept("gear", self._checked_gear, gear)
+        self._gear = self._accept("gear", self._gear_of, gear)
 
     def manual_gear(self, gear: Gear | int | str) -> None:
-        """The gear that counts in manual mode."""
-        self._manual_gear = self._accept("manual_gear", self._checked_gear, gear)
+        """Set the gear of the manual mode."""
+        self._manual_gear = self._accept("manual_gear", self._gear_of, gear)
 
     def turn_indicators(self, command: TurnIndicators | int | str) -> None:
-        """Set the direction indicators; they are reported from now on."""
+        """Set the direction indicators, which are reported from then on."""
         self._turn_indicators = self._accept("turn_indicators", member, TurnIndicators, command)
 
     def hazard_lights(self, command: HazardLights | int | str) -> None:
-        """Set the hazard lights; they are reported from now on."""
+        """Set the hazard lights, which are reported from then on."""
         self._hazard_lights = self._accept("hazard_lights", member, HazardLights, command)
 
     def request_control_mode(self, mode: ControlMode | int | str) -> bool:
-        """Ask for AUTONOMOUS or MANUAL; returns whether it was granted. Any other mode is not."""
+        """Request AUTONOMOUS or MANUAL; returns whether it was granted. Other modes never are."""
         try:
             requested: ControlMode = member(ControlMode, mode)
         except InvalidValue:
@@ -437,25 +237,25 @@ class PlanningSimulator:
         return True
 
     def engage(self, engage: bool = True) -> None:
-        """Let ticks move the vehicle, or hold it where and as fast as it is."""
+        """Let ticks move the vehicle, or freeze it with its velocity."""
         self._engaged = self._accept("engage", flag, "engage", engage)
 
     def initial_pose(self, message: Any = None, /, **fields: float) -> InitialPose:
-        """Put the vehicle somewhere, at rest; the first time also starts the simulation.
+        """Put the vehicle at a pose, at rest; the first call also starts the simulation.
 
         Takes an `InitialPose` as record, mapping, sequence (x, y, yaw, z) or keywords, in the
-        origin frame. A transport that has poses in other frames adds the translation of the
-        transform, as the program does (it ignores the rotation).
+        origin frame. For poses in other frames a transport adds the translation of the transform,
+        as the program does (it ignores the rotation).
         """
-        pose = self._accept("initial_pose", checked_pose, message, fields)
+        pose = self._accept("initial_pose", checked_record, InitialPose, message, fields)
         self._put(pose)
         self._initial_pose = pose
         self._z = pose.z
         return pose
 
     def set_pose(self, message: Any = None, /, **fields: float) -> InitialPose:
-        """As `initial_pose`, but the height and the pose that `initial_twist` uses stay."""
-        pose = self._accept("set_pose", checked_pose, message, fields)
+        """As `initial_pose`, but without changing the height and the pose of `initial_twist`."""
+        pose = self._accept("set_pose", checked_record, InitialPose, message, fields)
         self._put(pose)
         return pose
 
@@ -471,15 +271,15 @@ class PlanningSimulator:
         return True
 
     def trajectory(self, points: Any) -> None:
-        """Points (x, y, z) of the planned path in m, an (n, 3) array: the height of the nearest is
-        reported. None or no points: the height stays as it was."""
+        """Set the planned path, points (x, y, z) in m, (n, 3): the height of the nearest is
+        reported. With None or no points the height stays."""
         self._trajectory = self._accept("trajectory", columns, points)
 
     def covariances(self, *, x_stddev: m | None = None, y_stddev: m | None = None) -> None:
-        """Change the parameters x_stddev and y_stddev while running, as upstream allows."""
+        """Change the parameters x_stddev and y_stddev, also during a run."""
         deviations = {"x_stddev": x_stddev, "y_stddev": y_stddev}
         new = {
-            name: self._accept("covariances", size, name, value)
+            name: self._accept("covariances", not_negative, name, value)
             for name, value in deviations.items()
             if value is not None
         }
@@ -488,11 +288,11 @@ class PlanningSimulator:
         self._reporter.state_covariances(self.settings.x_stddev, self.settings.y_stddev)
 
     def restart_clock(self) -> None:
-        """Forget the time of the last tick, so that the next may be earlier; it advances by 0 s."""
+        """Forget the time of the last tick: the next may be earlier, and advances by 0 s."""
         self._now = self._updated = None
 
     def tick(self, now: s) -> Reports:
-        """Advance to the time `now` in s and report. Time counts in nanoseconds, as ROS has it.
+        """Advance to the time `now` in s, rounded to nanoseconds, and report.
 
         A time before that of the last tick is an error; the same time advances by 0 s.
         """
@@ -504,11 +304,16 @@ class PlanningSimulator:
         return self.tick_at(nanoseconds)
 
     def tick_at(self, nanoseconds: int) -> Reports:
-        """As `tick`, for a time as ROS counts it: exact also for nanoseconds since 1970."""
+        """As `tick`, for a time in ns: exact also for the time since 1970."""
         if type(nanoseconds) is not int:
             nanoseconds = self._accept("tick", whole, "nanoseconds", nanoseconds, "", None)
-        self._check_time(nanoseconds)
-        stamp = nanoseconds / 1e9
+        stamp, last = nanoseconds / 1e9, self._now
+        if last is not None and nanoseconds < last:
+            self._count("tick")
+            raise InvalidValue(
+                f"now = {stamp} s lies before the last tick at {last / 1e9} s; "
+                "if the clock was set back, call restart_clock()"
+            )
         if not self._ready:
             self._now = nanoseconds
             return self._reporter.waiting(stamp, self._mode, self._rejected_count)
@@ -519,7 +324,7 @@ class PlanningSimulator:
         pitch = self._pitch()
         slope = slope_acceleration(pitch) if self._slope_acts else 0.0
         model.set_input(self._translated(command, gear, slope))
-        motion = self._advanced(nanoseconds)
+        motion = self._advance(nanoseconds)
         self._now = self._updated = nanoseconds
         self._last = motion
         self._z = self._height(motion.x, motion.y)
@@ -533,24 +338,15 @@ class PlanningSimulator:
         )
         return self._reporter.reports(stamp, motion, pitch, self._z, switches)
 
-    def _check_time(self, nanoseconds: int) -> None:
-        last = self._now
-        if last is not None and nanoseconds < last:
-            self._count("tick")
-            raise InvalidValue(
-                f"now = {nanoseconds / 1e9} s lies before the last tick at {last / 1e9} s; "
-                "if the clock was set back, call restart_clock()"
-            )
-
     def _pitch(self) -> rad:
-        """Pitch before the update; upstream, too, reports it with the yaw after the update."""
+        """Pitch before the update, reported with the yaw after it, as upstream does."""
         if self.road is None:
             return 0.0
         last = self._last
         return finite("road.pitch()", self.road.pitch(last.x, last.y, last.yaw))
 
-    def _advanced(self, nanoseconds: int) -> Motion:
-        """The motion at this time, after the update if the vehicle is engaged."""
+    def _advance(self, nanoseconds: int) -> Motion:
+        """Update an engaged vehicle; returns the motion at this time."""
         updated = nanoseconds if self._updated is None else self._updated
         try:
             if self._engaged:
@@ -584,14 +380,16 @@ class PlanningSimulator:
         self._last = self.model.motion
         self._ready = True
 
-    def _checked_gear(self, gear: Any) -> Gear | int:
+    def _gear_of(self, gear: Any) -> Gear | int:
         return gear_number(gear) if self.compat else member(Gear, gear)
 
-    def _checked_command(self, message: Any, fields: Mapping[str, Any]) -> Any:
-        return (actuation_command if self._takes_actuation else control_command)(message, fields)
+    def _command_of(self, message: Any, fields: Mapping[str, Any]) -> Any:
+        if self._takes_actuation:
+            return checked_record(ActuationCommand, message, fields)
+        return control_command(message, fields)
 
     def _accept(self, method: str, check: Any, *values: Any) -> Any:
-        """What the check makes of the values given; a rejection is counted."""
+        """The checked value; counts a rejection."""
         try:
             return check(*values)
         except InvalidValue:
@@ -601,3 +399,162 @@ class PlanningSimulator:
     def _count(self, method: str) -> None:
         self._rejected[method] += 1
         self._rejected_count += 1
+
+
+Assembly = tuple[dict[str, Any], node.Settings, MotionModel]
+"""All parameters by name, those of the simulator around the model, and the model."""
+
+
+def assemble(
+    model: Any,
+    parameters: Any,
+    compat: str | None,
+    overrides: Mapping[str, Any],
+    *,
+    allow_import: bool = False,
+) -> Assembly:
+    """Parameters, settings and model for the arguments of `PlanningSimulator`."""
+    if hasattr(model, "set_input"):
+        return _assemble_around(model, parameters, compat, overrides)
+    if isinstance(model, str) and not model.endswith((".yaml", ".yml")):
+        if model not in NAMES:
+            raise InvalidValue(record.unknown_name("skidpad", model, NAMES, "model"))
+    else:
+        if parameters is not None and model is not None:
+            raise InvalidValue(
+                f"model = {model!r} must be the name of a model or a MotionModel; "
+                f"names are {', '.join(NAMES)}"
+            )
+        model, parameters = None, model if parameters is None else parameters
+    sources = _sources(parameters, overrides)
+    values = gather(sources, model, compat)
+    if model is None and not sources:
+        warnings.warn(
+            f"no parameters are given; the model {values['vehicle_model_type']} with a wheel_base "
+            f"of {values['wheel_base']} m is used, as Autoware's defaults have it",
+            AssumedParameter,
+            stacklevel=3,
+        )
+    if values["vehicle_model_type"] in LEARNED and not allow_import:
+        # A file, unlike the caller, must not choose which Python code runs.
+        places = written_in_files(sources, LISTS)
+        if places:
+            modules = ", ".join(values["model_module_paths"])
+            raise InvalidValue(
+                f"{'; '.join(places)}: the file would import and call {modules}; pass "
+                "allow_import=True if you trust the file"
+            )
+    settings = node.settings(values, compat)
+    # The compiler comes in here, not with the records.
+    from .motion import motion_model
+
+    name = values["vehicle_model_type"]
+    return values, settings, motion_model(name, values, settings.period, compat)
+
+
+def _assemble_around(
+    model: MotionModel, parameters: Any, compat: str | None, overrides: Mapping[str, Any]
+) -> Assembly:
+    """The parts around a finished model, for which only settings are parameters."""
+    if parameters is not None and not isinstance(parameters, Mapping):
+        raise InvalidValue(
+            f"parameters = {parameters!r}: around a model that is ready they are a mapping"
+        )
+    values = {**(parameters or {}), **overrides}
+    for name in values:
+        if name not in node.NAMES:
+            raise InvalidValue(record.unknown_name("Settings", name, node.NAMES, "parameter"))
+    settings = node.settings(values, compat)
+    return dict(vars(settings)), settings, model
+
+
+def _sources(parameters: Any, overrides: Mapping[str, Any]) -> list[Any]:
+    """Files and mappings in one list in which later ones win."""
+    groups = {name.partition(".")[0] for name in PARAMETERS}
+    for name in overrides:
+        # A file may have parameters of other nodes; a keyword is for this one.
+        if name not in groups and name not in (*PARAMETERS, *ALIASES):
+            known = (*PARAMETERS, *ALIASES)
+            raise InvalidValue(record.unknown_name("PlanningSimulator", name, known, "parameter"))
+    many = isinstance(parameters, (list, tuple))
+    sources = [*parameters] if many else [] if parameters is None else [parameters]
+    return [*sources, dict(overrides)] if overrides else sources
+
+
+def columns(values: Any) -> np.ndarray | None:
+    """Points (n, 3) in m as an array of the rows x, y, z, (3, n); None without points."""
+    if values is None:
+        return None
+    try:
+        points = np.array(values, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidValue("trajectory must be numbers: points of x, y, z in m") from None
+    if points.size == 0:
+        return None
+    if points.ndim != 2 or points.shape[1] != 3:
+        raise InvalidValue(f"trajectory has shape {points.shape}; expected (n, 3): x, y, z in m")
+    if not np.isfinite(points).all():
+        row = int(np.argwhere(~np.isfinite(points))[0, 0])
+        raise InvalidValue(f"trajectory[{row}] = {points[row].tolist()} must be finite")
+    return np.ascontiguousarray(points.T)
+
+
+Row = tuple[float, ...]
+Translation = Callable[[Any, Gear | int, m_s2], Row]
+"""From (command, gear, acceleration by slope) to the numbers of a model's input, in its order."""
+
+# Looked up once: members of an enumeration are slow to find, and this runs at every tick.
+_NONE, _REVERSE, _REVERSE_2 = Gear.NONE, Gear.REVERSE, Gear.REVERSE_2
+
+
+def signed_acceleration(acceleration: m_s2, gear: Gear | int, slope: m_s2) -> m_s2:
+    """Acceleration along the x axis of the vehicle with gravity, as a 32-bit float.
+
+    A command is in the direction of the gear. In gear NONE neither command nor gravity act.
+    """
+    if gear is _NONE:
+        return 0.0
+    backward = gear is _REVERSE or gear is _REVERSE_2
+    return single((-acceleration if backward else acceleration) + slope)
+
+
+_TRANSLATIONS: dict[tuple[str, ...], Translation] = {
+    ("velocity", "steer"): lambda command, gear, slope: (command[0], command[2]),
+    ("acceleration", "steer"): lambda command, gear, slope: (
+        signed_acceleration(command[1], gear, slope),
+        command[2],
+    ),
+    ("acceleration", "steer", "gear"): lambda command, gear, slope: (
+        signed_acceleration(command[1], gear, slope),
+        command[2],
+        gear,
+    ),
+    # The model turns the sign by the gear itself, and the slope is not part of the dead time.
+    ("acceleration", "steer", "gear", "slope"): lambda command, gear, slope: (
+        command[1],
+        command[2],
+        gear,
+        slope,
+    ),
+    ("accel", "brake", "steer", "gear", "slope"): lambda command, gear, slope: (
+        *command,
+        gear,
+        slope,
+    ),
+}
+"""By the fields of the model's input."""
+
+
+def translation(names: tuple[str, ...]) -> Translation:
+    """The translation for a model whose input has these fields."""
+    if names not in _TRANSLATIONS:
+        known = "; ".join(", ".join(row) for row in _TRANSLATIONS)
+        raise InvalidValue(
+            f"no command can be translated to the input {', '.join(names)}; known are {known}"
+        )
+    return _TRANSLATIONS[names]
+
+
+def takes_actuation(names: tuple[str, ...]) -> bool:
+    """Whether a model with these inputs has pedals rather than an acceleration as input."""
+    return "accel" in names

@@ -1,9 +1,17 @@
-"""Simulation: a vehicle under uncertainty, nominal and perturbed; see docs/simulation.md."""
+"""CommonRoad scenarios; `skidpad.Simulation` has the interface of commonroad-control."""
 
-from ...core import record
-from .scenario import Lane, Obstacle, Scenario, read_scenario
-from .simulation import Setup, Simulation
+from __future__ import annotations
 
-__all__ = ["Lane", "Obstacle", "Scenario", "Setup", "Simulation", "read_scenario"]
+from typing import TYPE_CHECKING
 
-record.document_all()
+from ...core.lazy import lazy_attributes
+
+if TYPE_CHECKING:
+    from .scenario import Scenario, read_scenario
+    from .simulation import Setup
+
+__all__ = ["Scenario", "Setup", "read_scenario"]
+
+__getattr__ = lazy_attributes(
+    __name__, {".scenario": ("Scenario", "read_scenario"), ".simulation": ("Setup",)}
+)

@@ -1,13 +1,8 @@
-"""How a vehicle is moved: by the name or class that `simulate` is given.
+"""Motion of a vehicle over a grid of times, by an integrator of skidpad or a solver of SciPy.
 
-The times of a simulation: how many steps of the disturbance, and how many sub-steps in each.
-
-Motion by skidpad's own integrators: one compiled call for all steps, or for both trajectories.
-
-The kernel is the one of `Fleet`, so the bits are those of a fleet with the same dt and sub-steps.
-The nominal and the perturbed vehicle are two lanes of it: the second costs nothing.
-
-Motion by the methods of `scipy.integrate.solve_ivp`, restarted at every step of the grid.
+`CompiledMotion` uses the kernel of `Fleet`, so the bits are those of a fleet with the same dt and
+sub-steps; the nominal and the perturbed vehicle are two lanes of it, so the second is free.
+`ScipyMotion` restarts a solver of `scipy.integrate.solve_ivp` at every step of the grid.
 """
 
 from __future__ import annotations
@@ -26,9 +21,8 @@ from ...compile.cpu import RolloutArrays
 from ...compile.plant import Plant
 from ...core import record
 from ...core.arrays import Array
-from ...core.files import shown
 from ...core.model import Model, Vehicle
-from ...errors import InvalidValue, SimulationDiverged, SkidpadError, StepNotConverged
+from ...errors import InvalidValue, SimulationDiverged, StepNotConverged
 from ...integrate.base import Integrator
 from ...integrate.scipy_ivp import METHODS, StepSolver
 from ...run.kept import diverged
@@ -36,11 +30,11 @@ from ...run.runner import Runner
 from ...run.settings import Settings
 
 _ROUNDING = 1e-9
-"""How far a ratio of times may be from a whole number, relative, and still be meant as one."""
+"""Relative distance of a ratio of times from a whole number that counts as rounding."""
 
 
 class Grid(NamedTuple):
-    """A uniform grid: `steps` steps of `dt` in s. The disturbance is constant over each of them."""
+    """A uniform grid of `steps` steps of `dt` in s; the disturbance is constant in each step."""
 
     steps: int
     dt: float
@@ -49,9 +43,8 @@ class Grid(NamedTuple):
 def grid(t_final: float, delta_t_w: float, *, raw: bool) -> Grid:
     """The fewest equal steps no longer than delta_t_w that end at t_final, in s.
 
-    A ratio that is a whole number but for rounding is taken as one: 0.14 / 0.02 gives 7 steps,
-    though it is 7.000000000000001. With `raw` it is not, and gives 8 steps of 0.0175 s, as in
-    commonroad-control. No time at all has no steps.
+    A ratio that is whole up to rounding counts as whole: 0.14 / 0.02 = 7.000000000000001 gives 7
+    steps. With `raw` it gives 8 steps of 0.0175 s, as in commonroad-control.
     """
     if t_final == 0.0:
         return Grid(0, delta_t_w)
@@ -60,60 +53,39 @@ def grid(t_final: float, delta_t_w: float, *, raw: bool) -> Grid:
 
 
 def whole_parts(whole: float, part: float) -> int:
-    """The fewest equal parts of `whole` that are no longer than `part`, but for rounding."""
+    """The fewest equal parts of `whole` that are no longer than `part`, up to rounding."""
     ratio = whole / part
     nearest = round(ratio)
     close = abs(ratio - nearest) <= _ROUNDING * max(ratio, 1.0)
     return max(nearest if close else math.ceil(ratio), 1)
 
 
-def seconds(name: str, value: object, *, zero: bool) -> float:
-    """A duration in s; raises unless it is finite and above 0, or at least 0 where that is
-    meant."""
-    try:
-        if isinstance(value, (bool, str)):
-            raise TypeError(f"{value!r} is not a number")
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidValue(f"{name} = {shown(value)} must be a number of seconds") from None
-    if not (math.isfinite(number) and (number > 0.0 or (zero and number == 0.0))):
-        allowed = "at least 0" if zero else "greater than 0"
-        raise InvalidValue(f"{name} = {number} s must be finite and {allowed}")
-    return number
-
-
 LONGEST = 0.0025
-"""Longest step in s of an integrator, if none is asked for."""
+"""Default for the longest step of an integrator, in s."""
 _LANES = 4
-"""The narrowest kernel in which two vehicles go at the price of one."""
+"""The narrowest kernel in which a second vehicle is free."""
 _KEPT = 32
-"""Batches kept for further calls with as many steps."""
+"""Size of the cache of batches, by number of steps."""
 
 
 class CompiledMotion:
     """Moves a vehicle over grids of steps with an integrator that is compiled.
 
     Args:
-        vehicle: what moves.
-        integrator: how.
+        vehicle: the vehicle.
+        integrator: the integrator.
         nominal: the disturbance of the nominal vehicle, (nw,).
-        substep: longest step in s; None for `LONGEST` of an integrator, and for what a discrete
-            model has itself.
+        substep: longest step in s; None for `LONGEST`, or the own step of a discrete model.
     """
 
     def __init__(
         self, vehicle: Vehicle, integrator: Integrator, nominal: Array, substep: float | None
     ) -> None:
-        if vehicle.model.dead_times:
-            raise InvalidValue(
-                f"{vehicle.name!r} has dead time, which a Simulation does not keep from one call "
-                "to the next; a Simulator does"
-            )
         self.vehicle, self.nominal = vehicle, nominal
         self.name = f"skidpad:{integrator.name}"
         own = LONGEST if vehicle.model.continuous else math.inf
         self._substep = own if substep is None else substep
-        # A step takes what the grid says, see `_Batch.set_dt`.
+        # The length of a step is that of the grid, see `_Batch.set_dt`.
         settings = Settings(substep or LONGEST, integrator, threads=1, lanes=_LANES)
         self._runner = Runner(Plant.of(vehicle, integrator), settings)
         self._batches: dict[tuple[int, int], _Batch] = {}
@@ -133,8 +105,8 @@ class CompiledMotion:
     def pair(
         self, k: int, nominal: Array, perturbed: Array, u: tuple[float, ...], w: Array, dt: float
     ) -> None:
-        """Step k of both vehicles, from row k of their states to the next; w is the perturbed
-        one's."""
+        """Step k of both vehicles, from row k of their states to the next; w is the disturbance of
+        the perturbed one."""
         batch = self._batch(1, 2, dt)
         batch.states[0, 0], batch.states[0, 1] = nominal[k], perturbed[k]
         batch.disturbances[0, 1] = w
@@ -155,28 +127,25 @@ class CompiledMotion:
 
     def _go(self, batch: _Batch, time: float) -> None:
         health = batch.run()
-        # NaN counts as true.
-        if any(health[0].tolist()):
-            raise self._failure(batch, health, time)
-
-    def _failure(self, batch: _Batch, health: Array, time: float) -> SkidpadError:
+        if not any(health[0].tolist()):  # NaN counts as true
+            return
         vehicle = next(v for v in range(health.shape[1]) if health[0, v] != 0.0)
         states = batch.states[:, vehicle]
         last = int(np.argmax(~np.isfinite(states).all(axis=1))) - 1
         when, residual = time + last * batch.dt, float(health[2, vehicle])
         limit = self._runner.settings.tolerance
         if self._runner.plant.implicit and not residual <= limit:
-            return StepNotConverged(
+            raise StepNotConverged(
                 f"{self.name} failed in the step from t = {when:g} s: it left a Newton residual of "
                 f"{residual:.3g}; allowed is {limit:g}. Take a smaller substep or delta_t_w",
                 time=when,
                 residual=residual,
             )
-        return diverged(when, record.unflatten(self.vehicle.State, states[last].tolist()))
+        raise diverged(when, record.unflatten(self.vehicle.State, states[last].tolist()))
 
 
 class _Batch:
-    """So many vehicles over so many steps, their arrays bound once."""
+    """Some vehicles over some steps, with arrays bound to the kernel once."""
 
     def __init__(self, runner: Runner, nominal: Array, steps: int, vehicles: int) -> None:
         plant = runner.plant
@@ -188,32 +157,31 @@ class _Batch:
         params = np.tile(np.array(record.flatten(plant.params)), (1, vehicles, 1))
         arrays = RolloutArrays(self.states[:1], inputs, self.disturbances, params)
         self.run = runner.bound(arrays, self.states)
-        # Numbers are packed: assigning a tuple to an array takes longer than a step.
+        # Packing is fast: assigning a tuple to an array takes longer than a step.
         self._start, self._held = struct.Struct(f"{nx}d"), struct.Struct(f"{vehicles * nu}d")
         self._first_row, self._input_row = self.states.data, inputs.data
         self.dt = 0.0
 
     def set_dt(self, dt: float, substeps: int) -> None:
-        """Let a step take dt in s, in so many sub-steps."""
+        """Set the length of a step in s and its number of sub-steps."""
         self.run.set_step(dt, substeps)
         self.dt = dt
 
     def start(self, x: tuple[float, ...]) -> None:
-        """Put the one vehicle into a state."""
+        """Set the state of the only vehicle."""
         self._start.pack_into(self._first_row, 0, *x)
 
     def hold(self, u: tuple[float, ...]) -> None:
-        """Hold the inputs of all vehicles."""
+        """Set the inputs of all vehicles."""
         self._held.pack_into(self._input_row, 0, *u)
 
 
 class Derivative:
-    """x -> x' with input, disturbance and parameters held.
+    """The derivative of the state, with input, disturbance and parameters held.
 
-    CasADi's interpreter evaluates it operation by operation, which rounds as the function is
-    written. Compiled code is no faster for one vehicle at a time, and it contracts products with
-    sums: solvers that choose their steps by an estimate of the error magnify that difference, ten
-    thousand times for a car at walking pace.
+    CasADi's interpreter evaluates it operation by operation, so it rounds as the function is
+    written. Compiled code is not faster for one vehicle at a time and contracts products with sums;
+    solvers with error estimates magnify that difference, by 10,000 for a car at walking pace.
     """
 
     def __init__(self, vehicle: Vehicle) -> None:
@@ -225,15 +193,15 @@ class Derivative:
         params = np.array(record.flatten(vehicle.params), dtype=float)
         self._out = np.zeros(len(self._x))
         self._buffer, self._evaluate = function.buffer()
-        self._kept: tuple[Any, ...] = (self._x, self._start, self._u, self._w, params, self._out)
-        *rows, result = self._kept
+        self._arrays: tuple[Any, ...] = (self._x, self._start, self._u, self._w, params, self._out)
+        *rows, result = self._arrays
         for k, row in enumerate(rows):
             if row.size:
                 self._buffer.set_arg(k, memoryview(row))
         self._buffer.set_res(0, memoryview(result))
 
     def hold(self, start: ArrayLike, inputs: ArrayLike, w: ArrayLike) -> None:
-        """Set the state at the start of the step, the input and the disturbance."""
+        """Set the state at the start of a step, the input and the disturbance."""
         self._start[:] = start
         self._u[:] = inputs
         self._w[:] = w
@@ -267,17 +235,12 @@ class ScipyMotion:
     """Moves a vehicle over grids of steps with a solver of scipy's kind.
 
     Args:
-        vehicle: what moves.
-        solver: how.
+        vehicle: the vehicle.
+        solver: the solver.
         nominal: the disturbance of the nominal vehicle, (nw,).
     """
 
     def __init__(self, vehicle: Vehicle, solver: StepSolver, nominal: Array) -> None:
-        if vehicle.model.dead_times:
-            raise InvalidValue(
-                f"{vehicle.name!r} has dead time, which a Simulation does not keep from one call "
-                "to the next; a Simulator does"
-            )
         self.vehicle, self.name, self.nominal = vehicle, solver.name, nominal
         self._solver, self._derivative = solver, Derivative(vehicle)
 
@@ -292,33 +255,30 @@ class ScipyMotion:
     def pair(
         self, k: int, nominal: Array, perturbed: Array, u: tuple[float, ...], w: Array, dt: float
     ) -> None:
-        """Step k of both vehicles, from row k of their states to the next; w is the perturbed
-        one's. Integrated once where nothing tells them apart."""
+        """Step k of both vehicles, from row k of their states to the next; w is the disturbance of
+        the perturbed one. Integrated once if both are the same."""
         same = (w == self.nominal).all() and (nominal[k] == perturbed[k]).all()
         nominal[k + 1] = self._step(nominal[k], u, self.nominal, dt, k * dt)
         perturbed[k + 1] = nominal[k + 1] if same else self._step(perturbed[k], u, w, dt, k * dt)
 
     def _step(self, x: Array, u: tuple[float, ...], w: Array, dt: float, time: float) -> Array:
-        """The state dt seconds on; `time` goes into the errors only, the models know none."""
+        """The state after dt in s; `time` is for errors only."""
         self._derivative.hold(x, u, w)
         try:
             return self._solver.advance(self._derivative, x, dt, time)
         except SimulationDiverged:
-            raise diverged(time, self._state(x)) from None
-
-    def _state(self, x: Array) -> Any:
-        return record.unflatten(self.vehicle.State, x.tolist())
+            raise diverged(time, record.unflatten(self.vehicle.State, x.tolist())) from None
 
 
 OWN = "skidpad:"
-"""Before the names of skidpad's own integrators."""
+"""Prefix of the names of skidpad's own integrators."""
 
 
 class Motion(Protocol):
     """Moves a vehicle over the steps of a grid, with an input held throughout."""
 
     name: str
-    """What the method is called in notes and errors."""
+    """Name of the method in notes and errors."""
 
     def alone(self, x: tuple[float, ...], u: tuple[float, ...], grid: Grid) -> Array:
         """The states (steps + 1, nx) of the nominal vehicle."""
@@ -327,19 +287,19 @@ class Motion(Protocol):
     def pair(
         self, k: int, nominal: Array, perturbed: Array, u: tuple[float, ...], w: Array, dt: float
     ) -> None:
-        """Step k of both vehicles, from row k of their states to the next; w is the perturbed
-        one's disturbance, dt the length of the step in s."""
+        """Step k of both vehicles, from row k of their states to the next; w is the disturbance of
+        the perturbed one, dt the length of the step in s."""
         ...
 
 
 def names() -> list[str]:
-    """Every name that `ivp_method` may be: those of `solve_ivp`, and skidpad's own."""
+    """All allowed names of `ivp_method`: those of `solve_ivp`, and skidpad's own."""
     own = [OWN + name for name in integrate.names() if not name.startswith("scipy:")]
     return [*METHODS, *own]
 
 
 def own_integrator(method: Any) -> Integrator | None:
-    """The integrator that is meant, if it is one that can be compiled; None for scipy's methods."""
+    """The compiled integrator for a method; None for one of SciPy's."""
     if isinstance(method, str):
         known = method.startswith(OWN) and method in names()
         return integrate.get(method.removeprefix(OWN)) if known else None
@@ -349,29 +309,22 @@ def own_integrator(method: Any) -> Integrator | None:
 
 
 def solver_class(method: Any) -> tuple[type, str]:
-    """The class of scipy's kind that is meant, and its name."""
+    """The class of SciPy's kind for a method, and its name."""
     import scipy.integrate
 
     if isinstance(method, type) and issubclass(method, scipy.integrate.OdeSolver):
         return method, method.__name__
     if isinstance(method, str) and method in METHODS:
         return getattr(scipy.integrate, method), method
-    near = _nearest(str(method))
-    hint = "." if near is None else f"; did you mean {near!r}?"
+    # Capitals and the prefix are the most common mistakes.
+    by_letters, word = {name.lower(): name for name in names()}, str(method)
+    guesses = [by_letters[g] for g in (word.lower(), OWN + word.lower()) if g in by_letters]
+    near = [*guesses, *difflib.get_close_matches(word, names(), n=1)]
+    hint = f"; did you mean {near[0]!r}?" if near else "."
     raise InvalidValue(
         f"unknown ivp_method {method!r}{hint} Allowed are {', '.join(names())}, "
         "or a subclass of scipy.integrate.OdeSolver"
     )
-
-
-def _nearest(method: str) -> str | None:
-    """The name that is probably meant; capitals and the prefix are what is mostly wrong."""
-    by_letters = {name.lower(): name for name in names()}
-    for guess in (method.lower(), OWN + method.lower()):
-        if guess in by_letters:
-            return by_letters[guess]
-    close = difflib.get_close_matches(method, names(), n=1)
-    return close[0] if close else None
 
 
 def motion(
@@ -383,17 +336,22 @@ def motion(
     options: Mapping[str, Any],
     frozen: bool,
 ) -> Motion:
-    """What moves the vehicle by this method.
+    """The motion of a vehicle by a method.
 
     Args:
-        method: name, class or integrator, as `simulate` takes it.
-        vehicle: what moves.
+        method: name, class or integrator, as for `simulate`.
+        vehicle: the vehicle.
         nominal: the disturbance of the nominal vehicle, (nw,).
         substep: longest step of skidpad's own integrators in s; see `CompiledMotion`.
-        options: further arguments of a solver of scipy's kind: `rtol`, `atol`.
-        frozen: whether a solver of scipy's kind that fails returns the state it has reached, as
-            commonroad-control does, instead of raising.
+        options: further arguments of a solver of SciPy's kind: `rtol`, `atol`.
+        frozen: whether a solver of SciPy's kind that fails returns the state reached, as in
+            commonroad-control, instead of raising.
     """
+    if vehicle.model.dead_times:
+        raise InvalidValue(
+            f"{vehicle.name!r} has dead time, which a Simulation does not keep from one call to "
+            "the next; a Simulator does"
+        )
     integrator = own_integrator(method)
     if integrator is not None:
         return CompiledMotion(vehicle, integrator, nominal, substep)

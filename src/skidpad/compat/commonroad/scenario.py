@@ -1,4 +1,4 @@
-"""CommonRoad scenarios as skidpad's objects: road, lanes to follow, obstacles and their ways.
+"""CommonRoad scenarios as objects of skidpad: road, lanes, obstacles and their trajectories.
 
     scenario = read_scenario("USA_US101-1_1_T-1.xml")
     line = Reference.along(scenario.lanes[12].centre, v=15.0)
@@ -25,8 +25,6 @@ from ...geometry.polygon import frozen
 from ...run.trajectory import Trajectory
 from ...units import m, s
 
-__all__ = ["Lane", "Obstacle", "Scenario", "read_scenario"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Lane:
@@ -39,14 +37,14 @@ class Lane:
     right: Array
     centre: Array
     successors: tuple[int, ...]
-    """Lanes that go on where this one ends."""
+    """Ids of the lanes that continue this one."""
     left_neighbour: int | None
     right_neighbour: int | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Obstacle:
-    """Something on the road, parked or on its way."""
+    """An obstacle on the road, parked or moving."""
 
     __repr__ = brief_repr
 
@@ -56,14 +54,14 @@ class Obstacle:
     length: m
     width: m
     centre_ahead: m
-    """How far the middle of its rectangle lies ahead of its positions."""
+    """Distance of the centre of its rectangle ahead of its positions."""
     trajectory: Trajectory
-    """Its states at the scenario's time steps; a single one if it does not move."""
+    """Its states at the time steps of the scenario; a single one if it does not move."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scenario:
-    """What a file holds."""
+    """The content of a scenario file."""
 
     __repr__ = brief_repr
 
@@ -71,7 +69,7 @@ class Scenario:
     dt: s
     """Time from step to step."""
     map: Map
-    """The borders of the road as walls."""
+    """The borders of the road, as walls."""
     lanes: Mapping[int, Lane]
     obstacles: Mapping[int, Obstacle]
     problems: Mapping[int, Any]
@@ -81,7 +79,7 @@ class Scenario:
 def read_scenario(path: str | os.PathLike[str], *, boundaries: Boundaries = "road") -> Scenario:
     """The scenario in a CommonRoad file; `boundaries` as for `Map.load`.
 
-    Obstacles whose shape is no rectangle have the size of the one around them. Obstacles without a
+    Obstacles of other shapes have the size of their bounding rectangle. Obstacles without a
     trajectory (a set of places, a phantom) are left out.
     """
     file = path_of(path)
@@ -95,7 +93,7 @@ def read_scenario(path: str | os.PathLike[str], *, boundaries: Boundaries = "roa
         {
             item.obstacle_id: _obstacle(item, float(scenario.dt))
             for item in obstacles
-            if _has_way(item)
+            if getattr(item, "prediction", None) is None or hasattr(item.prediction, "trajectory")
         },
         dict(problems.planning_problem_dict),
     )
@@ -115,40 +113,28 @@ def _lane(lanelet: Any) -> Lane:
     )
 
 
-def _has_way(obstacle: Any) -> bool:
-    prediction = getattr(obstacle, "prediction", None)
-    return prediction is None or hasattr(prediction, "trajectory")
-
-
 def _obstacle(obstacle: Any, dt: s) -> Obstacle:
     place = f"obstacle {obstacle.obstacle_id}"
     length, width, ahead = _size(obstacle.obstacle_shape, place)
+    first = obstacle.initial_state
+    if getattr(first, "velocity", None) is None:  # a parked obstacle need not have one
+        first.velocity = 0.0
+    prediction = getattr(obstacle, "prediction", None)
+    states = getattr(getattr(prediction, "trajectory", None), "state_list", ())
+    later = [state for state in states if state.time_step > first.time_step]
     try:
-        trajectory = Trajectory.from_commonroad(_complete(obstacle), dt, name=place)
+        trajectory = Trajectory.from_commonroad([first, *later], dt, name=place)
     except InvalidValue as error:
         raise InvalidValue(f"{place}: {error}") from error
     kind = obstacle.obstacle_type.value
     return Obstacle(obstacle.obstacle_id, kind, length, width, ahead, trajectory)
 
 
-def _complete(obstacle: Any) -> list[Any]:
-    """Its states from the first on; one that stands need not say that its velocity is 0."""
-    first = obstacle.initial_state
-    if getattr(first, "velocity", None) is None:
-        first.velocity = 0.0
-    way = getattr(getattr(obstacle, "prediction", None), "trajectory", None)
-    later = [] if way is None else way.state_list
-    return [first, *(state for state in later if state.time_step > first.time_step)]
-
-
 def _size(shape: Any, place: str) -> tuple[m, m, m]:
-    """Length, width and how far the middle lies ahead, in m."""
+    """Length, width and distance of the centre ahead of the position, in m."""
     if hasattr(shape, "length") and hasattr(shape, "width"):
-        return (
-            float(shape.length),
-            float(shape.width),
-            -float(getattr(shape, "origin_x_shift", 0.0)),
-        )
+        shift = float(getattr(shape, "origin_x_shift", 0.0))
+        return float(shape.length), float(shape.width), -shift
     if hasattr(shape, "radius"):
         return 2.0 * float(shape.radius), 2.0 * float(shape.radius), 0.0
     if hasattr(shape, "vertices"):

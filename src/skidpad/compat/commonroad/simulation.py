@@ -1,19 +1,9 @@
 """Simulation: nominal and perturbed motion of a vehicle under one input, and its measurement.
 
-The interface of commonroad-control's simulation, for any vehicle; docs/simulation.md says what is
-different.
-
-What users hand to a Simulation, checked; the errors name the argument and what is allowed.
-
-The vehicle that a disturbance model is about: with its own disturbances, or with added ones.
-
-Where the random numbers of a simulation stand.
-
-Disturbances are drawn from the channel `disturbance`, one step after the other over all calls of
-`simulate`, and measurements from the channel `noise`, one step each. They do not see each other: a
-simulation without noise feels the same disturbances.
-
-What a simulation hands out: skidpad's records and trajectories, or those of a user's factory.
+The interface of commonroad-control's simulation, for any vehicle; docs/simulation.md lists the
+differences. Disturbances are drawn from the channel `disturbance`, one step after the other over
+all calls of `simulate`, and measurements from the channel `noise`, one step each. The channels are
+independent: a simulation without noise has the same disturbances.
 """
 
 from __future__ import annotations
@@ -28,7 +18,7 @@ import numpy as np
 
 from ...core import record
 from ...core.arrays import Array
-from ...core.checks import one_of
+from ...core.checks import not_negative, one_of, positive
 from ...core.files import brief_repr, shortened, shown
 from ...core.model import Model, NoDisturbance, Vehicle, VehicleFactory
 from ...errors import InvalidValue
@@ -42,7 +32,7 @@ from ...run.trajectory import Trajectory
 from ...run.trajectory_table import Layout, TrajectoryMode
 from ...sensors.models import FullStateFeedback, SensorModel
 from ...vehicles.parts.disturbance import with_disturbance
-from .motion import Grid, Motion, grid, motion, own_integrator, seconds, solver_class
+from .motion import Grid, Motion, grid, motion, own_integrator, solver_class
 
 if TYPE_CHECKING:
     from ...run.monte_carlo import MonteCarlo
@@ -53,13 +43,13 @@ BY_NAME = (
     "delta_t_w=...)"
 )
 SMALLEST_RTOL = 100.0 * float(np.finfo(float).eps)
-"""What scipy's methods raise a smaller one to."""
+"""Least rtol of SciPy's methods."""
 STUDY_OPTIONS = ("seed", "quantities", "events", "quantiles", "confidence", "progress")
 FACTORY_METHODS = ("state_from_numpy_array", "trajectory_from_numpy_array")
 
 
 def vehicle_of(vehicle: Any) -> Vehicle:
-    """The vehicle, also from its factory."""
+    """The vehicle, or that of a factory."""
     if isinstance(vehicle, VehicleFactory):
         return vehicle()
     if isinstance(vehicle, Vehicle):
@@ -70,10 +60,8 @@ def vehicle_of(vehicle: Any) -> Vehicle:
     )
 
 
-def check_places(
-    sidt_factory: Any, disturbance_model: Any, sensor_model: Any, **flags: Any
-) -> None:
-    """Raise for arguments that are not in their places."""
+def check_order(sidt_factory: Any, disturbance_model: Any, sensor_model: Any, **flags: Any) -> None:
+    """Raise for positional arguments in the wrong order."""
     places = (
         ("disturbance_model", disturbance_model, UncertaintyModel, "an UncertaintyModel"),
         ("sensor_model", sensor_model, SensorModel, "a SensorModel"),
@@ -94,7 +82,7 @@ def check_places(
 
 
 def check_sensor(sensor: SensorModel, vehicle: Vehicle) -> None:
-    """Raise unless the sensor measures vehicles with these states and inputs."""
+    """Raise unless the sensor is for the states and inputs of the vehicle."""
     for name, kind, own in (
         ("states", vehicle.State, sensor.State),
         ("inputs", vehicle.Input, sensor.Input),
@@ -112,8 +100,8 @@ def check_sensor(sensor: SensorModel, vehicle: Vehicle) -> None:
 
 
 def check_study(options: Mapping[str, Any], model: UncertaintyModel, drawn: bool) -> None:
-    """Raise for options of a Monte Carlo that a replay by the simulation would not know of, or if
-    the simulation draws nothing of its model."""
+    """Raise for options of a Monte Carlo that a replay cannot repeat, and for a simulation without
+    random disturbances."""
     for name in options:
         if name not in STUDY_OPTIONS:
             raise InvalidValue(
@@ -129,7 +117,7 @@ def check_study(options: Mapping[str, Any], model: UncertaintyModel, drawn: bool
 
 
 def check_factory(factory: Any, vehicle: Vehicle) -> None:
-    """Raise unless the factory makes states of this vehicle's size."""
+    """Raise unless the states of the factory have the size of the vehicle's."""
     dimension, size = getattr(factory, "state_dimension", None), record.size(vehicle.State)
     if dimension is not None and dimension != size:
         raise InvalidValue(
@@ -139,7 +127,7 @@ def check_factory(factory: Any, vehicle: Vehicle) -> None:
 
 
 def tolerances(rtol: Any, atol: Any, size: int) -> dict[str, Any]:
-    """Those of scipy's options that were given, checked; atol may be one per state."""
+    """The supplied tolerances for SciPy's solvers, checked; atol may be one per state."""
     options: dict[str, Any] = {}
     for name, value, least in (("rtol", rtol, SMALLEST_RTOL), ("atol", atol, 0.0)):
         if value is None:
@@ -159,11 +147,10 @@ def tolerances(rtol: Any, atol: Any, size: int) -> dict[str, Any]:
 
 
 def reader(name: str, kind: type, *, complete: bool) -> Callable[[Any], tuple[float, ...]]:
-    """A function that gives the numbers of a state or an input, or raises.
+    """A function that reads the numbers of a state or an input.
 
-    It takes a record, a mapping of names, an array, or what has commonroad-control's
-    `convert_to_array`. With `complete` a mapping has to name every field: what was forgotten is no
-    zero.
+    It takes a record, a mapping of names, an array, or an object with commonroad-control's
+    `convert_to_array`. With `complete` a mapping must name every field.
     """
     ranged = any(leaf.allowed is not None for leaf in record.fields(kind))
     simple = not ranged and len(kind._fields) == record.size(kind)
@@ -171,7 +158,7 @@ def reader(name: str, kind: type, *, complete: bool) -> Callable[[Any], tuple[fl
     size, finite = record.size(kind), math.isfinite
 
     def read(values: Any) -> tuple[float, ...]:
-        # The short way for what needs no second look; whatever is wrong is said by the long one.
+        # A short way for the usual types; all errors come from the long one.
         if simple:
             row = values
             if (
@@ -194,11 +181,21 @@ def reader(name: str, kind: type, *, complete: bool) -> Callable[[Any], tuple[fl
 
 def _built(name: str, kind: type, source: Any, blank: Any) -> tuple[float, ...]:
     if hasattr(source, "convert_to_array"):
-        source = _array_of(name, kind, source)
+        # An object of commonroad-control's kind, whose fields may be None.
+        values = np.ravel(np.asarray(source.convert_to_array(), dtype=object))
+        names = record.names(kind)
+        missing = [
+            name
+            for name, value in zip(names, values, strict=False)
+            if value is None or (isinstance(value, float) and math.isnan(value))
+        ]
+        if len(values) == len(names) and missing:
+            raise InvalidValue(f"{name}: {kind.__name__} needs a value for {', '.join(missing)}")
+        source = values.tolist()
     if source is None or isinstance(source, str):
         raise InvalidValue(f"{name} = {source!r} must give {', '.join(record.names(kind))}")
     if record.is_record_type(type(source)) and not isinstance(source, kind):
-        # Another class of record is as good if its fields are the same.
+        # Another class of record with the same fields is allowed.
         if record.names(type(source)) == record.names(kind):
             return _built(name, kind, list(record.flatten(source)), blank)
         raise InvalidValue(
@@ -211,20 +208,6 @@ def _built(name: str, kind: type, source: Any, blank: Any) -> tuple[float, ...]:
         raise InvalidValue(f"{name}: {error}") from None
 
 
-def _array_of(name: str, kind: type, point: Any) -> Any:
-    """The numbers of an object of commonroad-control's kind, whose fields may be None."""
-    values = np.ravel(np.asarray(point.convert_to_array(), dtype=object))
-    names = record.names(kind)
-    missing = [
-        names[k]
-        for k, value in enumerate(values[: len(names)])
-        if value is None or (isinstance(value, float) and math.isnan(value))
-    ]
-    if len(values) == len(names) and missing:
-        raise InvalidValue(f"{name}: {kind.__name__} needs a value for {', '.join(missing)}")
-    return values.tolist()
-
-
 def _described(value: Any) -> str:
     if isinstance(value, (bool, np.bool_, int, float, str)):
         return repr(value)
@@ -232,11 +215,13 @@ def _described(value: Any) -> str:
     return f"the class {kind.__qualname__}" if isinstance(value, type) else f"a {kind.__qualname__}"
 
 
-def disturbed(vehicle: Vehicle, model: UncertaintyModel | None) -> tuple[Vehicle, UncertaintyModel]:
-    """The vehicle whose disturbance has as many values as the model, and the model.
+def with_model(
+    vehicle: Vehicle, model: UncertaintyModel | None
+) -> tuple[Vehicle, UncertaintyModel]:
+    """The vehicle whose disturbance has the size of the model, and the model.
 
-    That is the vehicle itself, or the vehicle with a disturbance added to the derivative of its
-    state, alone or before its own; see `additive`. No model is no uncertainty.
+    This is the vehicle itself, or the vehicle with a disturbance added to the derivative of its
+    state, alone or before its own. None stands for no uncertainty.
     """
     own, state = record.size(vehicle.model.Disturbance), record.size(vehicle.State)
     if model is None:
@@ -261,7 +246,7 @@ def disturbed(vehicle: Vehicle, model: UncertaintyModel | None) -> tuple[Vehicle
 
 
 def _at_rest(model: Model) -> Model:
-    """The same model without its own disturbances, which stay at their defaults."""
+    """The model with its own disturbances fixed at their defaults."""
     if not record.size(model.Disturbance):
         return model
     rest = record.build(model.Disturbance)
@@ -280,18 +265,18 @@ def _at_rest(model: Model) -> Model:
 
 
 DISTURBANCE, NOISE = "disturbance", "noise"
-"""Names of the channels; a Monte Carlo draws from the same."""
+"""Names of the channels, which a Monte Carlo uses too."""
 
 
 class Streams(NamedTuple):
-    """Two streams of one seed, and how far each has been read. Reading on makes another."""
+    """Two streams of one seed, with their positions."""
 
     disturbance: Draw
     noise: Draw
     memory: Any
-    """What the disturbance model remembers."""
+    """Memory of the disturbance model."""
     noise_memory: Any = None
-    """What the noise model remembers."""
+    """Memory of the noise model."""
     step: int = 0
     """Disturbances drawn so far."""
     time: float = 0.0
@@ -307,11 +292,11 @@ class Streams(NamedTuple):
         )
 
     def disturbance_at(self, k: int, dt: float) -> Draw:
-        """What the k-th step from here on draws from; dt in s is how long it acts."""
+        """The draw of the k-th step from here; dt is its length in s."""
         return self.disturbance.at(self.step + k, dt, self.time + k * dt)
 
     def noise_at(self, dt: float) -> Draw:
-        """What a measurement here draws from; the last one was dt in s ago."""
+        """The draw of a measurement here, dt in s after the last one."""
         return self.noise.at(self.measured, dt, self.time)
 
 
@@ -320,25 +305,25 @@ Result = tuple[Any, Any, Any]
 
 
 class Outcome(NamedTuple):
-    """What a simulation found, before it is handed out."""
+    """The raw results of a simulation."""
 
     nominal: Array
     """(steps + 1, nx)"""
     perturbed: Array
-    """The same array where nothing was drawn that differs from the nominal value."""
+    """The same array as `nominal` if no disturbance differs from the nominal value."""
     drawn: Array | None
     """Disturbances (steps, nw); None if the nominal value acted throughout."""
     measurement: Any
     streams: Streams
-    """Where the random numbers stand afterwards."""
+    """The streams after the simulation."""
     grid: Grid
 
 
 class Results:
-    """Makes the results of one simulation.
+    """Makes the results of a simulation: records and trajectories of skidpad or of a factory.
 
     Args:
-        vehicle: what was simulated.
+        vehicle: the simulated vehicle.
         factory: an object of commonroad-control's kind, or None.
     """
 
@@ -349,7 +334,7 @@ class Results:
         self._times: tuple[Grid, Array] = (Grid(-1, 0.0), np.zeros(1))
 
     def of(self, outcome: Outcome, method: str) -> Result:
-        """Measurement, perturbed and nominal trajectory; `method` goes into their notes."""
+        """Measurement, perturbed and nominal trajectory; `method` is for their notes."""
         nominal = self._trajectory(outcome.nominal, outcome.grid, method)
         perturbed = nominal
         if outcome.perturbed is not outcome.nominal:
@@ -361,13 +346,22 @@ class Results:
 
     def _trajectory(self, states: Array, over: Grid, method: str) -> Any:
         if self.factory is not None:
-            return self._from_factory(states, over)
+            # The enumeration of its own module, if any: members of two are never equal.
+            module = sys.modules.get(getattr(self.factory, "__module__", ""))
+            modes = getattr(module, "TrajectoryMode", TrajectoryMode)
+            return self.factory.trajectory_from_numpy_array(
+                traj_np=states.T,
+                mode=modes("state"),
+                time_steps=list(range(over.steps + 1)),
+                t_0=0.0,
+                delta_t=over.dt,
+            )
         states.flags.writeable = False
         notes = {"dt": over.dt, "integrator": method}
         return Trajectory.of_rows(self._time(over), states, self._layout, notes)
 
     def _time(self, over: Grid) -> Array:
-        """The times of the grid, shared by trajectories on the same one."""
+        """The times of a grid, shared by trajectories on it."""
         if self._times[0] != over:
             t = np.arange(over.steps + 1, dtype=float)
             t *= over.dt
@@ -375,28 +369,17 @@ class Results:
             self._times = (over, t)
         return self._times[1]
 
-    def _from_factory(self, states: Array, over: Grid) -> Any:
-        # Its own enumeration, where its module has one: members of two are never equal.
-        module = sys.modules.get(getattr(self.factory, "__module__", ""))
-        modes = getattr(module, "TrajectoryMode", TrajectoryMode)
-        return self.factory.trajectory_from_numpy_array(
-            traj_np=states.T,
-            mode=modes("state"),
-            time_steps=list(range(over.steps + 1)),
-            t_0=0.0,
-            delta_t=over.dt,
-        )
-
 
 _LONG = 1e6
-"""Steps from which on it is asked whether there is room for them."""
+"""Number of steps from which the memory is checked."""
 
 
 class Setup(NamedTuple):
-    """How a simulation runs in a fleet: `Fleet(vehicle, dt, integrator, substeps=substeps)`."""
+    """Arguments with which a fleet runs a simulation: `Fleet(vehicle, dt, integrator,
+    substeps=substeps)`."""
 
     vehicle: Vehicle
-    """With the disturbance that the disturbance model is about."""
+    """The vehicle with the disturbance of the disturbance model."""
     integrator: Integrator
     dt: float
     """Time over which a disturbance is constant, in s."""
@@ -421,24 +404,24 @@ class Simulation:
 
     Args:
         vehicle_model: any vehicle, or its factory.
-        sidt_factory: an object of commonroad-control's kind that makes states and trajectories; the
-            results are skidpad's records and `Trajectory` if None.
-        disturbance_model: of the vehicle's disturbance, or of one added to the derivative of its
-            state; none if None.
-        sensor_model: what is measured at the end; the whole state without noise if None.
-        random_disturbance: draw disturbances; else the model's nominal value acts.
-        random_noise: draw noise; else the nominal value of the noise is added.
+        sidt_factory: an object of commonroad-control's kind that makes states and trajectories;
+            None for skidpad's records and `Trajectory`.
+        disturbance_model: model of the vehicle's disturbance, or of one added to the derivative of
+            its state; None for no disturbance.
+        sensor_model: model of the measurement at the end; None for the whole state without noise.
+        random_disturbance: draw disturbances; otherwise the model's nominal value acts.
+        random_noise: draw noise; otherwise the nominal value of the noise is added.
         delta_t_w: longest time over which a disturbance is constant, in s.
-        seed: names the random numbers, see `skidpad.random.streams`; a fresh one if None.
-        rtol, atol: for scipy's methods; their own if None, 1e-3 and 1e-6.
-        substep: longest step of skidpad's own integrators, in s, 0.0025 if None. A discrete vehicle
-            makes one update for each disturbance, or `Model.substeps` of them, if None; else
-            updates no longer than this.
-        compat: "upstream" for what commonroad-control does: a step too many where a ratio of times
-            is rounded up, and the last state reached, without a word, where a solver fails.
+        seed: seed of the random numbers, see `skidpad.random.streams`; None for a fresh one.
+        rtol, atol: tolerances of SciPy's methods; None for 1e-3 and 1e-6.
+        substep: longest step of skidpad's own integrators, in s; None for 0.0025 s. With None a
+            discrete vehicle makes `Model.substeps` updates per disturbance, otherwise updates of
+            at most this length.
+        compat: "upstream" to repeat commonroad-control: a step too many when a ratio of times is
+            rounded up, and the last state reached, without an error, when a solver fails.
 
-    Give all but the vehicle by name: commonroad-control's documents and its program differ in their
-    order.
+    Pass all but the vehicle by name: the documents and the program of commonroad-control differ in
+    the order.
     """
 
     def __init__(
@@ -458,10 +441,10 @@ class Simulation:
         compat: Literal["upstream"] | None = None,
     ) -> None:
         flags = {"random_disturbance": random_disturbance, "random_noise": random_noise}
-        check_places(sidt_factory, disturbance_model, sensor_model, **flags)
+        check_order(sidt_factory, disturbance_model, sensor_model, **flags)
         one_of("compat", compat, (None, "upstream"))
         vehicle = vehicle_of(vehicle_model)
-        self._vehicle, self._disturbance = disturbed(vehicle, disturbance_model)
+        self._vehicle, self._disturbance = with_model(vehicle, disturbance_model)
         self._sensor = FullStateFeedback(self._vehicle) if sensor_model is None else sensor_model
         check_sensor(self._sensor, self._vehicle)
         check_factory(sidt_factory, self._vehicle)
@@ -469,8 +452,8 @@ class Simulation:
         self._random_disturbance = bool(random_disturbance) and disturbance_model is not None
         self._random_noise = bool(random_noise) and sensor_model is not None
         self._plain = sensor_model is None
-        self._delta_t_w = seconds("delta_t_w", delta_t_w, zero=False)
-        self._substep = None if substep is None else seconds("substep", substep, zero=False)
+        self._delta_t_w = positive("delta_t_w", delta_t_w, "s")
+        self._substep = None if substep is None else positive("substep", substep, "s")
         self._options = tolerances(rtol, atol, record.size(self._vehicle.State))
         self._read_x0 = reader("x0", self._vehicle.State, complete=True)
         self._read_u = reader("u", self._vehicle.Input, complete=False)
@@ -485,17 +468,17 @@ class Simulation:
 
     @property
     def vehicle_model(self) -> Vehicle:
-        """The vehicle, with the additive disturbance if it was given one here."""
+        """The vehicle, with the additive disturbance if the disturbance model needs one."""
         return self._vehicle
 
     @property
     def state_input_factory(self) -> Any:
-        """The factory that makes the results; None if they are skidpad's own."""
+        """The factory of the results; None for skidpad's own."""
         return self._results.factory
 
     @property
     def disturbance_model(self) -> UncertaintyModel:
-        """The disturbance model; `NoUncertainty` if none was given."""
+        """The disturbance model; `NoUncertainty` without one."""
         return self._disturbance
 
     @property
@@ -505,7 +488,7 @@ class Simulation:
 
     @property
     def sensor_model(self) -> SensorModel:
-        """The sensor model; `FullStateFeedback` without noise if none was given."""
+        """The sensor model; `FullStateFeedback` without noise by default."""
         return self._sensor
 
     @property
@@ -524,7 +507,7 @@ class Simulation:
         return self._seed
 
     def reset(self, seed: int | None = None) -> None:
-        """Draw from the start again: of this seed, or of another one from now on."""
+        """Restart the random numbers, of the same or of another seed."""
         number = self._seed if seed is None else seeds.checked(seed)
         self._streams = Streams.of(number, self._disturbance)
         self._seed = number
@@ -533,17 +516,18 @@ class Simulation:
         """The motion from x0 under a constant input u for t_final seconds.
 
         Args:
-            x0, u: records, mappings of names or arrays, or what has `convert_to_array`.
+            x0, u: records, mappings of names, arrays, or objects with `convert_to_array`.
             t_final: time in s; with 0, x0 is measured and no disturbance drawn.
             ivp_method: a method of `scipy.integrate.solve_ivp` by name or class, or one of
                 skidpad's own: "skidpad:rk4", "skidpad:radau", ...
 
         Returns:
-            The measurement at the end, the perturbed trajectory and the nominal one: the same
-            object where no disturbance differed from the nominal value.
+            The measurement at the end, the perturbed and the nominal trajectory; these are the same
+            object if no disturbance differs from the nominal value.
 
-        Solvers that fail raise `StepNotConverged` or `SimulationDiverged`; such a call, and one
-        that is rejected, draws nothing: the next one finds the same random numbers.
+        Raises:
+            StepNotConverged, SimulationDiverged: if the solver fails. A call that fails or is
+                rejected draws nothing: the next one has the same random numbers.
         """
         call = self._checked(x0, u, t_final, ivp_method)
         outcome = self._run(call, self._streams)
@@ -559,9 +543,9 @@ class Simulation:
         t_final: float | None = None,
         ivp_method: Any = None,
     ) -> Result:
-        """What `simulate` gives as the first call after `reset(seed)`; this one's streams stay.
+        """The result of `simulate` as the first call after `reset(seed)`; the streams stay.
 
-        Arguments that are not given are those of the last call.
+        Arguments default to those of the last call.
         """
         if self._last is None and (x0 is None or u is None or t_final is None):
             raise InvalidValue("nothing was simulated yet: replay needs x0, u and t_final")
@@ -576,10 +560,10 @@ class Simulation:
         return self._results.of(outcome, self._motions[call.method].name)
 
     def setup(self, x0: Any, u: Any, t_final: float, ivp_method: Any = "skidpad:rk4") -> Setup:
-        """What a fleet needs to run this simulation many times at once, with the same bits.
+        """The arguments of a fleet that runs this simulation many times, with the same bits.
 
-        The arguments are those of `simulate`, with an integrator of skidpad's own; `replay`
-        remembers them as the last ones.
+        The arguments are those of `simulate`, with an integrator of skidpad's own; they become the
+        defaults of `replay`.
         """
         call = self._checked(x0, u, t_final, ivp_method)
         integrator = own_integrator(ivp_method)
@@ -604,12 +588,11 @@ class Simulation:
         on_diverge: str = "raise",
         **options: Any,
     ) -> MonteCarlo:
-        """Many such simulations with disturbances drawn, in a fleet; see `Fleet.monte_carlo`.
+        """Many simulations with random disturbances, in a fleet; see `Fleet.monte_carlo`.
 
-        `replay(case.seed)` gives any one of them again with the same bits, nominal motion and
-        measurement included. `options` are those of `Fleet.monte_carlo` that a simulation can
-        repeat: seed, quantities, events, quantiles, confidence, progress. `on_diverge` is that of
-        `Fleet`.
+        `replay(case.seed)` repeats any of them with the same bits, including nominal motion and
+        measurement. `options` are those of `Fleet.monte_carlo` that a simulation can repeat: seed,
+        quantities, events, quantiles, confidence, progress. `on_diverge` is that of `Fleet`.
         """
         check_study(options, self._disturbance, self._random_disturbance)
         setup = self.setup(x0, u, t_final, ivp_method)
@@ -632,9 +615,9 @@ class Simulation:
 
     @property
     def last_disturbances(self) -> Trajectory | None:
-        """The disturbances of the last `simulate`, a trajectory in disturbance mode.
+        """The disturbances of the last `simulate`, as a trajectory in disturbance mode.
 
-        None before the first, without a step, and for a vehicle that takes none.
+        None before the first call, without a step, and for a vehicle without disturbances.
         `Recorded(last_disturbances.to_array())` repeats them.
         """
         outcome = None if self._last is None else self._last[1]
@@ -650,9 +633,8 @@ class Simulation:
         )
 
     def _checked(self, x0: Any, u: Any, t_final: Any, method: Any) -> _Call:
-        call = _Call(
-            self._read_x0(x0), self._read_u(u), seconds("t_final", t_final, zero=True), method
-        )
+        seconds = not_negative("t_final", t_final, "s")
+        call = _Call(self._read_x0(x0), self._read_u(u), seconds, method)
         if call.t_final > _LONG * self._delta_t_w:
             check_room(self._vehicle, self._grid(call.t_final).steps)
         self._motion(method)
@@ -663,7 +645,7 @@ class Simulation:
             return self._motions[method]
         except KeyError:
             pass
-        except TypeError:  # what cannot be a key is no method either
+        except TypeError:  # not hashable, so no method
             solver_class(method)
         compiled = motion(
             method,
@@ -680,7 +662,7 @@ class Simulation:
         return grid(t_final, self._delta_t_w, raw=self._upstream)
 
     def _run(self, call: _Call, streams: Streams) -> Outcome:
-        """Simulate and measure, reading on from these streams."""
+        """Simulate and measure, continuing these streams."""
         over = self._grid(call.t_final)
         moves = self._motions[call.method]
         if self._random_disturbance and over.steps:
@@ -696,7 +678,7 @@ class Simulation:
     def _perturbed(
         self, call: _Call, moves: Motion, over: Grid, streams: Streams
     ) -> tuple[Array, Array, Array, Streams]:
-        """Both motions, the disturbances drawn and the streams after them."""
+        """Both motions, the disturbances and the streams after them."""
         nominal, perturbed = (np.empty((over.steps + 1, len(call.x))) for _ in range(2))
         nominal[0] = perturbed[0] = call.x
         drawn = np.empty((over.steps, self._disturbance.dim))
@@ -716,7 +698,7 @@ class Simulation:
     def _measured(
         self, x: Array, call: _Call, drawn: Array | None, streams: Streams
     ) -> tuple[Any, Streams]:
-        """What the sensor shows at the end, and the streams after it."""
+        """The measurement at the end, and the streams after it."""
         State = self._vehicle.State
         if self._plain:
             return record.unflatten(State, x.tolist()), streams

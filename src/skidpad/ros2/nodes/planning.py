@@ -34,8 +34,12 @@ from ...compat.autoware.converter import (
     SteerMap,
     TyreAngle,
 )
-from ...compat.autoware.lanelet2 import read_lanelets
-from ...compat.autoware.messages import ActuationCommand, ControlCommand, InitialPose, initial_pose
+from ...compat.autoware.messages import (
+    ActuationCommand,
+    ControlCommand,
+    InitialPose,
+    checked_record,
+)
 from ...compat.autoware.reports import (
     ACCELERATION_COVARIANCE,
     ACCELERATION_FRAME,
@@ -46,11 +50,13 @@ from ...compat.autoware.reports import (
     Reports,
     yaw_of,
 )
-from ...compat.autoware.settings import Settings, fresh_seed, size
+from ...compat.autoware.road import read_lanelets
+from ...compat.autoware.settings import Settings
 from ...compat.autoware.simulator import PlanningSimulator, takes_actuation
 from ...core import record
-from ...core.checks import one_of
+from ...core.checks import not_negative, one_of
 from ...errors import InvalidValue
+from ...random.streams import fresh
 from ...units import m, s
 from ...vehicles.command_driven.records import GEAR_RATIO, LEARNED, PARAMETERS, SILENT, STEER_MAPPED
 from ..arguments import Remap
@@ -341,7 +347,7 @@ def declare_all(node: Node, effective: Mapping[str, Any]) -> None:
 
 
 def _deviation(name: str) -> Any:
-    return lambda value: size(name, value)
+    return lambda value: not_negative(name, value)
 
 
 def converter_for(
@@ -421,7 +427,9 @@ class Placing:
         A later one of the same kind takes the place of one that waits.
         """
         place = pose.position
-        wanted = initial_pose(InitialPose(place.x, place.y, yaw_of(_turn(pose)), place.z), {})
+        wanted = checked_record(
+            InitialPose, InitialPose(place.x, place.y, yaw_of(_turn(pose)), place.z), {}
+        )
         frame = header.frame_id.strip("/") or self._origin
         self._waiting.pop(kind, None)
         if self._hand_on(frame, wanted, put):
@@ -511,7 +519,7 @@ class Planning:
             "lanelet2_map_path", "", "Lanelet2 map for slopes; empty: level ground"
         )
         road = read_lanelets(Path(map_file)) if map_file else None
-        options = {"compat": compat, "seed": fresh_seed() if seed is None else seed, "road": road}
+        options = {"compat": compat, "seed": fresh() if seed is None else seed, "road": road}
         self._make = simulator_maker(node, allow_import=allow_import, **options)
         self.simulator = self._make()
         declare_all(node, self.simulator.parameters)
