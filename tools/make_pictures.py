@@ -29,8 +29,7 @@ from skidpad.demo.laps import Laps, StartLine
 from skidpad.demo.track import Track, cones, lane, random_track, start_mark
 from skidpad.vehicles import wheeled
 from skidpad.vehicles.twin_track.trailers import SEMI_TRAILER, TRACTOR
-from skidpad.view.film import Film
-from skidpad.view.frames import FramePainter, drawn
+from skidpad.view import Film, FramePainter, place_vehicle
 from skidpad.view.stage import Polygon, Stage
 from skidpad.view.stages import trajectory_stage
 
@@ -249,7 +248,7 @@ def _car_frame() -> Any:
     )
     x, y, yaw = track.line.at(4.0)[:3]
     state = {"x": x, "y": y, "yaw": yaw, "v_x": 12.3, "steer": 0.08}
-    one = drawn(car, sp.core.record.at_rest(car.State)._replace(**state))
+    one = place_vehicle(car, sp.core.record.at_rest(car.State)._replace(**state))
     return painter.frame([one], text="12.3 m/s")
 
 
@@ -258,7 +257,7 @@ def _truck_frame() -> Any:
     bay = Polygon(((-15.0, -8.0), (-1.0, -8.0), (-1.0, -4.6), (-15.0, -4.6)), "region")
     walls = [[-16.0, 12.0, -16.0, -12.0], [-16.0, -12.0, 30.0, -12.0], [-16.0, 12.0, 30.0, 12.0]]
     state = {"x": 9.5, "y": 0.5, "yaw": 0.75, "steer": -0.3, "hitch_1": -0.4, "v_x": -1.2}
-    one = drawn(truck, sp.core.record.at_rest(truck.State)._replace(**state))
+    one = place_vehicle(truck, sp.core.record.at_rest(truck.State)._replace(**state))
     painter = FramePainter(walls, polygons=[bay], size=FRAME)
     return painter.frame([one], centre=(4.0, 0.0), scale=10.0, text="-1.2 m/s")
 
@@ -273,7 +272,7 @@ def _robot_frame() -> Any:
     ranges = sp.geometry.raycast.Scene(segments).scan(pose[None], angles)[0]
     along = np.column_stack([np.cos(pose[2] + angles), np.sin(pose[2] + angles)])
     x, y, yaw = pose.tolist()
-    one = drawn(robot, sp.core.record.at_rest(robot.State)._replace(x=x, y=y, yaw=yaw))
+    one = place_vehicle(robot, sp.core.record.at_rest(robot.State)._replace(x=x, y=y, yaw=yaw))
     painter = FramePainter(segments, size=FRAME)
     hits = pose[:2] + ranges.reshape(-1, 1) * along
     return painter.frame([one], centre=(0.1, 0.1), lidar=hits, text="0.4 m/s")

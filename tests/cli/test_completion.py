@@ -14,7 +14,7 @@ import pytest
 
 from skidpad import bench, demo, tyres, vehicles
 from skidpad.cli import completion
-from skidpad.cli.test_work import vehicle_of
+from skidpad.cli.options import vehicle_of
 from skidpad.errors import InvalidValue
 from skidpad.study import manoeuvres
 from waiting import PATIENCE

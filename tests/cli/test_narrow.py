@@ -11,8 +11,8 @@ import pytest
 from rich.console import Console, RenderableType
 
 import skidpad as sp
-from skidpad.cli.identify_tables import change_table, error_table, estimate_table
-from skidpad.cli.tables import vehicle_sheet
+from skidpad.cli.identify import change_table, error_table, estimate_table
+from skidpad.cli.models import vehicle_sheet
 
 NUMBERS = (-0.012345, 1234.5, 0.38012, 1e-7)
 

@@ -36,7 +36,7 @@ def test_on_80_columns_every_suggestion_is_one_line(
 ) -> None:
     lines = [line.strip() for line in screen(capsys, 80, monkeypatch).splitlines()]
     for suggestion in models.SUGGESTIONS:
-        (line,) = [line for line in lines if line.startswith(suggestion.demand)]
+        (line,) = [line for line in lines if line.startswith(suggestion.purpose)]
         assert line.endswith(f"skidpad {suggestion.command}")
     assert any("skidpad --help" in line for line in lines)
     assert any("skidpad --install-completion" in line for line in lines)

@@ -11,7 +11,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.cli import main
-from skidpad.cli.test_work import vehicle_of
+from skidpad.cli.options import vehicle_of
 
 STEP = ("single_track", "--manoeuvre", "step_steer")
 KEPT = "all:\n  step_steer:\n    yaw_rate_overshoot: {min: 0, max: 1}\n"
@@ -127,7 +127,7 @@ def test_command_driven_models_take_files_of_autoware() -> None:
     Path("car.param.yaml").write_text(
         "/**:\n  ros__parameters:\n    wheel_base: 2.79\n    steer_time_constant: 0.31\n"
     )
-    car = vehicle_of("DELAY_STEER_ACC_GEARED", [Path("car.param.yaml")], {"steer_bias": 0.01})
+    car = vehicle_of("DELAY_STEER_ACC_GEARED", [Path("car.param.yaml")], ["steer_bias=0.01"])
     p = car.params
     assert (p.wheel_base, p.steer_time_constant, p.steer_bias) == (2.79, 0.31, 0.01)
 

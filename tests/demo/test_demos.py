@@ -15,8 +15,8 @@ from printed import unlike
 from skidpad import demo
 from skidpad.demo import drift, fan, lane_change, lap, trailers
 from skidpad.demo.drift import balance
-from skidpad.demo.performing import run_table
-from skidpad.demo.shows import Figures, Outcome, Show, perform, perform_into
+from skidpad.demo.performing import Figures, Outcome, perform, perform_into, run_table
+from skidpad.demo.show import Show
 from skidpad.demo.track import random_track
 from skidpad.view.recording import Recording, read
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.demo.show import input_columns
-from skidpad.demo.shows import Figures, InputColumn, Segment, StartLine, Tally
+from skidpad.demo.laps import StartLine
+from skidpad.demo.performing import Figures, Tally
+from skidpad.demo.show import InputColumn, Segment, input_columns
 
 DT = 0.01
 

@@ -11,17 +11,9 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.demo.show import FilmBuffer
-from skidpad.demo.shows import (
-    Driver,
-    Segment,
-    TrajectoryShow,
-    WorldShow,
-    driven,
-    finished,
-    perform,
-    perform_into,
-)
+from skidpad.demo.performing import perform, perform_into
+from skidpad.demo.show import FilmBuffer, Segment
+from skidpad.demo.shows import Driver, TrajectoryShow, WorldShow, driving_show
 from skidpad.view.recording import read
 from skidpad.view.stage import Disc
 from skidpad.world.world import World
@@ -39,7 +31,7 @@ def drive(**shown: Any) -> TrajectoryShow:
     given: dict[str, Any] = {"title": "A drive", "duration": 1.0} | shown
     start = {"v_x": 5.0}
     drivers = {"one": Driver(CAR, steered, start), "two": Driver(CAR, steered, {"y": 5.0})}
-    return driven(drivers, dt=0.01, integrator="rk4", substeps=20, **given)
+    return driving_show(drivers, dt=0.01, integrator="rk4", substeps=20, **given)
 
 
 class Kept:
@@ -112,14 +104,14 @@ def test_finished_runs_are_shown_as_they_are() -> None:
     sim = sp.Simulator(CAR, 0.01, "rk4", substeps=20)
     sim.reset(v_x=5.0)
     run = sim.run(steered, steps=50)
-    show = finished({"one": run}, {"one": CAR}, title="Done", duration=0.5)
+    show = finished_show({"one": run}, {"one": CAR}, title="Done", duration=0.5)
     assert show.dt == pytest.approx(0.01)
     kept = told(show, [20, 30])
     np.testing.assert_array_equal(kept.whole("rows")[:, 0], run["x"])
     np.testing.assert_array_equal(kept.whole("inputs"), run.inputs[:-1])
     later = run.starting_at(1.0)
     with pytest.raises(sp.InvalidValue, match="the same times"):
-        finished({"one": run, "two": later}, {"one": CAR, "two": CAR}, title="", duration=1.0)
+        finished_show({"one": run, "two": later}, {"one": CAR, "two": CAR}, title="", duration=1.0)
 
 
 def test_a_world_counts_what_its_vehicles_run_into() -> None:
@@ -164,7 +156,7 @@ def test_a_vehicle_that_diverges_ends_the_show_with_what_was_there(tmp_path: Pat
     driver = Driver(
         unrefused(CAR), lambda t, x: {"tau_rl": 10.0 if t > 0.2 else 0.0}, {"v_x": 10.0}
     )
-    show = driven({"car": driver}, dt=0.01, integrator="rk4", title="Too fast", duration=5.0)
+    show = driving_show({"car": driver}, dt=0.01, integrator="rk4", title="Too fast", duration=5.0)
     kept = perform_into(show, tmp_path, "fast")
     assert isinstance(kept.outcome.error, sp.SimulationDiverged)
     assert 0.0 < kept.outcome.done < 5.0

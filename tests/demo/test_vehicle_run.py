@@ -11,7 +11,7 @@ import pytest
 import skidpad as sp
 from skidpad.control import path_following
 from skidpad.demo import vehicle_run
-from skidpad.demo.shows import perform
+from skidpad.demo.performing import perform
 from skidpad.vehicles import wheeled
 
 COMMAND_DRIVEN = ("IDEAL_STEER_VEL", "DELAY_STEER_VEL", "DELAY_STEER_ACC_GEARED_WO_FALL_GUARD")

@@ -1,10 +1,8 @@
-"""The command line: `skidpad models`, `demo`, `bench`, `compare`, `fit`, `check`, `run`, `replay`,
-`html`, `serve`, `ros2`, `info`, `recover`, `tyre`, `test`, `tune`, `campaign`,
-`export`.
+"""The command line of `skidpad`, one module per command or group of commands.
 
 Each command imports what it needs inside itself, so that `skidpad --help` and completion answer at
-once. Without a command there is a screen that says what one can do next. An error raised on purpose
-ends the program with one line on stderr and exit code 2, never with a traceback.
+once. `main` runs it: an error raised on purpose ends the program with one line on stderr and exit
+code 2, never with a traceback.
 """
 
 from __future__ import annotations
@@ -35,9 +33,8 @@ from . import (
     world,
 )
 from .completion import bench_groups
+from .options import AsJson, with_groups
 from .output import write_everything
-
-__all__ = ["app", "main"]
 
 app = typer.Typer(
     name="skidpad",
@@ -45,8 +42,6 @@ app = typer.Typer(
     invoke_without_command=True,
     pretty_exceptions_enable=False,
 )
-"""The command line, for Typer."""
-
 
 # Of click, or of the copy of it that newer versions of Typer have.
 _UsageError: Any = typer.BadParameter.__mro__[1]
@@ -73,13 +68,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 @cache
 def _commands() -> Any:
-    """All commands with their options, which Typer reads from the functions at every use of `app`:
-    20 ms, for whoever calls `main` more than once in a process."""
+    """All commands with their options; to read them from the functions takes Typer 20 ms."""
     return typer.main.get_command(app)
 
 
 def _fail(text: str, code: int = 2) -> NoReturn:
-    """One line on stderr, of whatever kind the error is."""
     from rich.console import Console
     from rich.text import Text
 
@@ -104,7 +97,7 @@ def _options(
         ),
     ] = False,
 ) -> None:
-    """Carries the options that stand before a command, and speaks where none follows."""
+    """Options before the command; without a command, the start screen."""
     if context.invoked_subcommand is None:
         from rich.console import Console
 
@@ -135,10 +128,10 @@ def bench(
         Path | None,
         typer.Option(help="Folder of saved vehicles, for cuda where CasADi is not installed."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    json: AsJson = False,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer repetitions, rougher.")] = False,
 ) -> None:
-    """Measure speed and accuracy beside what one would use instead."""
+    """Measure speed and accuracy, compared with what one would use instead."""
     from ..bench import main as measure
 
     measure(group, device=device, plants=plants, as_json=json, quick=quick)
@@ -149,7 +142,7 @@ for _command in (
     *(recordings.info, recordings.recover, replay.replay, replay.html),
     *(run.run, serve.serve, world.check, tyre.tyre, test.test, tune.tune),
 ):
-    app.command()(_command)
+    app.command()(with_groups(_command))
 app.add_typer(ros2.ros2)
 app.add_typer(campaign.campaign)
 app.add_typer(export.export)

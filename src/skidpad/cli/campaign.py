@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from ..errors import InvalidValue
+from .options import AsJson, CampaignRun, NoBrowser, with_groups
 from .output import print_json, warnings_as_notes
 
 campaign = typer.Typer(
@@ -19,66 +20,37 @@ campaign = typer.Typer(
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The campaign in YAML.")]
 Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="A path, or a URL of fsspec's.")]
-EngineName = Annotated[str, typer.Option(help="Who does the runs: local, cuda or ray.")]
-Address = Annotated[
-    str | None, typer.Option(help="Of a Ray cluster that runs; without, one of this machine.")
-]
-Shared = Annotated[
-    bool,
-    typer.Option("--shared", help="All machines see the folder: workers of Ray write to it."),
-]
-Workers = Annotated[int | None, typer.Option(min=1, help="Processes of this machine.")]
-ChunkSeconds = Annotated[
-    float, typer.Option(help="Time that a chunk takes, about: what a stop may lose.")
-]
-Page = Annotated[bool, typer.Option("--page", help="Show the progress as a page of this machine.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
 @campaign.command()
+@with_groups
 def run(
     file: File,
     out: Annotated[
         str | None,
         typer.Option(metavar="FOLDER", help="skidpad-campaigns and the file's name if not given."),
     ] = None,
-    engine: EngineName = "local",
-    address: Address = None,
-    shared: Shared = False,
-    workers: Workers = None,
-    chunk_seconds: ChunkSeconds = 4.0,
-    page: Page = False,
-    json: AsJson = False,
+    *,
+    request: CampaignRun,
 ) -> None:
     """Do all runs that the folder does not have yet, and sum them up; resume goes on."""
     from ..study.plan_file import campaign_of
-    from .campaign_work import Request, performed
+    from .campaign_work import run_campaign
 
-    request = Request(engine, address, shared, workers, chunk_seconds, page, json)
     with warnings_as_notes():
-        plan = campaign_of(file)
-        performed(plan, out or str(Path("skidpad-campaigns") / file.stem), request)
+        run_campaign(campaign_of(file), out or str(Path("skidpad-campaigns") / file.stem), request)
 
 
 @campaign.command()
-def resume(
-    folder: Folder,
-    engine: EngineName = "local",
-    address: Address = None,
-    shared: Shared = False,
-    workers: Workers = None,
-    chunk_seconds: ChunkSeconds = 4.0,
-    page: Page = False,
-    json: AsJson = False,
-) -> None:
+@with_groups
+def resume(folder: Folder, *, request: CampaignRun) -> None:
     """Go on with what was stopped; the folder has the file."""
     from ..study.folder import Folder as CampaignFolder
     from ..study.plan_file import campaign_of_folder
-    from .campaign_work import Request, performed
+    from .campaign_work import run_campaign
 
-    request = Request(engine, address, shared, workers, chunk_seconds, page, json)
     with warnings_as_notes():
-        performed(campaign_of_folder(CampaignFolder.open(folder)), folder, request)
+        run_campaign(campaign_of_folder(CampaignFolder.open(folder)), folder, request)
 
 
 @campaign.command()
@@ -87,13 +59,13 @@ def check(file: File, json: AsJson = False) -> None:
     from rich.console import Console
 
     from ..study.plan_file import campaign_of
-    from .campaign_work import plan_sheet, plan_values
+    from .campaign_work import plan_sheet
 
     with warnings_as_notes():
         plan = campaign_of(file)
         estimate = plan.estimate()
     if json:
-        print_json(plan_values(plan, estimate))
+        print_json({**plan.plan(), "runs": plan.runs, "estimate": estimate._asdict()})
     else:
         Console().print(plan_sheet(plan, estimate))
 
@@ -124,11 +96,9 @@ def report(
     ] = None,
 ) -> None:
     """Write one page with everything that was found."""
-    from rich.console import Console
-
     from ..core.files import target_of
-    from ..demo.performing import file_line
     from ..study.results import Study
+    from .sheets import print_files
 
     with warnings_as_notes():
         study = Study.open(folder)
@@ -137,7 +107,7 @@ def report(
     target = target_of(out or Path(study.folder.path) / "report.html")
     with warnings_as_notes():
         study.report(target)
-    Console(soft_wrap=True).print(file_line("report", target))
+    print_files({"report": target})
 
 
 @campaign.command()
@@ -148,15 +118,13 @@ def replay(
         Path | None,
         typer.Option(metavar="FILE", help="run.parquet or run.html; without, the browser opens."),
     ] = None,
-    no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Only print the address of the page.")
-    ] = False,
+    no_browser: NoBrowser = False,
 ) -> None:
     """Repeat a run, bit for bit, and look at it."""
     from ..study.results import Study
-    from .campaign_work import replayed
+    from .campaign_work import replay_run
 
-    replayed(Study.open(folder), run, out, browser=not no_browser)
+    replay_run(Study.open(folder), run, out, browser=not no_browser)
 
 
 @campaign.command()
@@ -165,12 +133,9 @@ def export(
     table: Annotated[Path, typer.Argument(metavar="TABLE", help="table.csv or table.parquet.")],
 ) -> None:
     """Write all runs as one table."""
-    from rich.console import Console
-
     from ..core.files import counted
-    from ..demo.performing import file_line
-    from ..study.results import Study
-    from ..study.results import export as written
+    from ..study import results
+    from .sheets import print_files
 
-    count = written(Study.open(folder).folder, table)
-    Console(soft_wrap=True).print(file_line(counted(count, "run"), table))
+    count = results.export(results.Study.open(folder).folder, table)
+    print_files({counted(count, "run"): table})

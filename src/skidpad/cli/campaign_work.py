@@ -1,274 +1,61 @@
-"""A campaign in the terminal: it runs, it may be stopped, it is summed up.
-
-Tables of campaigns: what a file asks for, how far it is, what came out.
-
-One run of a campaign again: its numbers, its trajectory, its replay page.
-"""
+"""What `skidpad campaign` does: run a campaign, which may be stopped; its tables; a run again."""
 
 from __future__ import annotations
 
-import sys
-import webbrowser
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import typer
-from rich import box
 from rich.console import Console, Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from ..core.files import counted, target_of
 from ..core.progress import interactive
-from ..demo.performing import file_line
 from ..errors import InvalidValue, MissingFile, require
 from ..run.trajectory import Trajectory
 from ..study.campaign import Campaign, Estimate
 from ..study.engines import ENGINES, Engine, MonitoredEngine, ProgressMonitor, engine_of
-from ..study.experiment import FAILED, RUN, Column
+from ..study.experiment import FAILED, RUN
 from ..study.folder import Folder
 from ..study.results import SHARES, Study, summary_of
 from ..view.film import Film
-from ..view.pages.page import PageServer, html_of
+from ..view.sheet import Sheet
 from ..view.stages import trajectory_stage
-from .legible import Legible
-from .output import print_json
-
-NONE = "–"
-
-
-def plan_values(plan: Campaign, estimate: Estimate) -> dict[str, Any]:
-    """What a file asks for, as plain values."""
-    return {**plan.plan(), "runs": plan.runs, "estimate": estimate._asdict()}
-
-
-def plan_sheet(plan: Campaign, estimate: Estimate) -> RenderableType:
-    """What differs between runs, what is kept of each, and what it will take."""
-    units = plan.experiment.factor_units()
-    factors = [
-        (name, units[name], _shown(one.low), _shown(one.high)) for name, one in plan.factors.items()
-    ]
-    own = [
-        (column.name, column.unit, column.kind, column.meaning)
-        for column in plan.columns()
-        if column.name not in plan.factors
-    ]
-    parts: list[RenderableType] = [Text(plan.name, "bold cyan"), Text(str(estimate))]
-    if factors:
-        parts += [Text(), _table(("factor", "unit", "lowest", "highest"), factors, numbers=(2, 3))]
-    return Group(*parts, Text(), _table(("column", "unit", "kind", "meaning"), own, wraps=(3,)))
-
-
-def state_sheet(state: Mapping[str, Any]) -> RenderableType:
-    """How far a campaign is."""
-    rows = [
-        ("runs", _of_most(state)),
-        ("failed", str(state["failed"])),
-        ("rate", _rate(state["rate"])),
-        ("size", NONE if state["bytes"] is None else _size(state["bytes"])),
-        ("digest", state["digest"]),
-        ("state", _state(state)),
-    ]
-    grid = Table.grid(padding=(0, 2, 0, 0))
-    grid.add_column(style="dim", no_wrap=True)
-    grid.add_column(overflow="fold")
-    for row in rows:
-        grid.add_row(*row)
-    heading = Text.assemble((state["name"], "bold cyan"), f"  {state['folder']}", overflow="fold")
-    return Group(heading, grid, *_damage(state))
-
-
-def summary_sheet(summary: Mapping[str, Any]) -> RenderableType:
-    """What a campaign found."""
-    parts: list[RenderableType] = [state_sheet(summary)]
-    if summary["reason"]:
-        parts += [Text(), Text(f"No means: {summary['reason']}.", "yellow")]
-    elif summary["caution"]:
-        parts += [Text(), Text(f"No intervals: {summary['caution']}.", "yellow")]
-    numbers, truths = summary["numbers"], summary["truths"]
-    if numbers:
-        table = _chosen_table(numbers) if summary["reason"] else _number_table(numbers)
-        parts += [Text(), table]
-    told = {name: one for name, one in truths.items() if name != FAILED or one["happened"]}
-    if told:
-        parts += [Text(), _truth_table(told, "share" if summary["caution"] else "probability")]
-    if summary["failed"] and told.keys() - {FAILED}:
-        parts += [Text(f"{summary['failed']} failed, counted as not.")]
-    if summary["outcome"]:
-        parts += [Text(), _outcome(summary["outcome"])]
-    kept = summary["trajectories"]
-    if kept:
-        shown = ", ".join(map(str, kept[:8])) + (", ..." if len(kept) > 8 else "")
-        parts += [Text(), Text(f"Whole runs kept: {shown}", overflow="fold")]
-    return Group(*parts)
-
-
-def run_table(columns: Sequence[Column], row: Mapping[str, Any], run: int) -> RenderableType:
-    """All numbers of one run."""
-    rows = [(one.name, one.unit, _value(row[one.name])) for one in columns]
-    return _table((f"run {run}", "unit", "value"), rows, numbers=(2,))
-
-
-def _value(value: Any) -> str:
-    """In full: a run is known by its bits."""
-    return repr(float(value)) if isinstance(value, float) else str(bool(value)).lower()
-
-
-def _number_table(numbers: Mapping[str, Any]) -> RenderableType:
-    heads = ("metric", "unit", "mean", *(f"{100 * share:g} %" for share in SHARES), "without")
-    most = max((one["runs"] for one in numbers.values()), default=0)
-    rows = [(name, one["unit"], *_cells(one, most)) for name, one in numbers.items()]
-    if not any(row[-1] for row in rows):
-        heads, rows = heads[:-1], [row[:-1] for row in rows]
-    return _table(heads, rows, numbers=range(2, len(heads)))
-
-
-def _cells(one: Mapping[str, Any], most: int) -> Iterator[str]:
-    if "mean" not in one:
-        yield from (NONE,) * (1 + len(SHARES))
-    else:
-        mean = one["mean"]
-        yield _with_interval(mean)
-        for quantile in one["quantiles"].values():
-            yield _shown(quantile["value"])
-    yield str(most - one["runs"]) if most > one["runs"] else ""
-
-
-def _chosen_table(numbers: Mapping[str, Any]) -> RenderableType:
-    rows = [
-        (name, one["unit"], _shown(one["lowest"]), _shown(one["highest"]))
-        for name, one in numbers.items()
-    ]
-    return _table(("metric", "unit", "lowest", "highest"), rows, numbers=(2, 3))
-
-
-def _truth_table(truths: Mapping[str, Any], share: str) -> RenderableType:
-    rows = [
-        (
-            name,
-            f"{one['happened']} of {one['runs']}",
-            _shown(one["value"]) if "value" in one else NONE,
-            NONE if one.get("low") is None else f"{_shown(one['low'])} to {_shown(one['high'])}",
-        )
-        for name, one in truths.items()
-    ]
-    heads = ("event", "runs", share, "with 95 % confidence")
-    if all(row[-1] == NONE for row in rows):
-        heads, rows = heads[:-1], [row[:-1] for row in rows]
-    return _table(heads, rows, numbers=range(1, len(heads)))
-
-
-def _outcome(outcome: Mapping[str, Any]) -> RenderableType:
-    """What the design found; of long lists only how many there are."""
-    rows = [(name.replace("_", " "), _plain(value)) for name, value in outcome.items()]
-    return _table(("the design found", ""), rows, wraps=(1,))
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, (int, str)):
-        return str(value)
-    if value is None or isinstance(value, float):
-        return _shown(value)
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name} {_plain(one)}" for name, one in value.items())
-    return "; ".join(map(_plain, value[:12])) + ("; ..." if len(value) > 12 else "")
-
-
-def _table(
-    heads: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    *,
-    numbers: Sequence[int] = (),
-    wraps: Sequence[int] = (),
-) -> RenderableType:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for k, head in enumerate(heads):
-        style = "cyan" if k == 0 else ""
-        justify = "right" if k in numbers else "left"
-        table.add_column(head, style=style, justify=justify, no_wrap=k not in wraps)
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return Legible(table)
-
-
-def _damage(state: Mapping[str, Any]) -> list[RenderableType]:
-    return [Text(f"damaged: {text}", "red", overflow="fold") for text in state["damaged"]]
-
-
-def _state(state: Mapping[str, Any]) -> str:
-    if state["writer"]:
-        return f"written by {state['writer']}"
-    if state["missing"]:
-        lost = counted(state["missing"], "run")
-        return f"{lost} missing: skidpad campaign resume does them again"
-    return "finished" if state["finished"] else "not finished: skidpad campaign resume goes on"
-
-
-def _of_most(state: Mapping[str, Any]) -> str:
-    done, most = state["runs"], state["most"]
-    if state["finished"]:
-        return str(done) if done == most else f"{done} (at most {most})"
-    return f"{done} of {most}, {done / most:.1%}"
-
-
-def _rate(rate: float | None) -> str:
-    if rate is None:
-        return NONE
-    return f"{rate:.0f} runs/s" if rate >= 1000.0 else f"{rate:.3g} runs/s"
-
-
-def _with_interval(one: Mapping[str, float | None]) -> str:
-    if one["low"] is None or one["high"] is None:
-        return _shown(one["value"])
-    return f"{_shown(one['value'])} ± {0.5 * (one['high'] - one['low']):.2g}"
-
-
-def _size(size: int) -> str:
-    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if size >= factor:
-            return f"{size / factor:.3g} {unit}"
-    return f"{size} B"
-
-
-def _shown(value: float | None) -> str:
-    return NONE if value is None else f"{value:.4g}"
-
+from . import sheets
+from .options import CampaignRun
+from .output import print_json, serve_film, size_text
 
 STOPPED = 130
 """Exit status after Ctrl-C, as shells have it."""
+SUFFIXES = (".parquet", ".html")
+PAGE_MB = 15.0
+NONE = "–"
 
 
-class Request(NamedTuple):
-    """How a campaign is to be run."""
-
-    engine: str
-    address: str | None
-    shared: bool
-    workers: int | None
-    chunk_seconds: float
-    page: bool
-    json: bool
-
-
-def performed(plan: Campaign, folder: str, request: Request) -> None:
+def run_campaign(plan: Campaign, folder: str, request: CampaignRun) -> None:
     """Run what is missing and print the summary."""
     engine = _engine(plan, request)
     try:
-        with _watched(plan, folder, engine, request) as who:
+        with _watched(plan, folder, engine, request) as watched:
             study = plan.run(
                 folder,
-                engine=who,
+                engine=watched,
                 chunk_seconds=request.chunk_seconds,
                 progress=interactive() and not request.json,
             )
     except KeyboardInterrupt:
-        _tell_stop(plan, folder)
+        try:
+            done = _runs_done(plan, folder)
+        except InvalidValue:
+            done = 0
+        _print_aside(
+            f"stopped: {done} of {plan.runs} runs are in {folder}; go on with ",
+            (f"skidpad campaign resume {quote(folder)}", "bold"),
+        )
         raise typer.Exit(STOPPED) from None
     summary = summary_of(study)
     if request.json:
@@ -277,7 +64,7 @@ def performed(plan: Campaign, folder: str, request: Request) -> None:
         Console().print(summary_sheet(summary))
 
 
-def _engine(plan: Campaign, request: Request) -> Engine:
+def _engine(plan: Campaign, request: CampaignRun) -> Engine:
     if request.engine not in ENGINES:
         raise InvalidValue(f"--engine {request.engine} must be one of {', '.join(ENGINES)}")
     if request.engine != "ray":
@@ -298,18 +85,18 @@ def _engine(plan: Campaign, request: Request) -> Engine:
 
 
 @contextmanager
-def _watched(plan: Campaign, folder: str, engine: Engine, request: Request) -> Generator[Engine]:
-    """The engine, with a page that shows what it does as long as it does it."""
+def _watched(
+    plan: Campaign, folder: str, engine: Engine, request: CampaignRun
+) -> Generator[Engine]:
+    """The engine, with a page that shows its progress while it runs, if one is requested."""
     if not request.page:
         yield engine
         return
     from ..view.pages.campaign_report import LivePage
 
-    monitor = ProgressMonitor(plan.name, plan.runs, _there(plan, folder), plan.columns())
+    monitor = ProgressMonitor(plan.name, plan.runs, _runs_done(plan, folder), plan.columns())
     with LivePage(monitor) as page:
-        Console(stderr=True, soft_wrap=True).print(
-            Text.assemble("progress is at ", (page.url, "cyan")), highlight=False
-        )
+        _print_aside("progress is at ", (page.url, "cyan"))
         try:
             yield MonitoredEngine(engine, monitor)
         except BaseException:
@@ -318,7 +105,12 @@ def _watched(plan: Campaign, folder: str, engine: Engine, request: Request) -> G
         monitor.end("finished")
 
 
-def _there(plan: Campaign, folder: str) -> int:
+def _print_aside(*parts: str | tuple[str, str]) -> None:
+    """A line on stderr that is not broken."""
+    Console(stderr=True, soft_wrap=True).print(Text.assemble(*parts), highlight=False)
+
+
+def _runs_done(plan: Campaign, folder: str) -> int:
     """Runs that a folder has already."""
     try:
         missing = Folder.open(folder).missing(0, plan.runs)
@@ -327,43 +119,167 @@ def _there(plan: Campaign, folder: str) -> int:
     return plan.runs - sum(end - begin for begin, end in missing)
 
 
-def _tell_stop(plan: Campaign, folder: str) -> None:
-    """One line: how far it is, and how to go on."""
-    try:
-        done = _there(plan, folder)
-    except InvalidValue:
-        done = 0
-    text = f"stopped: {done} of {plan.runs} runs are in {folder}; go on with "
-    again = Text(f"skidpad campaign resume {quote(folder)}", "bold")
-    Console(stderr=True, soft_wrap=True).print(Text.assemble(text, again), highlight=False)
+def plan_sheet(plan: Campaign, estimate: Estimate) -> RenderableType:
+    """What differs between runs, what is kept of each, and what it will take."""
+    units = plan.experiment.factor_units()
+    factors = [
+        (name, units[name], _number(one.low), _number(one.high))
+        for name, one in plan.factors.items()
+    ]
+    own = [
+        (column.name, column.unit, column.kind, column.meaning)
+        for column in plan.columns()
+        if column.name not in plan.factors
+    ]
+    parts: list[RenderableType] = [Text(plan.name, "bold cyan"), Text(str(estimate))]
+    if factors:
+        parts += [Text(), _table(("factor", "unit", "lowest", "highest"), factors, (2, 3))]
+    return Group(*parts, Text(), _table(("column", "unit", "kind", "meaning"), own, wraps=(3,)))
 
 
-SUFFIXES = (".parquet", ".html")
-PAGE_MB = 15.0
+def state_sheet(state: Mapping[str, Any]) -> RenderableType:
+    """How far a campaign is."""
+    done, most, rate = state["runs"], state["most"], state["rate"]
+    runs = str(done) if done == most else f"{done} (at most {most})"
+    if state["writer"]:
+        stage = f"written by {state['writer']}"
+    elif state["missing"]:
+        lost = counted(state["missing"], "run")
+        stage = f"{lost} missing: skidpad campaign resume does them again"
+    else:
+        unfinished = "not finished: skidpad campaign resume goes on"
+        stage = "finished" if state["finished"] else unfinished
+    facts = {
+        "runs": runs if state["finished"] else f"{done} of {most}, {done / most:.1%}",
+        "failed": str(state["failed"]),
+        "rate": NONE if rate is None else f"{rate:.0f} runs/s" if rate >= 1000.0
+        else f"{rate:.3g} runs/s",
+        "size": NONE if state["bytes"] is None else size_text(state["bytes"]),
+        "digest": state["digest"],
+        "state": stage,
+    }  # fmt: skip
+    heading = Text.assemble((state["name"], "bold cyan"), f"  {state['folder']}", overflow="fold")
+    damage = [Text(f"damaged: {text}", "red", overflow="fold") for text in state["damaged"]]
+    return Group(heading, sheets.facts(facts.items()), *damage)
 
 
-def replayed(study: Study, run: int, out: Path | None, *, browser: bool) -> None:
-    """Print a run, and write it or show it."""
+def summary_sheet(summary: Mapping[str, Any]) -> RenderableType:
+    """What a campaign found."""
+    parts: list[RenderableType] = [state_sheet(summary)]
+    if summary["reason"]:
+        parts += [Text(), Text(f"No means: {summary['reason']}.", "yellow")]
+    elif summary["caution"]:
+        parts += [Text(), Text(f"No intervals: {summary['caution']}.", "yellow")]
+    numbers, truths = summary["numbers"], summary["truths"]
+    if numbers and summary["reason"]:
+        extremes = [
+            (name, one["unit"], _number(one["lowest"]), _number(one["highest"]))
+            for name, one in numbers.items()
+        ]
+        parts += [Text(), _table(("metric", "unit", "lowest", "highest"), extremes, (2, 3))]
+    elif numbers:
+        parts += [Text(), _means(numbers)]
+    shown = {name: one for name, one in truths.items() if name != FAILED or one["happened"]}
+    if shown:
+        parts += [Text(), _shares(shown, "share" if summary["caution"] else "probability")]
+    if summary["failed"] and shown.keys() - {FAILED}:
+        parts += [Text(f"{summary['failed']} failed, counted as not.")]
+    if summary["outcome"]:
+        rows = [(n.replace("_", " "), _words(value)) for n, value in summary["outcome"].items()]
+        parts += [Text(), _table(("the design found", ""), rows, wraps=(1,))]
+    if kept := summary["trajectories"]:
+        listed = ", ".join(map(str, kept[:8])) + (", ..." if len(kept) > 8 else "")
+        parts += [Text(), Text(f"Whole runs kept: {listed}", overflow="fold")]
+    return Group(*parts)
+
+
+def _means(numbers: Mapping[str, Any]) -> RenderableType:
+    """Mean and quantiles of each metric, and how many runs are without it, if any are."""
+    heads = ("metric", "unit", "mean", *(f"{100 * share:g} %" for share in SHARES), "without")
+    most = max(one["runs"] for one in numbers.values())
+    rows: list[list[str]] = []
+    for name, one in numbers.items():
+        cells = [NONE] * (1 + len(SHARES))
+        if mean := one.get("mean"):
+            known = mean["low"] is not None and mean["high"] is not None
+            half = f" ± {0.5 * (mean['high'] - mean['low']):.2g}" if known else ""
+            quantiles = (_number(quantile["value"]) for quantile in one["quantiles"].values())
+            cells = [f"{_number(mean['value'])}{half}", *quantiles]
+        rows.append([name, one["unit"], *cells, str(most - one["runs"] or "")])
+    return _table_without_last(Sheet(heads, rows, range(2, len(heads))), "")
+
+
+def _shares(truths: Mapping[str, Any], share: str) -> RenderableType:
+    rows = [
+        (
+            name,
+            f"{one['happened']} of {one['runs']}",
+            _number(one.get("value")),
+            NONE if one.get("low") is None else f"{_number(one['low'])} to {_number(one['high'])}",
+        )
+        for name, one in truths.items()
+    ]
+    heads = ("event", "runs", share, "with 95 % confidence")
+    return _table_without_last(Sheet(heads, rows, range(1, len(heads))), NONE)
+
+
+def _table_without_last(sheet: Sheet, nothing: str) -> RenderableType:
+    """The table, without its last column if all its cells say nothing."""
+    empty = all(row[-1] == nothing for row in sheet.rows)
+    return sheets.legible(sheet.without(-1) if empty else sheet)
+
+
+def _table(
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    numbers: Sequence[int] = (),
+    wraps: Sequence[int] = (),
+) -> RenderableType:
+    return sheets.legible(Sheet(heads, rows, numbers, wraps))
+
+
+def _words(value: Any) -> str:
+    """A value of the outcome in words; of long lists only the beginning."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (int, str)):
+        return str(value)
+    if value is None or isinstance(value, float):
+        return _number(value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_words(one)}" for name, one in value.items())
+    return "; ".join(map(_words, value[:12])) + ("; ..." if len(value) > 12 else "")
+
+
+def _number(value: float | None) -> str:
+    return NONE if value is None else f"{value:.4g}"
+
+
+def replay_run(study: Study, run: int, out: Path | None, *, browser: bool) -> None:
+    """Repeat a run, print its numbers, and write it or show it."""
     if out is not None:
         target_of(out)
         if out.suffix.lower() not in SUFFIXES:
             raise InvalidValue(f"--out {out} must end in {' or '.join(SUFFIXES)}")
     again = study.replay(run)
-    Console().print(run_table(study.columns, _row(study, run), run))
-    if out is not None and out.suffix.lower() == ".parquet":
-        again.to_parquet(out)
-    elif out is not None:
-        _film(study, run, again).to_html(out, limit_mb=PAGE_MB)
-    else:
-        _show(_film(study, run, again), browser)
-        return
-    Console(soft_wrap=True).print(file_line(f"run {run}", out))
-
-
-def _row(study: Study, run: int) -> dict[str, Any]:
     names = (RUN, *(column.name for column in study.columns))
-    read = study.folder.read(names, run, run + 1)
-    return {name: values[0] for name, values in read.items()}
+    row = {name: values[0] for name, values in study.folder.read(names, run, run + 1).items()}
+    # In full: a run is known by its bits.
+    rows = [
+        (one.name, one.unit, repr(float(value)) if isinstance(value, float)
+         else str(bool(value)).lower())
+        for one in study.columns
+        for value in [row[one.name]]
+    ]  # fmt: skip
+    Console().print(_table((f"run {run}", "unit", "value"), rows, (2,)))
+    if out is None:
+        serve_film(_film(study, run, again), "the replay is", limit_mb=PAGE_MB, browser=browser)
+        return
+    if out.suffix.lower() == ".parquet":
+        again.to_parquet(out)
+    else:
+        _film(study, run, again).to_html(out, limit_mb=PAGE_MB)
+    sheets.print_files({f"run {run}": out})
 
 
 def _film(study: Study, run: int, again: Trajectory) -> Film:
@@ -375,15 +291,3 @@ def _film(study: Study, run: int, again: Trajectory) -> Film:
     title = f"{study.plan['name']}, run {run}"
     stage, times, rows = trajectory_stage({title: again}, vehicle, title=title)
     return Film(stage, times, rows.astype(np.float32))
-
-
-def _show(film: Film, browser: bool) -> None:
-    server = PageServer(html_of(film, limit_mb=PAGE_MB))
-    typer.echo(f"the replay is at {server.url}  (Ctrl-C ends it)")
-    sys.stdout.flush()
-    if browser:
-        webbrowser.open(server.url)
-    try:
-        server.run()
-    except KeyboardInterrupt:
-        typer.echo("")

@@ -1,25 +1,39 @@
-"""`skidpad models`: the vehicles, and what one of them consists of.
+"""`skidpad models`: the vehicles, and what one of them consists of; and the screen of `skidpad`.
 
-`skidpad` alone: what one can do next, by what one may want.
+`models_document` is what `--json` prints. Its keys stay: further ones may be added under the same
+`schema`; one that goes, or means another thing, takes the next number. docs/cli.md lists them.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from .. import __version__
 from ..errors import EXTRAS, InvalidValue
 from .completion import vehicles_and_sets
-from .run import Settings
+from .options import Settings, vehicle_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from ..core import record
     from ..core.model import Vehicle
+    from ..units import Allowed
+
+SECTIONS = {
+    "states": "State",
+    "inputs": "Input",
+    "parameters": "Params",
+    "disturbances": "Disturbance",
+    "outputs": "Outputs",
+}
+"""What the fields of the records of a model are called."""
 
 
 def models(
@@ -52,8 +66,6 @@ def models(
     ] = False,
 ) -> None:
     """List the vehicles, or show one with its states, inputs, parameters and outputs."""
-    from .test_work import set_values, vehicle_of
-
     lower = lowered or precision is not None
     wants_program = program or lower or save is not None
     if integrator is not None and not wants_program:
@@ -64,38 +76,21 @@ def models(
         raise InvalidValue("--json is of vehicles; --save writes a program, in JSON too")
     if settings and name is None:
         raise InvalidValue("--set belongs to one vehicle: give its name, as in four_wheel")
-    car = None if name is None else vehicle_of(name, (), set_values(settings))
-    if json:
-        _print_json(car)
-    elif car is not None and wants_program:
-        chosen = (precision or "float64") if lower else None
-        _write_program(car, integrator or "rk4", chosen, save)
-    else:
-        _print_tables(car)
-
-
-def _print_json(car: Vehicle | None) -> None:
-    from .. import vehicles
-    from .documents import models_document
-    from .output import print_json
-
-    if car is not None:
-        print_json(models_document([car], ()))
+    car = None if name is None else vehicle_of(name, settings=settings)
+    if car is not None and wants_program:
+        _write_program(car, integrator or "rk4", (precision or "float64") if lower else None, save)
         return
-    listed = [vehicles.named(one) for one in vehicles.names()]
-    print_json(models_document(listed, vehicles.COMMAND_DRIVEN))
-
-
-def _print_tables(car: Vehicle | None) -> None:
-    from rich.console import Console
-
     from .. import vehicles
-    from .tables import vehicle_list, vehicle_sheet
 
-    if car is None:
-        Console().print(vehicle_list([vehicles.named(one) for one in vehicles.names()]))
+    shown = [car] if car is not None else [vehicles.named(one) for one in vehicles.names()]
+    if json:
+        from .output import print_json
+
+        print_json(models_document(shown, () if car is not None else vehicles.COMMAND_DRIVEN))
     else:
-        Console().print(vehicle_sheet(car))
+        from rich.console import Console
+
+        Console().print(vehicle_list(shown) if car is None else vehicle_sheet(car))
 
 
 def _write_program(car: Vehicle, integrator: str, precision: str | None, path: Path | None) -> None:
@@ -112,10 +107,151 @@ def _write_program(car: Vehicle, integrator: str, precision: str | None, path: P
     typer.echo(f"{program.operations} operations written to {path}")
 
 
+def own_fields(vehicle: Vehicle, kind: type) -> tuple[record.Field, ...]:
+    """The fields of one of a vehicle's records; those of its parameters have its values."""
+    from ..core import record
+
+    leaves = record.fields(kind)
+    if kind is not vehicle.Params:
+        return leaves
+    values = record.flatten(vehicle.params)
+    return tuple(leaf._replace(default=value) for leaf, value in zip(leaves, values, strict=True))
+
+
+def models_document(vehicles: Sequence[Vehicle], command_driven: Sequence[str]) -> dict[str, Any]:
+    """Vehicles in full, and the names of further ones that are driven by commands."""
+    return {
+        "schema": "models/1",
+        "vehicles": [
+            {
+                "name": vehicle.model.name,
+                "summary": vehicle.model.summary,
+                "reproduces": vehicle.model.reproduces or None,
+                **{
+                    key: [
+                        _field(leaf) for leaf in own_fields(vehicle, getattr(vehicle.model, kind))
+                    ]
+                    for key, kind in SECTIONS.items()
+                },
+            }
+            for vehicle in vehicles
+        ],
+        "command_driven": list(command_driven),
+    }
+
+
+def _field(leaf: record.Field) -> dict[str, Any]:
+    from ..units import Allowed
+    from .output import finite
+
+    allowed = leaf.allowed or Allowed()
+    return {
+        "name": leaf.name,
+        "unit": leaf.unit.symbol,
+        "default": finite(leaf.default),
+        "minimum": finite(allowed.low),
+        "maximum": finite(allowed.high),
+        "exclusive_minimum": allowed.open_low,
+        "whole": allowed.whole,
+        "meaning": " ".join(leaf.doc.split()),
+    }
+
+
+def vehicle_list(listed: Sequence[Vehicle]) -> RenderableType:
+    """All vehicles: a line on each, the names of its states and inputs, how many parameters."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    from ..core import record
+    from ..vehicles.command_driven.records import NAMES
+    from .sheets import plain_table
+
+    table = plain_table(show_edge=True)
+    table.add_column("vehicle", style="bold cyan", no_wrap=True)
+    table.add_column("what it is", ratio=1)
+    for vehicle in listed:
+        model = vehicle.model
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(style="dim", no_wrap=True)
+        grid.add_column()
+        grid.add_row("states", " ".join(record.names(model.State)))
+        grid.add_row("inputs", " ".join(record.names(model.Input)))
+        grid.add_row("parameters", str(record.size(model.Params)))
+        if model.reproduces:
+            grid.add_row("reproduces", model.reproduces)
+        table.add_row(vehicle.name, Group(Text(model.summary), grid))
+        table.add_section()
+    notes = (
+        f"Command-driven, as in Autoware's planning simulator: {', '.join(NAMES)}.",
+        "skidpad models NAME shows units, defaults and meanings.",
+    )
+    return Group(table, *(Text(note, "dim") for note in notes))
+
+
+def vehicle_sheet(vehicle: Vehicle) -> RenderableType:
+    """One vehicle in full: a table for each of its records that has fields."""
+    from rich.console import Group
+    from rich.text import Text
+
+    from ..core import record
+
+    model = vehicle.model
+    parts: list[RenderableType] = [Text.assemble((model.name, "bold cyan"), f"  {model.summary}")]
+    kinds = {word: getattr(model, attribute) for word, attribute in SECTIONS.items()}
+    width = max(len(name) for kind in kinds.values() for name in record.names(kind))
+    for word, kind in kinds.items():
+        if record.size(kind):
+            parts += [Text(), _field_table(word, own_fields(vehicle, kind), width)]
+    if model.reproduces:
+        parts.append(Text(f"\nReproduces {model.reproduces}."))
+    return Group(*parts)
+
+
+def _field_table(word: str, fields: Sequence[record.Field], name_width: int) -> RenderableType:
+    """Fields with unit and meaning; default and range where the record has any."""
+    from rich.text import Text
+
+    from .sheets import Legible, plain_table
+
+    table = plain_table(
+        title=f"{len(fields)} {word if len(fields) > 1 else word.rstrip('s')}",
+        title_justify="left",
+        title_style="bold",
+        expand=True,
+    )
+    with_default = any(leaf.default is not None for leaf in fields)
+    with_range = any(leaf.allowed is not None for leaf in fields)
+    table.add_column("name", style="cyan", no_wrap=True, min_width=name_width)
+    table.add_column("unit", no_wrap=True, min_width=len("N·s²/m²"))
+    if with_default:
+        table.add_column("default", justify="right", no_wrap=True)
+    if with_range:
+        table.add_column("range", no_wrap=True)
+    table.add_column("meaning", ratio=1)
+    for leaf in fields:
+        cells = [leaf.name, leaf.unit.symbol]
+        cells += ["" if leaf.default is None else f"{leaf.default:.6g}"] if with_default else []
+        cells += [_range(leaf.allowed)] if with_range else []
+        table.add_row(*map(Text, [*cells, " ".join(leaf.doc.split())]))
+    return Legible(table)
+
+
+def _range(allowed: Allowed | None) -> str:
+    """The allowed range in signs: `> 0`, `≥ 0`, `≤ 1`, `[0, 1]`."""
+    if allowed is None:
+        return ""
+    if math.isinf(allowed.high):
+        return f"{'>' if allowed.open_low else '≥'} {allowed.low:g}"
+    if math.isinf(allowed.low):
+        return f"≤ {allowed.high:g}"
+    return f"{'(' if allowed.open_low else '['}{allowed.low:g}, {allowed.high:g}]"
+
+
 class Suggestion(NamedTuple):
     """A command to try."""
 
-    demand: str
+    purpose: str
     command: str
     """As it is typed, without `skidpad`."""
     extras: tuple[str, ...] = ()
@@ -148,7 +284,7 @@ def start_screen() -> RenderableType:
     grid.add_column()
     grid.add_column(style="bold cyan", overflow="fold")
     for suggestion in SUGGESTIONS:
-        grid.add_row(suggestion.demand, f"skidpad {suggestion.command}")
+        grid.add_row(suggestion.purpose, f"skidpad {suggestion.command}")
     heading = Text.assemble(
         ("skidpad", "bold"), f" {__version__} simulates ground vehicles. You can"
     )
@@ -163,6 +299,4 @@ def start_screen() -> RenderableType:
 def missing_extras() -> list[str]:
     """Extras that suggestions need and of which a package is not installed; nothing is imported."""
     needed = dict.fromkeys(extra for suggestion in SUGGESTIONS for extra in suggestion.extras)
-    return [
-        extra for extra in needed if any(find_spec(package) is None for package in EXTRAS[extra])
-    ]
+    return [extra for extra in needed if any(find_spec(one) is None for one in EXTRAS[extra])]

@@ -1,4 +1,4 @@
-"""Output of commands: JSON, notes, and text for streams that lack characters.
+"""Output of commands: JSON, notes, pages, and text for streams that lack characters.
 
 Units and tables have characters such as ², − and ≥ that code pages of Windows and of older systems
 lack. They are written in characters that the stream has, so that no command fails because of them.
@@ -12,16 +12,20 @@ import json
 import sys
 import unicodedata
 import warnings
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from math import isfinite
+from typing import TYPE_CHECKING, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from ..view.film import Film
 
 
 @contextmanager
 def warnings_as_notes() -> Generator[None]:
-    """Print what the block warns of on stderr; filters are those of whoever calls."""
+    """Print what the block warns of on stderr; the filters stay those of the caller."""
     from rich.console import Console
     from rich.text import Text
 
@@ -43,8 +47,44 @@ def print_json(value: dict[str, Any]) -> None:
     typer.echo(json.dumps(value, indent=2, allow_nan=False, ensure_ascii=escaped))
 
 
+def finite(value: Any) -> Any:
+    """A value for JSON, with None for infinity and NaN."""
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): finite(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(one) for one in value]
+    return value
+
+
+def size_text(count: int) -> str:
+    """A number of bytes in the unit that suits it."""
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count} bytes"
+
+
+def serve_film(film: Film, what: str, *, limit_mb: float, port: int = 0, browser: bool) -> None:
+    """Serve the page of a film to this machine until Ctrl-C, and open it in the browser."""
+    import webbrowser
+
+    from ..view.pages.page import PageServer, html_of
+
+    server = PageServer(html_of(film, limit_mb=limit_mb), port)
+    typer.echo(f"{what} at {server.url}  (Ctrl-C ends it)")
+    sys.stdout.flush()
+    if browser:
+        webbrowser.open(server.url)
+    try:
+        server.run()
+    except KeyboardInterrupt:
+        typer.echo("")
+
+
 HANDLER = "skidpad.spelled"
-"""Name of what `spelled` does, for streams."""
+"""Name under which `spell` is registered for streams."""
 
 _WORDS = {
     **{"−": "-", "⁻": "-", "–": "-", "—": "-", "─": "-", "│": "|", "·": "*", "×": "x", "⊗": "x"},
@@ -52,12 +92,12 @@ _WORDS = {
     **{"°": "deg", "√": "sqrt", "∂": "d", "∫": "integral", "∞": "inf", "½": "1/2", "⅛": "1/8"},
     **{"µ": "u", "μ": "u", "ø": "o", "ß": "ss", "‘": "'", "’": "'", "“": '"', "”": '"'},
 }
-"""What is not spelled by its decomposition or by its name."""
+"""Characters that are spelled neither by their decomposition nor by their name."""
 
 
 def write_everything() -> None:
-    """Let stdout and stderr spell what their encodings lack; a choice made outside stays."""
-    codecs.register_error(HANDLER, spelled)
+    """Let stdout and stderr spell what their encodings lack, unless the user chose otherwise."""
+    codecs.register_error(HANDLER, spell)
     for stream, replaced in (
         (sys.stdout, ("strict", "surrogateescape")),
         # Python's own choice for stderr, which shows codes of characters.
@@ -67,28 +107,19 @@ def write_everything() -> None:
             stream.reconfigure(errors=HANDLER)
 
 
-def spelled(error: UnicodeError) -> tuple[str | bytes, int]:
-    """What to write for characters that an encoding lacks, and where to go on."""
+def spell(error: UnicodeError) -> tuple[str | bytes, int]:
+    """What to write for a character that an encoding lacks, and where to continue."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     character = error.object[error.start]
     code = ord(character)
     if 0xDC80 <= code <= 0xDCFF:  # a byte of a file's name that is no text
         return bytes([code - 0xDC00]), error.start + 1
-    return _spelling(character), error.start + 1
-
-
-def _spelling(character: str) -> str:
     word = _WORDS.get(character)
     if word is None:
         word = unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()
-    return word or _letter(character) or "?"
-
-
-def _letter(character: str) -> str:
-    """The name of a Greek letter, else nothing."""
     name = unicodedata.name(character, "")
-    if not name.startswith("GREEK ") or " LETTER " not in name:
-        return ""
-    word = name.split(" LETTER ")[1].split()[0].lower().replace("lamda", "lambda")
-    return word.capitalize() if "CAPITAL" in name else word
+    if not word and name.startswith("GREEK ") and " LETTER " in name:
+        word = name.split(" LETTER ")[1].split()[0].lower().replace("lamda", "lambda")
+        word = word.capitalize() if "CAPITAL" in name else word
+    return word or "?", error.start + 1

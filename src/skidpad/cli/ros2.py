@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from ..errors import InvalidValue
 from .completion import vehicle_names
-from .serve import must_be_port
-from .world import Compat, Download, Limit, ModelFolder, Shell, Variables, reading_options
-
-if TYPE_CHECKING:
-    from ..ros2.launch import Launch
+from .options import Compat, WorldReading, check_port, split_pairs, with_groups
 
 ros2 = typer.Typer(
     name="ros2",
@@ -21,51 +17,47 @@ ros2 = typer.Typer(
     no_args_is_help=True,
 )
 
-Middleware = Annotated[
-    str,
-    typer.Option(help="What carries the messages: auto, cyclonedds, zenoh or rclpy."),
-]
-Record = Annotated[
-    Path | None,
-    typer.Option(help="Write everything published and heard to a rosbag2 in this folder."),
-]
-LockStep = Annotated[
-    bool,
-    typer.Option("--lock-step", help="Advance only when a command or a call of ~/step arrives."),
-]
-Packages = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--package", metavar="NAME=FOLDER", help="What $(find-pkg-share NAME) stands for."
-    ),
-]
 
+class Running(NamedTuple):
+    """How a node is run."""
 
-def _launch(
-    context: typer.Context,
-    middleware: str,
-    record: Path | None,
-    lock_step: bool,
-    packages: list[str] | None,
-) -> Launch:
-    from ..ros2.launch import Launch
+    middleware: Annotated[
+        str, typer.Option(help="What carries the messages: auto, cyclonedds, zenoh or rclpy.")
+    ] = "auto"
+    record: Annotated[
+        Path | None,
+        typer.Option(help="Write everything published and heard to a rosbag2 in this folder."),
+    ] = None
+    lock_step: Annotated[
+        bool,
+        typer.Option(
+            "--lock-step", help="Advance only when a command or a call of ~/step arrives."
+        ),
+    ] = False
+    package: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--package", metavar="NAME=FOLDER", help="What $(find-pkg-share NAME) stands for."
+        ),
+    ] = None
 
-    return Launch(
-        ros_arguments=tuple(context.args),
-        middleware=middleware,
-        packages=dict(map(_package, packages or ())),
-        record=record,
-        lock_step=lock_step,
-    )
+    def run(self, context: typer.Context, *node: Any, **options: Any) -> None:
+        """Run a node, whose arguments are those of `Launch.run`, with those of ROS."""
+        from ..ros2.launch import Launch
 
-
-def _package(text: str) -> tuple[str, Path]:
-    name, parted, folder = text.partition("=")
-    if not (parted and name and folder):
-        raise InvalidValue(f"--package {text!r} must be NAME=FOLDER")
-    if not Path(folder).is_dir():
-        raise InvalidValue(f"--package {text!r}: there is no folder {folder}")
-    return name, Path(folder)
+        folders = split_pairs(self.package, "--package {!r} must be NAME=FOLDER")
+        for name, folder in folders:
+            if not Path(folder).is_dir():
+                text = f"{name}={folder}"
+                raise InvalidValue(f"--package {text!r}: there is no folder {folder}")
+        launch = Launch(
+            ros_arguments=tuple(context.args),
+            middleware=self.middleware,
+            packages={name: Path(folder) for name, folder in folders},
+            record=self.record,
+            lock_step=self.lock_step,
+        )
+        launch.run(*node, **options)
 
 
 _TAKING_ALL: dict[str, Any] = {"allow_extra_args": True, "ignore_unknown_options": True}
@@ -73,6 +65,7 @@ _TAKING_ALL: dict[str, Any] = {"allow_extra_args": True, "ignore_unknown_options
 
 
 @ros2.command(context_settings=_TAKING_ALL)
+@with_groups
 def planning(
     context: typer.Context,
     names: Annotated[
@@ -91,10 +84,8 @@ def planning(
     ] = False,
     seed: Annotated[int | None, typer.Option(help="Of the noise; drawn if not given.")] = None,
     compat: Compat = None,
-    middleware: Middleware = "auto",
-    record: Record = None,
-    lock_step: LockStep = False,
-    package: Packages = None,
+    *,
+    running: Running,
 ) -> None:
     """Autoware's simple_planning_simulator."""
     from ..ros2.nodes.planning import NAME, NAMESPACE, Planning
@@ -109,43 +100,29 @@ def planning(
             allow_import=allow_import,
         )
 
-    launch = _launch(context, middleware, record, lock_step, package)
-    launch.run(NAME, program, simulates_time=False, namespace=NAMESPACE)
+    running.run(context, NAME, program, simulates_time=False, namespace=NAMESPACE)
 
 
 @ros2.command(context_settings=_TAKING_ALL)
-def truck(
-    context: typer.Context,
-    compat: Compat = None,
-    middleware: Middleware = "auto",
-    record: Record = None,
-    lock_step: LockStep = False,
-    package: Packages = None,
-) -> None:
+@with_groups
+def truck(context: typer.Context, compat: Compat = None, *, running: Running) -> None:
     """The simulator of truck."""
     from ..ros2.nodes.truck import NAME, Truck
 
-    launch = _launch(context, middleware, record, lock_step, package)
-    launch.run(NAME, lambda node: Truck(node, compat=compat), simulates_time=True)
+    running.run(context, NAME, lambda node: Truck(node, compat=compat), simulates_time=True)
 
 
 @ros2.command(context_settings=_TAKING_ALL)
-def brains2(
-    context: typer.Context,
-    compat: Compat = None,
-    middleware: Middleware = "auto",
-    record: Record = None,
-    lock_step: LockStep = False,
-    package: Packages = None,
-) -> None:
+@with_groups
+def brains2(context: typer.Context, compat: Compat = None, *, running: Running) -> None:
     """The sim_node of brains2: a Formula Student car among cones."""
     from ..ros2.nodes.brains2 import NAME, Brains2
 
-    launch = _launch(context, middleware, record, lock_step, package)
-    launch.run(NAME, lambda node: Brains2(node, compat=compat), simulates_time=False)
+    running.run(context, NAME, lambda node: Brains2(node, compat=compat), simulates_time=False)
 
 
 @ros2.command(context_settings=_TAKING_ALL)
+@with_groups
 def world(
     context: typer.Context,
     file: Annotated[
@@ -159,32 +136,26 @@ def world(
         int | None, typer.Option(help="Of the page; 8000 or the next free one.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Of all random numbers.")] = 0,
-    compat: Compat = None,
-    variables: Variables = None,
-    limit: Limit = None,
-    allow_shell: Shell = False,
-    allow_download: Download = False,
-    models: ModelFolder = None,
-    middleware: Middleware = "auto",
-    record: Record = None,
-    lock_step: LockStep = False,
-    package: Packages = None,
+    *,
+    reading: WorldReading,
+    running: Running,
 ) -> None:
     """MVSim's node: a world of robots, ready for Nav2."""
     from ..ros2.nodes.world import page_of, program
 
-    must_be_port(port)
-    options = reading_options(compat, variables, limit, allow_shell, allow_download, models)
-    launch = _launch(context, middleware, record, lock_step, package)
-    launch.run(
+    check_port(port)
+    options = reading.options()
+    running.run(
+        context,
         "mvsim",
         lambda node: program(node, file, seed=seed, **options),
         simulates_time=True,
-        page=(lambda running: page_of(running, port=port)) if page else None,
+        page=(lambda node: page_of(node, port=port)) if page else None,
     )
 
 
 @ros2.command(context_settings=_TAKING_ALL)
+@with_groups
 def vehicle(
     context: typer.Context,
     name: Annotated[
@@ -192,19 +163,18 @@ def vehicle(
         typer.Argument(help="A vehicle that `skidpad models` lists.", autocompletion=vehicle_names),
     ],
     compat: Compat = None,
-    middleware: Middleware = "auto",
-    record: Record = None,
-    lock_step: LockStep = False,
-    package: Packages = None,
+    *,
+    running: Running,
 ) -> None:
     """Any vehicle: its inputs and states as topics."""
     from ..ros2.nodes.vehicle import SingleVehicle
     from ..study.named_code import is_own, vehicle_by_text
 
     own = vehicle_by_text(name) if is_own(name) else name
-    launch = _launch(context, middleware, record, lock_step, package)
     plain = name.rpartition(":")[2]
-    launch.run(plain, lambda node: SingleVehicle(node, own, compat=compat), simulates_time=False)
+    running.run(
+        context, plain, lambda node: SingleVehicle(node, own, compat=compat), simulates_time=False
+    )
 
 
 @ros2.command()
@@ -216,8 +186,7 @@ def interfaces(
 ) -> None:
     """Write a package of ROS 2 with the message types of vehicles, for colcon."""
     from ..ros2.nodes.common import write_package
-    from ..vehicles.registry import get
-    from ..vehicles.registry import names as listed
+    from ..vehicles import registry
 
-    files = write_package(folder, [get(name)() for name in names or listed()])
+    files = write_package(folder, [registry.get(name)() for name in names or registry.names()])
     typer.echo(f"wrote {len(files)} files to {files[0].parents[1]}")

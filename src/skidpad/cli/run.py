@@ -1,19 +1,13 @@
-"""`skidpad run`: a world, a vehicle or a demo, without pictures and as fast as it goes.
-
-What commands have in common that take a vehicle, a world file or something else of a name.
-
-What `skidpad run` can be given: names of demos and vehicles, and files.
-"""
+"""`skidpad run`: a world, a vehicle or a demo, without pictures and as fast as it goes."""
 
 from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Mapping
 from datetime import datetime
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -21,7 +15,7 @@ from .. import demo
 from ..core.files import regular_file
 from ..errors import InvalidValue, require_extras
 from .completion import run_targets
-from .world import Compat, Download, Limit, ModelFolder, Shell, Variables, reading_options
+from .options import WorldReading, is_vehicle, refuse, vehicle_names
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -40,91 +34,63 @@ Target = Annotated[
         autocompletion=run_targets,
     ),
 ]
-Duration = Annotated[float | None, typer.Option(help="Simulated time in s.")]
-Seed = Annotated[int, typer.Option(min=0, help="Of all random numbers.")]
-Out = Annotated[
-    Path | None,
-    typer.Option(help="Folder for the recording and the page; one of its own if not given."),
-]
-Rate = Annotated[
-    float | None, typer.Option(help="Samples recorded per second of simulated time, in Hz.")
-]
-NoRecord = Annotated[bool, typer.Option("--no-record", help="Write no recording.")]
-NoPage = Annotated[bool, typer.Option("--no-page", help="Write no replay page.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No bar and no notes, only the result.")]
-Controller = Annotated[
-    str | None, typer.Option(help="Who steers a vehicle: path_follower, pure_pursuit, stanley.")
-]
-Track = Annotated[
-    str | None, typer.Option(help="Where to: circuit, lane_change, or a file with a centre line.")
-]
-Speed = Annotated[float | None, typer.Option(help="Fastest speed of a vehicle in m/s.")]
+
+
+class VehicleRun(NamedTuple):
+    """Options that go with a vehicle, None where they are not given."""
+
+    controller: Annotated[
+        str | None, typer.Option(help="Who steers a vehicle: path_follower, pure_pursuit, stanley.")
+    ] = None
+    track: Annotated[
+        str | None,
+        typer.Option(help="Where to: circuit, lane_change, or a file with a centre line."),
+    ] = None
+    speed: Annotated[float | None, typer.Option(help="Fastest speed of a vehicle in m/s.")] = None
 
 
 def run(
     target: Target = None,
-    duration: Duration = None,
-    seed: Seed = 0,
-    out: Out = None,
-    rate: Rate = None,
-    no_record: NoRecord = False,
-    no_page: NoPage = False,
-    quiet: Quiet = False,
-    controller: Controller = None,
-    track: Track = None,
-    speed: Speed = None,
-    compat: Compat = None,
-    variables: Variables = None,
-    limit: Limit = None,
-    allow_shell: Shell = False,
-    allow_download: Download = False,
-    models: ModelFolder = None,
+    duration: Annotated[float | None, typer.Option(help="Simulated time in s.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of all random numbers.")] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for the recording and the page; one of its own if not given."),
+    ] = None,
+    rate: Annotated[
+        float | None, typer.Option(help="Samples recorded per second of simulated time, in Hz.")
+    ] = None,
+    no_record: Annotated[bool, typer.Option("--no-record", help="Write no recording.")] = False,
+    no_page: Annotated[bool, typer.Option("--no-page", help="Write no replay page.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="No bar and no notes, only the result.")
+    ] = False,
+    *,
+    driving: VehicleRun,
+    reading: WorldReading,
 ) -> None:
     """Run a world, a vehicle or a demo and report on every vehicle; Ctrl-C ends the run early."""
-
     if target is None:
         from rich.console import Console
 
         Console().print(demo_list())
         return
-    _check_numbers(duration, rate)
+    if duration is not None and not (isfinite(duration) and duration >= 0.0):
+        raise InvalidValue(f"--duration {duration:g} must be finite and not negative, in s")
+    if rate is not None and not (isfinite(rate) and rate > 0.0):
+        raise InvalidValue(f"--rate {rate:g} must be finite and greater than 0, in Hz")
     if not no_record:
         require_extras("recording", purpose="skidpad run without --no-record")
-    request = Request(
-        target,
-        seed,
-        {"controller": controller, "track": track, "speed": speed},
-        reading_options(compat, variables, limit, allow_shell, allow_download, models),
-        quiet,
-    )
-    name, show = show_of(request)
-    _performed(name, show, duration, rate, out, seed, not no_record, not no_page, quiet)
+    name, show = show_of(target, seed, driving, reading, quiet=quiet)
+    from ..demo.performing import perform_into, report, watched
 
-
-def _performed(
-    name: str,
-    show: Show,
-    duration: float | None,
-    rate: float | None,
-    out: Path | None,
-    seed: int,
-    record: bool,
-    page: bool,
-    quiet: bool,
-) -> None:
-    from ..demo.performing import report, watched
-
-    folder = own_folder(name) if out is None else out
-    wanted = show.duration if duration is None else duration
-    with watched(wanted, quiet) as watch:
-        from ..demo.performing import perform_into
-
+    with watched(show.duration if duration is None else duration, quiet) as watch:
         done = perform_into(
             show,
-            folder,
+            new_folder(name) if out is None else out,
             name,
-            record=record,
-            page=page,
+            record=not no_record,
+            page=not no_page,
             duration=duration,
             rate=rate,
             watch=watch,
@@ -135,59 +101,14 @@ def _performed(
         raise done.outcome.error
 
 
-def own_folder(name: str) -> Path:
-    """A folder that is not there yet, named by what runs and by the time."""
+def new_folder(name: str) -> Path:
+    """A folder that does not exist yet, named after what runs and the time."""
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
     folder, number = FOLDER / f"{name}-{stamp}", 1
     while folder.exists():
         number += 1
         folder = FOLDER / f"{name}-{stamp}-{number}"
     return folder
-
-
-def _check_numbers(duration: float | None, rate: float | None) -> None:
-    if duration is not None and not (isfinite(duration) and duration >= 0.0):
-        raise InvalidValue(f"--duration {duration:g} must be finite and not negative, in s")
-    if rate is not None and not (isfinite(rate) and rate > 0.0):
-        raise InvalidValue(f"--rate {rate:g} must be finite and greater than 0, in Hz")
-
-
-Params = Annotated[
-    list[Path] | None,
-    typer.Option(metavar="FILE", help="Parameters in YAML or JSON; later files win."),
-]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set", metavar="NAME=VALUE", help="A parameter in SI, or tyre=FILE. May be repeated."
-    ),
-]
-
-NOT_GIVEN: tuple[Any, ...] = (None, False, (), {})
-"""Values of options that were not given."""
-
-
-def refuse(options: Mapping[str, Any], owner: str) -> None:
-    """Raise if one of these options was given, which go with something else."""
-    name = next((name for name, value in options.items() if value not in NOT_GIVEN), None)
-    if name is not None:
-        option = {"variables": "var"}.get(name, name).replace("_", "-")
-        raise InvalidValue(f"--{option} goes with {owner}")
-
-
-def is_vehicle(target: str) -> bool:
-    """Whether a text names a vehicle: a listed one, one with a parameter set, or `module:name`."""
-    from ..study.named_code import is_own
-
-    return target.partition(":")[0] in vehicle_names() or is_own(target)
-
-
-def vehicle_names() -> list[str]:
-    """All vehicles, with Autoware's models."""
-    from .. import vehicles
-    from ..vehicles.command_driven.records import NAMES
-
-    return [*vehicles.names(), *NAMES]
 
 
 _OTHERS = {
@@ -198,63 +119,48 @@ _OTHERS = {
 """What files are that are not worlds, by their suffix."""
 
 
-class Request(NamedTuple):
-    """What was asked for."""
-
-    target: str
-    seed: int
-    of_vehicle: Mapping[str, Any]
-    """Options that go with a vehicle, None where they are not given."""
-    of_world: Mapping[str, Any]
-    """Options that go with a world file."""
-    quiet: bool
-
-
-def show_of(request: Request) -> tuple[str, Show]:
-    """The show that was asked for, and a name for its files."""
-    target = request.target
+def show_of(
+    target: str, seed: int, driving: VehicleRun, reading: WorldReading, *, quiet: bool
+) -> tuple[str, Show]:
+    """The show of a demo, a vehicle or a world file, and a name for its files."""
     if target in demo.DEMOS:
-        refuse(request.of_vehicle, "a vehicle")
-        refuse(request.of_world, "a world file")
-        return target, demo.DEMOS[target].show(request.seed)
+        refuse(driving._asdict(), "a vehicle")
+        refuse(reading._asdict(), "a world file")
+        return target, demo.DEMOS[target].show(seed)
     if is_vehicle(target):
         from ..demo import vehicle_run
         from ..study.named_code import vehicle_by_text
 
-        refuse(request.of_world, "a world file")
-        show = vehicle_run.show(vehicle_by_text(target), request.seed, **request.of_vehicle)
+        refuse(reading._asdict(), "a world file")
+        show = vehicle_run.show(vehicle_by_text(target), seed, **driving._asdict())
         return target.replace(":", "_"), show
     file = Path(target)
     if not file.is_file():
         raise InvalidValue(_unknown(target))
-    other = _OTHERS.get(file.suffix)
-    if other is not None:
+    if other := _OTHERS.get(file.suffix):
         raise InvalidValue(f"{target} is {other.format(target)}")
-    refuse(request.of_vehicle, "a vehicle")
-    return file.name.split(".")[0], _world(file, request)
+    refuse(driving._asdict(), "a vehicle")
+    return file.name.split(".")[0], _world(file, seed, reading, quiet)
 
 
-def _world(file: Path, request: Request) -> Show:
+def _world(file: Path, seed: int, reading: WorldReading, quiet: bool) -> Show:
     """The world of a file, with a note on stderr for each thing in it that is not simulated."""
+    from rich.console import Console
+
     from ..demo.shows import WorldShow
     from ..world.scene import WorldWarning
     from ..world.world import World
     from ..world.xml.markup import in_brief
-    from ..world.xml.reader import load
+    from . import sheets
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", WorldWarning)
-        scene = load(file, seed=request.seed, **request.of_world)
+    scene = reading.load(file, seed=seed)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", WorldWarning)
-        world = World(scene, seed=request.seed, on_diverge="raise")
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(stderr=True, soft_wrap=True, quiet=request.quiet)
+        world = World(scene, seed=seed, on_diverge="raise")
+    console = Console(stderr=True, soft_wrap=True, quiet=quiet)
     later = [str(w.message) for w in caught if issubclass(w.category, WorldWarning)]
-    for line in (*in_brief(scene.warnings, scene.file), *later, *_idle(world)):
-        console.print(Text(f"note: {line}", "yellow"))
+    for line in sheets.notes([*in_brief(scene.warnings, scene.file), *later, *_idle(world)]):
+        console.print(line)
     return WorldShow(world)
 
 
@@ -282,9 +188,8 @@ def _unknown(target: str) -> str:
         regular_file(path)
     if path.suffix or path.name != target:
         takes = "skidpad run takes world files (.xml), vehicles and demos"
-        folder = path.parent
-        missing = f"nor the folder {folder}" if not folder.is_dir() else ""
-        return f"there is no file {target}{missing and f', {missing}'}; {takes}"
+        missing = "" if path.parent.is_dir() else f", nor the folder {path.parent}"
+        return f"there is no file {target}{missing}; {takes}"
     close = difflib.get_close_matches(target, [*demo.DEMOS, *vehicle_names()], n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     return (
@@ -295,20 +200,18 @@ def _unknown(target: str) -> str:
 
 def demo_list() -> RenderableType:
     """The demos with a line on each."""
-    from rich import box
     from rich.console import Group
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("demo", style="bold cyan", no_wrap=True)
-    table.add_column("what one sees")
-    for one in demo.DEMOS.values():
-        table.add_row(one.name, one.text)
+    from ..view.sheet import Sheet
+    from .sheets import table
+
+    rows = [(one.name, one.text) for one in demo.DEMOS.values()]
     hints = (
         "",
         "skidpad run lap             a demo",
         "skidpad run four_wheel      a vehicle on a circuit",
         "skidpad run FILE.world.xml  a world file",
     )
-    return Group(table, *(Text(hint, "dim") for hint in hints))
+    listed = table(Sheet(("demo", "what one sees"), rows, wraps=(1,)), "bold cyan")
+    return Group(listed, *(Text(hint, "dim") for hint in hints))

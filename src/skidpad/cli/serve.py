@@ -6,12 +6,12 @@ import sys
 import webbrowser
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..errors import InvalidValue, require_extras
-from .world import Compat, Download, Limit, ModelFolder, Shell, Variables, reading_options
+from .options import WorldReading, check_port
 
 if TYPE_CHECKING:
     from ..view.live.arena import Arena
@@ -38,12 +38,8 @@ def serve(
         bool, typer.Option("--no-browser", help="Only print the address.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Of all random numbers.")] = 0,
-    compat: Compat = None,
-    variables: Variables = None,
-    limit: Limit = None,
-    allow_shell: Shell = False,
-    allow_download: Download = False,
-    models: ModelFolder = None,
+    *,
+    reading: WorldReading,
 ) -> None:
     """Show a world live in the browser: watch it, drive it, change it; Ctrl-C ends it."""
     from ..view.live.messages import FACTORS, RATES
@@ -53,12 +49,11 @@ def serve(
     for name, value, allowed in (("factor", factor, FACTORS), ("rate", rate, RATES)):
         if not isfinite(value) or value not in allowed:
             raise InvalidValue(f"--{name} {value:g} must be {allowed}")
-    must_be_port(port)
+    check_port(port)
     if token == "":
         raise InvalidValue("--token must not be empty")
     require_extras("viewer", "world", purpose="skidpad serve")
-    options = reading_options(compat, variables, limit, allow_shell, allow_download, models)
-    session = Session(_arena(world, seed, options), rate=rate, factor=factor, record=record)
+    session = Session(_arena(world, seed, reading), rate=rate, factor=factor, record=record)
     server = LiveServer(session, host=host, port=port, token=token)
     if port is None and server.port != PORT:
         _say(f"port {PORT} is in use; using {server.port}")
@@ -75,22 +70,21 @@ def serve(
         _say(session.news)
 
 
-def _arena(file: Path | None, seed: int, options: dict[str, Any]) -> Arena:
-    """The world of a file, or the one to play in; notes on what is not simulated go to stderr."""
+def _arena(file: Path | None, seed: int, reading: WorldReading) -> Arena:
+    """The world of a file, or the playground; notes on what is not simulated go to stderr."""
     import warnings
 
     from ..view.live.arena import Arena
     from ..view.live.sources import playground
     from ..world.scene import WorldWarning
     from ..world.xml.markup import in_brief
-    from ..world.xml.reader import load
 
     if file is None:
         play = playground()
         return Arena(play.scene, seed=seed, lines=play.lines, starts=play.starts, title=play.title)
+    scene = reading.load(file, seed=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WorldWarning)
-        scene = load(file, seed=seed, **options)
         arena = Arena(scene, seed=seed)
     for line in in_brief(scene.warnings, scene.file):
         sys.stderr.write(f"note: {line}\n")
@@ -100,9 +94,3 @@ def _arena(file: Path | None, seed: int, options: dict[str, Any]) -> Arena:
 def _say(text: str) -> None:
     typer.echo(text)
     sys.stdout.flush()
-
-
-def must_be_port(port: int | None) -> None:
-    """Raise for a number that no port has."""
-    if port is not None and not 0 <= port <= 65535:
-        raise InvalidValue(f"--port {port} must be from 0 to 65535")

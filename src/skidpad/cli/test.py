@@ -1,10 +1,9 @@
-"""`skidpad test`: vehicles on the proving ground, beside theory, each other, a log or limits."""
+"""`skidpad test`: vehicles on the proving ground, against theory, each other, a log or limits."""
 
-# ruff: noqa: PT028 (the command is called test and is none)
+# ruff: noqa: PT028 (the command is called test, but is not a test)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,11 +11,10 @@ import typer
 
 from ..errors import InvalidValue
 from .completion import manoeuvre_names, vehicles_and_sets
-from .run import Params, Settings
+from .options import ParameterFiles, Settings, split_pairs
 
 if TYPE_CHECKING:
     from ..study.manoeuvres.evaluation import Evaluation
-    from ..study.manoeuvres.subject import Subject
 
 OUT_OF_LIMITS = 1
 """Exit status where a limit is broken."""
@@ -36,7 +34,7 @@ def test(
             autocompletion=manoeuvre_names,
         ),
     ] = None,
-    params: Params = None,
+    params: ParameterFiles = None,
     settings: Settings = None,
     against: Annotated[
         str | None,
@@ -86,15 +84,21 @@ def test(
     two_track:sports. The exit status is 1 if a limit is broken, and 2 if nothing could be tested,
     compared or held to limits.
     """
-    from .test_work import chosen_subjects, compared_with, split_pairs
+    from rich.console import Console
 
-    _check_targets(json, junit, html)
+    from ..core.files import target_of
+    from ..study.manoeuvres.catalogue import chosen
+    from .test_work import compared_with, manoeuvre_list, subjects_of
+
+    for path in (None if json == "-" else json, junit, html):
+        if path is not None:
+            target_of(path)  # raises before a long run
     if listed:
-        _print_list(chosen_subjects(vehicle or [], params, settings), manoeuvre)
+        cars = subjects_of(vehicle or [], params, settings)
+        Console().print(manoeuvre_list(chosen(manoeuvre), cars))
         return
     if not vehicle:
         raise InvalidValue("say which vehicle to test, as in two_track; skidpad models lists them")
-    from ..study.manoeuvres.catalogue import chosen
     from ..study.manoeuvres.evaluation import Evaluation, Limits
     from ..study.manoeuvres.proving_ground import perform
 
@@ -102,12 +106,13 @@ def test(
     held_to = None if limits is None else Limits.read(limits)
     if held_to is not None:
         held_to.check_manoeuvres(())
-    cars = chosen_subjects(vehicle, params, settings, variants, spread, seed)
-    columns, changed = split_pairs("--map", names), bool(params or settings)
+    cars = subjects_of(vehicle, params, settings, variants, spread, seed)
+    columns = dict(split_pairs(names, "--map {}: expected NAME=VALUE", last=True))
+    changed = bool(params or settings)
     other = compared_with(
         against, manoeuvre, cars, columns, at, changed=changed, wheel_base=wheelbase
     )
-    tests, other = other.adapting(tests)
+    tests, other = other.adapt(tests)
     results = perform(tests, [*cars, *other.cars])
     own, others = results[: len(tests) * len(cars)], results[len(tests) * len(cars) :]
     evaluation = Evaluation(own, other.reference(own, others), held_to)
@@ -125,56 +130,30 @@ def test(
         raise typer.Exit(OUT_OF_LIMITS)
 
 
-def _check_targets(json: str | None, junit: Path | None, html: Path | None) -> None:
-    """Raise before a long run for files that cannot be written after it."""
-    from ..core.files import target_of
-
-    for path in (None if json == "-" else json, junit, html):
-        if path is not None:
-            target_of(path)
-
-
-def _write(
-    evaluation: Evaluation,
-    json: str | None,
-    junit: Path | None,
-    html: Path | None,
-) -> None:
+def _write(evaluation: Evaluation, json: str | None, junit: Path | None, html: Path | None) -> None:
+    """Print the evaluation and write the files that were asked for."""
     from rich.console import Console
 
     from ..study.manoeuvres.evaluation import as_json, write_json, write_junit
+    from .output import print_json
+    from .sheets import print_files
+    from .test_work import evaluation_tables
 
+    written: dict[str, Path] = {}
     if json == "-":
-        from .output import print_json
-
         print_json(as_json(evaluation))
     else:
-        from .test_work import evaluation_tables
-
         Console().print(evaluation_tables(evaluation))
-    written: list[tuple[str, Path]] = []
-    if json not in (None, "-"):
-        written.append(("numbers", Path(json or "")))
-        write_json(evaluation, written[-1][1])
+        if json is not None:
+            written["numbers"] = Path(json)
+            write_json(evaluation, Path(json))
     if junit is not None:
+        written["JUnit"] = junit
         write_junit(evaluation, junit)
-        written.append(("JUnit", junit))
     if html is not None:
         from datetime import datetime
 
+        written["report"] = html
         evaluation.to_html(html, date=datetime.now().strftime("%Y-%m-%d %H:%M"))
-        written.append(("report", html))
     if json != "-":
-        from ..demo.performing import file_line
-
-        for what, path in written:
-            Console(soft_wrap=True).print(file_line(what, path))
-
-
-def _print_list(cars: Sequence[Subject], wanted: Sequence[str] | None) -> None:
-    from rich.console import Console
-
-    from ..study.manoeuvres.catalogue import chosen
-    from .test_work import manoeuvre_list
-
-    Console().print(manoeuvre_list(chosen(wanted), cars))
+        print_files(written)

@@ -1,24 +1,18 @@
-"""What `skidpad test` is asked for: vehicles by name, parameters, what to compare with.
-
-How tests look on a terminal.
-"""
+"""What `skidpad test` compares: vehicles under test, a reference, and how results look."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from rich import box
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from .. import vehicles
-from ..core.files import counted, json_of, yaml_of
-from ..core.model import Vehicle
+from ..core.files import counted, first_repeated
 from ..errors import InvalidValue
 from ..study.manoeuvres.case_run import CaseRun
 from ..study.manoeuvres.evaluation import (
@@ -36,17 +30,16 @@ from ..study.manoeuvres.logs import adapted, adapted_settings, drive_of_log, mea
 from ..study.manoeuvres.proving_ground import Manoeuvre, Result
 from ..study.manoeuvres.sensitivities import parsed_spread, spread_out
 from ..study.manoeuvres.subject import Subject
-from ..study.named_code import TYRE_NAMES, is_own, vehicle_by_text
-from ..vehicles.command_driven.records import NAMES
-from .legible import Legible, needed
-from .output import warnings_as_notes
+from ..view.sheet import Sheet
+from . import sheets
+from .options import is_vehicle, vehicle_of
 
 LOGS = (".csv", ".parquet", ".mcap", ".db3")
 UNCHANGED = "(unchanged)"
 """Behind the name of a vehicle that is compared with itself as it was."""
 
 
-def chosen_subjects(
+def subjects_of(
     names: Sequence[str],
     params: Sequence[Path] | None = None,
     settings: Sequence[str] | None = None,
@@ -55,87 +48,18 @@ def chosen_subjects(
     seed: int = 0,
 ) -> list[Subject]:
     """The vehicles under test, with variants if there are to be any."""
-    twice = next((name for name in names if list(names).count(name) > 1), None)
+    twice = first_repeated(names)
     if twice is not None:
         raise InvalidValue(f"{twice} is there twice; vehicles under test must differ")
     if spread and not variants:
         raise InvalidValue("--spread goes with --variants, as in --variants 200")
     if variants and not spread:
         raise InvalidValue("--variants goes with --spread, as in --spread m=5%")
-    values = set_values(settings)
-    cars = {name: vehicle_of(name, params or (), values) for name in names}
+    cars = {name: vehicle_of(name, params, settings) for name in names}
     if not variants:
         return [Subject(car, name=name) for name, car in cars.items()]
     widths = parsed_spread(spread or ())
     return [spread_out(car, widths, variants, seed=seed, name=name) for name, car in cars.items()]
-
-
-def set_values(settings: Sequence[str] | None) -> dict[str, float | str]:
-    """Parameters that `--set` gives, by dotted name; of tyres their files or names."""
-    pairs = split_pairs("--set", settings).items()
-    return {name: text if name in TYRE_NAMES else _number(name, text) for name, text in pairs}
-
-
-def vehicle_of(
-    name: str,
-    files: Sequence[Path] = (),
-    values: Mapping[str, float | str] | None = None,
-    *,
-    telling: bool = False,
-) -> Vehicle:
-    """A vehicle by its name, name and parameter set, or `module:name`, with some parameters
-    replaced: by those of files, later ones winning, and by single ones. `telling` warns of those
-    that are assumed."""
-    with warnings_as_notes():
-        if name in NAMES:  # files of Autoware's
-            return vehicle_by_text(name, values, files=files, telling=telling)
-        return vehicle_by_text(name, parameter_changes(files, values), telling=telling)
-
-
-def parameter_changes(
-    files: Sequence[Path] = (), values: Mapping[str, float | str] | None = None
-) -> dict[str, Any]:
-    """Parameters by dotted name: those of files, later ones winning, and single ones."""
-    changes: dict[str, Any] = {}
-    for file in files:
-        changes |= _parameters(file)
-    return changes | dict(values or {})
-
-
-def _parameters(file: Path) -> dict[str, Any]:
-    """Parameters by dotted name of a file in YAML or JSON, as mappings may be nested."""
-    tree = json_of(file) if file.suffix.lower() == ".json" else yaml_of(file)
-    if not isinstance(tree, Mapping):
-        raise InvalidValue(f"{file} must be a mapping of parameters by name")
-    return dict(_leaves(tree, ""))
-
-
-def _leaves(tree: Mapping[Any, Any], before: str) -> list[tuple[str, Any]]:
-    leaves: list[tuple[str, Any]] = []
-    for name, value in tree.items():
-        if isinstance(value, Mapping):
-            leaves += _leaves(value, f"{before}{name}.")
-        else:
-            leaves.append((f"{before}{name}", value))
-    return leaves
-
-
-def _number(name: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise InvalidValue(f"--set {name}={text}: {text!r} must be a number") from None
-
-
-def split_pairs(option: str, texts: Sequence[str] | None) -> dict[str, str]:
-    """`name=value` pairs; a name may have an equals sign in it."""
-    pairs: dict[str, str] = {}
-    for text in texts or ():
-        name, sign, value = text.rpartition("=")
-        if not (name and sign and value):
-            raise InvalidValue(f"{option} {text}: expected NAME=VALUE")
-        pairs[name] = value
-    return pairs
 
 
 @dataclass(frozen=True)
@@ -151,8 +75,8 @@ class Against:
     cars: Sequence[Subject] = ()
     """Another vehicle, which has to drive, too."""
 
-    def adapting(self, tests: Sequence[Manoeuvre]) -> tuple[Sequence[Manoeuvre], Against]:
-        """Tests as a log was driven, where it tells how, and notes on what differs from usual."""
+    def adapt(self, tests: Sequence[Manoeuvre]) -> tuple[Sequence[Manoeuvre], Against]:
+        """Tests as the log was driven, where it says how, and notes on what differs from usual."""
         if self.drive is None:
             return tests, self
         as_driven: list[Manoeuvre] = []
@@ -218,7 +142,7 @@ def compared_with(
             f"--against {against}: it is under test itself; name another one, or change the one "
             f"under test with --set or --params"
         )
-    if not is_own(against) and against.partition(":")[0] not in (*vehicles.names(), *NAMES):
+    if not is_vehicle(against):
         raise InvalidValue(
             f"--against {against} is neither a file of results (.json), nor a log "
             f"({', '.join(LOGS)}, or a bag), nor a vehicle; skidpad models lists the vehicles"
@@ -248,8 +172,20 @@ def _interval(row: Row) -> str:
     return f"{low} to {high}" + (f" ({row.lacking} without)" if row.lacking else "")
 
 
-def _if(base: float | None, text: str) -> str:
-    return "" if base is None else text
+def _compared(head: str, wanted: Callable[[Row], float | None]) -> tuple[Column, Column]:
+    """What a row is compared with, and the difference from it."""
+
+    def there(rows: Sequence[Row]) -> bool:
+        return any(wanted(row) is not None for row in rows)
+
+    def difference(row: Row) -> str:
+        base = wanted(row)
+        return "" if base is None else difference_text(row.value, base, row.unit)
+
+    def number(row: Row) -> str:
+        return "" if (base := wanted(row)) is None else number_text(base)
+
+    return Column(head, number, there), Column("diff.", difference, there)
 
 
 COLUMNS = (
@@ -257,31 +193,9 @@ COLUMNS = (
     Column("value", lambda row: number_text(row.value)),
     Column("unit", lambda row: row.unit, right=False),
     Column("5 to 95 %", _interval, lambda rows: any(row.interval for row in rows)),
-    Column(
-        "theory",
-        lambda row: _if(row.theory, number_text(row.theory)),
-        lambda rows: any(row.theory is not None for row in rows),
-    ),
-    Column(
-        "diff.",
-        lambda row: _if(row.theory, difference_text(row.value, row.theory, row.unit)),
-        lambda rows: any(row.theory is not None for row in rows),
-    ),
-    Column(
-        "against",
-        lambda row: _if(row.reference, number_text(row.reference)),
-        lambda rows: any(row.reference is not None for row in rows),
-    ),
-    Column(
-        "diff.",
-        lambda row: _if(row.reference, difference_text(row.value, row.reference, row.unit)),
-        lambda rows: any(row.reference is not None for row in rows),
-    ),
-    Column(
-        "limit",
-        lambda row: "" if row.limit is None else str(row.limit),
-        lambda rows: any(row.verdict for row in rows),
-    ),
+    *_compared("theory", lambda row: row.theory),
+    *_compared("against", lambda row: row.reference),
+    Column("limit", lambda row: str(row.limit or ""), lambda rows: any(r.verdict for r in rows)),
     Column(
         "verdict",
         lambda row: Text(row.verdict, STYLES.get(row.verdict, "dim")),
@@ -300,19 +214,24 @@ def evaluation_tables(evaluation: Evaluation) -> RenderableType:
         parts.append(Text(car, "bold cyan"))
         rows = [row for row in evaluation.rows if row.car == car]
         parts += [part for result in own for part in _of_result(result, rows)]
-        parts += _unfit(own)
-    if len(evaluation.cars) > 1 and evaluation.reference is None:
+        reasons: dict[str, list[str]] = {}
+        for result in own:
+            if result.unfit:
+                reasons.setdefault(result.unfit, []).append(result.manoeuvre.name)
+        for reason, names in reasons.items():
+            parts.append(Text(f"not driven: {', '.join(names)}: {reason}", "dim"))
+    reference = evaluation.reference
+    if len(evaluation.cars) > 1 and reference is None:
         first, second = evaluation.cars[:2]
         hint = f"in columns side by side: skidpad test {second} --against {first}, or --html"
         parts.append(Text(f"\n{hint}", "dim"))
-    if evaluation.reference is not None:
-        parts.append(Text(f"against: {evaluation.reference.name}", "dim"))
-        parts += [
-            Text(f"note: {name}: {reason}", "yellow")
-            for name, reason in evaluation.not_compared.items()
-        ]
-        parts += [Text(f"note: {note}", "yellow") for note in evaluation.reference.notes]
-    return Group(*parts, *_verdicts(evaluation))
+    if reference is not None:
+        missing = [f"{name}: {reason}" for name, reason in evaluation.not_compared.items()]
+        parts.append(Text(f"against: {reference.name}", "dim"))
+        parts += sheets.notes([*missing, *reference.notes])
+    if evaluation.limits is not None:
+        parts += _verdicts(evaluation)
+    return Group(*parts)
 
 
 def _of_result(result: Result, rows: Sequence[Row]) -> Iterator[RenderableType]:
@@ -324,8 +243,7 @@ def _of_result(result: Result, rows: Sequence[Row]) -> Iterator[RenderableType]:
         "\n", (manoeuvre.name, "bold"), (f"  {manoeuvre.title}, {manoeuvre.source}", "dim")
     )
     yield _Metrics([row for row in rows if row.manoeuvre == manoeuvre.name])
-    for note in result.findings.notes:
-        yield Text(f"note: {note}", "yellow")
+    yield from sheets.notes(result.findings.notes)
 
 
 class _Metrics:
@@ -337,7 +255,7 @@ class _Metrics:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         wide = self._wide()
-        if needed(wide) <= options.max_width:
+        if sheets.needed_width(wide) <= options.max_width:
             yield wide
             return
         numbers = [column for column in self.columns if column.name not in ABOVE]
@@ -345,7 +263,7 @@ class _Metrics:
         heads = [column.name for column in numbers]
         widths = [max(map(cell_len, column)) for column in zip(heads, *cells, strict=True)]
         if sum(widths) + 2 * len(widths) > options.max_width:
-            yield Legible(wide)
+            yield sheets.Legible(wide)
             return
         yield Text(_padded(heads, widths), "bold")
         yield Text("─" * (sum(widths) + 2 * len(widths)))
@@ -354,14 +272,11 @@ class _Metrics:
             yield Text(_padded(texts, widths))
 
     def _wide(self) -> Table:
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+        table = sheets.plain_table(padding=(0, 1, 0, 0))
         for column in self.columns:
-            table.add_column(
-                column.name,
-                style="cyan" if column.name == "metric" else "",
-                justify="right" if column.right else "left",
-                no_wrap=True,
-            )
+            style = "cyan" if column.name == "metric" else ""
+            justify = "right" if column.right else "left"
+            table.add_column(column.name, style=style, justify=justify, no_wrap=True)
         for row in self.rows:
             table.add_row(*(column.cell(row) for column in self.columns))
         return table
@@ -379,21 +294,7 @@ def _above(row: Row) -> Text:
     return Text.assemble((row.name, "cyan"), unit, "  " if row.verdict else "", verdict)
 
 
-def _unfit(results: Sequence[Result]) -> list[Text]:
-    """Manoeuvres that were not driven, by their reasons."""
-    reasons: dict[str, list[str]] = {}
-    for result in results:
-        if result.unfit:
-            reasons.setdefault(result.unfit, []).append(result.manoeuvre.name)
-    return [
-        Text(f"not driven: {', '.join(names)}: {reason}", "dim")
-        for reason, names in reasons.items()
-    ]
-
-
 def _verdicts(evaluation: Evaluation) -> list[Text]:
-    if evaluation.limits is None:
-        return []
     checked, failed = len(evaluation.checked), evaluation.failed
     lines = [
         Text(f"{FAIL} {row.car}, {row.manoeuvre}, {row.name}: {row.reason} {row.unit}", "red")
@@ -424,8 +325,9 @@ class _List:
         self.rows, self.cars = rows, cars
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        wide = _listed(["manoeuvre", "what it is", "source", *self.cars], self.rows)
-        if needed(wide) <= options.max_width:
+        heads = ("manoeuvre", "what it is", "source", *self.cars)
+        wide = sheets.table(Sheet(heads, self.rows, wraps=range(1, len(heads))))
+        if sheets.needed_width(wide) <= options.max_width:
             yield wide
             return
         rows: list[tuple[str, str]] = []
@@ -435,13 +337,5 @@ class _List:
                 for car, text in zip(self.cars, answers, strict=True)
             ]
             rows.append((name, "\n".join([f"{title}, {source}", *said])))
-        yield Legible(_listed(["manoeuvre", "what it is, source, and who can do it"], rows))
-
-
-def _listed(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for k, head in enumerate(heads):
-        table.add_column(head, style="cyan" if k == 0 else "", no_wrap=k == 0)
-    for row in rows:
-        table.add_row(*row)
-    return table
+        heads = ("manoeuvre", "what it is, source, and who can do it")
+        yield sheets.legible(Sheet(heads, rows, wraps=(1,)))

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import InvalidValue
-from .completion import vehicles_and_sets
-from .run import Settings
+from .options import Settings, VehicleName, number_of, split_pairs, vehicle_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -23,14 +22,7 @@ OUT_OF_REACH = 1
 
 
 def tune(
-    vehicle: Annotated[
-        str,
-        typer.Argument(
-            metavar="VEHICLE",
-            help="As skidpad models lists it; NAME:SET has a set, MODULE:NAME is your own.",
-            autocompletion=vehicles_and_sets,
-        ),
-    ],
+    vehicle: VehicleName,
     free: Annotated[
         list[str],
         typer.Option(metavar="NAME,...", help="Parameters to be found, as in l_f,roll_front."),
@@ -77,30 +69,31 @@ def tune(
     from rich.text import Text
 
     from ..core.files import target_of
-    from ..study.manoeuvres.tuning import tune as tuned
-    from .test_work import set_values, vehicle_of
+    from ..study.manoeuvres.tuning import tune as search
 
     if out is not None:
         target_of(out)
-    car = vehicle_of(vehicle, params or (), set_values(settings))
+    car = vehicle_of(vehicle, params, settings)
     goals = {
-        name: _number("--target", name, text) for name, text in _pairs("--target", target or ())
+        name: number_of("--target", name, text) for name, text in _pairs("--target", target or ())
     }
-    wanted = _free(car, free, bounds or ())
-    result = tuned(
+
+    def tell(done: int, missed: float) -> None:
+        by = f": targets missed by up to {100.0 * missed:.3g} %" if goals else ""
+        typer.echo(f"iteration {done}{by}", err=True)
+
+    result = search(
         car,
         goals,
-        wanted,
+        _free(car, free, bounds or ()),
         minimise=minimise or (),
         maximise=maximise or (),
         iterations=iterations,
-        watch=_say if goals else _count,
+        watch=tell,
     )
     console = Console(soft_wrap=True)
-    for table in (_target_table(result), _parameter_table(result)):
-        console.print(table)
-    for note in result.notes:
-        console.print(Text(note, "yellow"))
+    for part in (*_tables(result), *(Text(note, "yellow") for note in result.notes)):
+        console.print(part)
     if out is not None:
         result.write(out)
         typer.echo(f"parameters written to {out}")
@@ -108,14 +101,9 @@ def tune(
         raise typer.Exit(OUT_OF_REACH)
 
 
-def _say(done: int, missed: float) -> None:
-    """How far the search is, beside the results."""
-    typer.echo(f"iteration {done}: targets missed by up to {100.0 * missed:.3g} %", err=True)
-
-
-def _count(done: int, _: float) -> None:
-    """How far the search is, without targets."""
-    typer.echo(f"iteration {done}", err=True)
+def _pairs(option: str, texts: Sequence[str]) -> list[tuple[str, str]]:
+    pairs = split_pairs(texts, f"{option} {{}}: expected a name, = and a value")
+    return [(name.strip(), value.strip()) for name, value in pairs]
 
 
 def _free(
@@ -125,73 +113,41 @@ def _free(
     from ..study.manoeuvres.tuning import usual_bounds
 
     names = [name.strip() for text in texts for name in text.split(",") if name.strip()]
-    ends = {name: _range(name, text) for name, text in _pairs("--bounds", bounds)}
+    ends: dict[str, tuple[float, float]] = {}
+    for name, text in _pairs("--bounds", bounds):
+        low, colon, high = text.partition(":")
+        if not colon:
+            raise InvalidValue(f"--bounds {name}={text}: expected NAME=LOW:HIGH, as in l_f=1.0:1.4")
+        ends[name] = number_of("--bounds", name, low), number_of("--bounds", name, high)
     for name in ends:
         if name not in names:
             raise InvalidValue(f"--bounds {name}: it is not among --free {', '.join(names)}")
     return {name: ends[name] if name in ends else usual_bounds(car, name) for name in names}
 
 
-def _range(name: str, text: str) -> tuple[float, float]:
-    low, colon, high = text.partition(":")
-    if not colon:
-        raise InvalidValue(f"--bounds {name}={text}: expected NAME=LOW:HIGH, as in l_f=1.0:1.4")
-    return _number("--bounds", name, low), _number("--bounds", name, high)
+def _tables(result: Tuning) -> list[RenderableType]:
+    """The targets, and the parameters that were found."""
+    from ..view.sheet import Sheet
+    from .sheets import legible
 
+    def shown(value: float) -> str:
+        return f"{value:.5g}"
 
-def _pairs(option: str, texts: Sequence[str]) -> list[tuple[str, str]]:
-    pairs: list[tuple[str, str]] = []
-    for text in texts:
-        name, sign, value = text.partition("=")
-        if not (name and sign and value):
-            raise InvalidValue(f"{option} {text}: expected a name, = and a value")
-        pairs.append((name.strip(), value.strip()))
-    return pairs
-
-
-def _number(option: str, name: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise InvalidValue(f"{option} {name}={text}: {text!r} must be a number") from None
-
-
-def _target_table(result: Tuning) -> RenderableType:
-    rows = [
-        (one.name, one.unit, _shown(one.before), _shown(one.after), _shown(one.target), one.reached)
+    targets = [
+        (one.name, one.unit, shown(one.before), shown(one.after), shown(one.target),
+         "reached" if one.reached else "missed")
         for one in result.targets
-    ]
-    marks = [(*row[:-1], "reached" if row[-1] else "missed") for row in rows]
-    marks += [
-        (one.name, one.unit, _shown(one.before), _shown(one.after), one.goal, "")
+    ]  # fmt: skip
+    targets += [
+        (one.name, one.unit, shown(one.before), shown(one.after), one.goal, "")
         for one in result.objectives
     ]
-    return _table(("target", "unit", "before", "after", "wanted", "status"), marks)
-
-
-def _parameter_table(result: Tuning) -> RenderableType:
-    rows = [
-        (one.name, one.unit, _shown(one.before), _shown(one.after),
-         f"{_shown(one.low)} to {_shown(one.high)}", "at a bound" if one.at_bound else "")
+    params = [
+        (one.name, one.unit, shown(one.before), shown(one.after),
+         f"{shown(one.low)} to {shown(one.high)}", "at a bound" if one.at_bound else "")
         for one in result.params
     ]  # fmt: skip
-    return _table(("parameter", "unit", "before", "after", "bounds", "status"), rows)
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> RenderableType:
-    from rich import box
-    from rich.table import Table
-
-    from .legible import Legible
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for k, head in enumerate(heads):
-        numbers = 1 < k < len(heads) - 1
-        table.add_column(head, no_wrap=True, justify="right" if numbers else "left")
-    for row in rows:
-        table.add_row(*row)
-    return Legible(table)
-
-
-def _shown(value: float) -> str:
-    return f"{value:.5g}"
+    heads = ("target", "unit", "before", "after", "wanted", "status")
+    own = ("parameter", "unit", "before", "after", "bounds", "status")
+    tables = (Sheet(heads, targets, range(2, 5)), Sheet(own, params, range(2, 5)))
+    return [legible(one, first="", show_edge=True) for one in tables]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,7 +15,9 @@ from ..errors import InvalidValue
 from .completion import tyre_names
 
 if TYPE_CHECKING:
-    from ..tyres.characteristics import Summary
+    from rich.console import RenderableType
+
+    from ..tyres.characteristics import AtLoad, Summary
     from ..tyres.tyre import Tyre
 
 PASCAL_PER_BAR = 1e5
@@ -81,26 +83,18 @@ def tyre(
     if plot is not None:
         from ..view.plots.tyre_sheet import sheet
 
-        chosen = None if camber is None else angles
-        sheet(tyres, loads=loads, cambers=chosen, pressures=pressures, path=plot)
-    _print(columns, notes, filled=filled, as_json=as_json)
-    if plot is not None and not as_json:
-        typer.echo(f"curves drawn to {plot}")
-
-
-def _print(
-    columns: Sequence[Summary], notes: Sequence[str], *, filled: bool, as_json: bool
-) -> None:
+        cambers = None if camber is None else angles
+        sheet(tyres, loads=loads, cambers=cambers, pressures=pressures, path=plot)
     if as_json:
         from .output import print_json
 
-        print_json({"tyres": [column.as_json() for column in columns], "warnings": list(notes)})
+        print_json({"tyres": [column.as_json() for column in columns], "warnings": notes})
         return
     from rich.console import Console
 
-    from .tyre_table import tyre_sheet
-
     Console().print(tyre_sheet(columns, notes, filled=filled))
+    if plot is not None:
+        typer.echo(f"curves drawn to {plot}")
 
 
 def _read(files: Sequence[str]) -> tuple[list[Tyre], list[str]]:
@@ -108,7 +102,7 @@ def _read(files: Sequence[str]) -> tuple[list[Tyre], list[str]]:
     from ..tyres.reading import get, names, read
 
     tyres: list[Tyre] = []
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for file in files:
             if Path(file).is_file() or Path(file).suffix or Path(file).name != file:
@@ -126,4 +120,109 @@ def _read(files: Sequence[str]) -> tuple[list[Tyre], list[str]]:
         tyre if len(places[tyre.name]) == 1 else replace(tyre, name=file)
         for file, tyre in zip(files, tyres, strict=True)
     ]
-    return tyres, list(dict.fromkeys(str(one.message) for one in told))
+    return tyres, list(dict.fromkeys(str(one.message) for one in caught))
+
+
+Row = tuple[str, str, "Callable[[Summary], str]"]
+"""What a row is called, its unit, and its cell for a tyre."""
+NONE = "–"
+"""In place of a missing value."""
+DEGREES = 180.0 / math.pi
+DIGITS = 3
+
+
+def tyre_sheet(columns: Sequence[Summary], notes: Sequence[str], *, filled: bool) -> RenderableType:
+    """Tyres side by side, a row for each quantity; below them what to be careful with."""
+    from rich.console import Group
+    from rich.text import Text
+
+    from . import sheets
+
+    table = sheets.plain_table()
+    table.add_column("", style="cyan", no_wrap=True)
+    table.add_column("unit", no_wrap=True)
+    for column in columns:
+        table.add_column(Text(column.name), justify="right", no_wrap=True)
+    with_camber = any(column.camber for column in columns)
+    for block in (WHOLE, UNDER_LOADS):
+        for name, unit, cell in block:
+            if name != "camber" or with_camber:
+                table.add_row(*map(Text, [name, unit, *map(cell, columns)]))
+        table.add_section()
+    three = all(len(column.at) == 3 for column in columns)
+    own = [f"{column.name}: {text}" for column in columns for text in column.warnings]
+    parts: list[RenderableType] = [
+        sheets.Legible(table),
+        Text("a / b / c: at the three loads" if three else "/: load by load", "dim"),
+        *sheets.notes(dict.fromkeys([*notes, *own]), "warning"),
+    ]
+    if filled:
+        named = {column.name: column.filled for column in columns if column.filled}
+        parts += [Text(f"{name} left out {', '.join(keys)}") for name, keys in named.items()]
+    return Group(*parts)
+
+
+def number(value: float | None, scale: float = 1.0, digits: int = DIGITS) -> str:
+    """A value with some digits, never in powers of ten."""
+    if value is None or not math.isfinite(value):
+        return NONE
+    shown = float(f"{value * scale:.{digits - 1}e}")
+    decimals = 0 if shown == 0.0 else max(0, digits - 1 - math.floor(math.log10(abs(shown))))
+    return f"{shown + 0.0:.{decimals}f}".replace("-", "−")
+
+
+def _plain(value: float | None) -> str:
+    return NONE if value is None else f"{value:.6g}"
+
+
+def _range(s: Summary) -> str:
+    return NONE if s.F_z_range is None else " to ".join(map(_plain, s.F_z_range))
+
+
+def _each(
+    value: Callable[[AtLoad], float | None], scale: float = 1.0, digits: int = DIGITS
+) -> Callable[[Summary], str]:
+    return lambda s: " / ".join(number(value(at), scale, digits) for at in s.at)
+
+
+def _relaxation(key: str, value: Callable[[AtLoad], float]) -> Callable[[Summary], str]:
+    """Relaxation lengths; a file of 5.2 without their coefficient has none."""
+    shown = _each(value, 1e3)
+    return lambda s: "none in the file" if key in s.filled else shown(s)
+
+
+WHOLE: tuple[Row, ...] = (
+    ("model", "", lambda s: s.model),
+    ("side", "", lambda s: s.side if s.side == s.measured_on else f"{s.side}, mirrored"),
+    ("free radius", "mm", lambda s: number(s.radius, 1e3, 4)),
+    ("width", "mm", lambda s: number(s.width, 1e3)),
+    ("nominal load", "N", lambda s: _plain(s.F_z0)),
+    ("load range", "N", _range),
+    ("pressure", "bar", lambda s: number(s.pressure, 1e-5)),
+    ("camber", "°", lambda s: number(s.camber, DEGREES)),
+    ("speed", "m/s", lambda s: number(s.v_x)),
+    ("vertical stiffness", "N/mm", lambda s: number(s.C_z, 1e-3)),
+    ("cornering stiffness max", "N/°", lambda s: number(s.K_y_max, 1.0 / DEGREES)),
+    ("  at a load of", "N", lambda s: number(s.F_z_of_K_y_max)),
+    ("keys filled", "", lambda s: str(len(s.filled))),
+)
+"""Rows of what does not depend on the load."""
+UNDER_LOADS: tuple[Row, ...] = (
+    ("load", "N", lambda s: " / ".join(_plain(at.F_z) for at in s.at)),
+    ("peak friction, driving", "", _each(lambda a: a.mu_x)),
+    ("  at slip", "%", _each(lambda a: a.kappa_peak, 100.0)),
+    ("peak friction, braking", "", _each(lambda a: a.mu_brake)),
+    ("  at slip", "%", _each(lambda a: a.kappa_brake, 100.0)),
+    ("peak friction, lateral", "", _each(lambda a: a.mu_y)),
+    ("  at slip angle", "°", _each(lambda a: a.alpha_peak, DEGREES)),
+    ("slip stiffness", "N/%", _each(lambda a: a.K_x, 0.01)),
+    ("cornering stiffness", "N/°", _each(lambda a: a.K_y, 1.0 / DEGREES)),
+    ("largest aligning moment", "N·m", _each(lambda a: a.M_z)),
+    ("trail at small slip", "mm", _each(lambda a: a.trail, 1e3)),
+    ("relaxation along", "mm", _relaxation("PTX1", lambda a: a.sigma_x)),
+    ("relaxation across", "mm", _relaxation("PTY1", lambda a: a.sigma_y)),
+    ("effective radius", "mm", _each(lambda a: a.effective, 1e3, 4)),
+    ("loaded radius", "mm", _each(lambda a: a.loaded, 1e3, 4)),
+    ("rolling resistance", "%", _each(lambda a: a.rolling, 100.0)),
+)
+"""Rows with a value for each load."""

@@ -11,40 +11,15 @@ import typer
 
 from ..core.files import counted, regular_file
 from ..errors import InvalidValue, MissingExtra, SkidpadError
+from .options import AsJson, WorldReading
 
 if TYPE_CHECKING:
     from ..world.scene import Scene
 
 File = Annotated[Path, typer.Argument(help="World file: an .xml file of MVSim's format.")]
-Compat = Annotated[
-    str | None, typer.Option(help='"upstream": read as the upstream program does, errors included.')
-]
-Variables = Annotated[
-    list[str] | None,
-    typer.Option("--var", metavar="NAME=VALUE", help="A world variable from the outside."),
-]
-Limit = Annotated[int | None, typer.Option(help="Most rounds of all loops together.")]
-Shell = Annotated[
-    bool, typer.Option("--allow-shell", help="Let $(command) in the file run commands.")
-]
-Download = Annotated[
-    bool, typer.Option("--allow-download", help="Download models at remote addresses.")
-]
-ModelFolder = Annotated[
-    Path | None, typer.Option("--models", help="Folder in which remote models are looked up.")
-]
 
 
-def check(
-    file: File,
-    compat: Compat = None,
-    variables: Variables = None,
-    limit: Limit = None,
-    allow_shell: Shell = False,
-    allow_download: Download = False,
-    models: ModelFolder = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-) -> None:
+def check(file: File, *, reading: WorldReading, json: AsJson = False) -> None:
     """Report everything that is wrong with a world file; exit code 1 if anything is.
 
     Notes, of what is not understood or not simulated, leave it at 0.
@@ -56,14 +31,12 @@ def check(
     if not file.exists():
         raise InvalidValue(f"there is no file {file}")
     regular_file(file)
-    options = reading_options(compat, variables, limit, allow_shell, allow_download, models)
-    errors, notes, scene = reviewed(file, **options)
+    errors, notes, scene = reviewed(file, **reading.options())
     problems: list[SkidpadError] = list(errors)
     if scene is not None:
         more, later = _built(scene)
         problems, notes = [*problems, *more], (*notes, *later)
     if json:
-        from .documents import check_document
         from .output import print_json
 
         print_json(check_document(file, problems, notes, scene))
@@ -71,23 +44,6 @@ def check(
         _print_lines(file, problems, notes, scene)
     if problems:
         raise typer.Exit(1)
-
-
-def _print_lines(
-    file: Path, problems: Sequence[SkidpadError], notes: Sequence[str], scene: Scene | None
-) -> None:
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(soft_wrap=True)
-    for problem in problems:
-        console.print(Text(str(problem), "red"))
-    if problems or scene is None:
-        typer.echo(f"{file}: {counted(len(problems), 'problem')}")
-    else:
-        typer.echo(f"{file}: {_summary(scene)}")
-    for line in notes:
-        console.print(Text(f"note: {line}", "yellow"))
 
 
 def _built(scene: Scene) -> tuple[list[SkidpadError], list[str]]:
@@ -107,38 +63,62 @@ def _built(scene: Scene) -> tuple[list[SkidpadError], list[str]]:
     return problems, [str(w.message) for w in caught if issubclass(w.category, WorldWarning)]
 
 
-def reading_options(
-    compat: str | None,
-    variables: Sequence[str] | None,
-    limit: int | None,
-    allow_shell: bool,
-    allow_download: bool,
-    models: Path | None,
+def _print_lines(
+    file: Path, problems: Sequence[SkidpadError], notes: Sequence[str], scene: Scene | None
+) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    from . import sheets
+
+    console = Console(soft_wrap=True)
+    for problem in problems:
+        console.print(Text(str(problem), "red"))
+    if problems or scene is None:
+        typer.echo(f"{file}: {counted(len(problems), 'problem')}")
+    else:
+        parts = [counted(n, kind) for kind, n in scene_counts(scene).items() if n]
+        about = ", ".join(parts) or "an empty world"
+        typer.echo(f"{file}: {about}, step {scene.timestep * 1e3:g} ms")
+    for line in sheets.notes(notes):
+        console.print(line)
+
+
+def check_document(
+    file: Path, problems: Sequence[SkidpadError], notes: Sequence[str], scene: Scene | None
 ) -> dict[str, Any]:
-    """Options of the command line as `world.xml.Options` takes them."""
-    options: dict[str, Any] = {
-        "compat": compat,
-        "variables": _pairs(variables or ()),
-        "allow_shell": allow_shell,
-        "allow_download": allow_download,
-        "models": models,
+    """What is wrong with a world file, and what a usable one holds; docs/cli.md lists the keys."""
+    usable = None if problems else scene
+    return {
+        "schema": "check/1",
+        "file": str(file),
+        "ok": usable is not None,
+        "problems": [_problem(error) for error in problems],
+        "notes": list(notes),
+        "counts": None if usable is None else scene_counts(usable),
+        "timestep": None if usable is None else usable.timestep,
     }
-    return options if limit is None else {**options, "limit": limit}
 
 
-def _pairs(texts: Sequence[str]) -> dict[str, str]:
-    pairs: dict[str, str] = {}
-    for text in texts:
-        name, sign, value = text.partition("=")
-        if not (sign and name):
-            raise InvalidValue(f"--var {text}: expected NAME=VALUE, as in ROBOTS=20")
-        pairs[name] = value
-    return pairs
+def _problem(error: SkidpadError) -> dict[str, Any]:
+    from ..world.scene import WorldError
+
+    place = error.source if isinstance(error, WorldError) else None
+    return {
+        "message": error.message if isinstance(error, WorldError) else str(error),
+        **{name: getattr(place, name, None) for name in ("file", "line", "column")},
+        "element": (error.element or None) if isinstance(error, WorldError) else None,
+    }
 
 
-def _summary(scene: Scene) -> str:
-    """How many of everything there is."""
-    from .documents import scene_counts
-
-    parts = [counted(n, kind) for kind, n in scene_counts(scene).items() if n]
-    return f"{', '.join(parts) or 'an empty world'}, step {scene.timestep * 1e3:g} ms"
+def scene_counts(scene: Scene) -> dict[str, int]:
+    """How many of everything a world holds."""
+    return {
+        "vehicle": len(scene.vehicles),
+        "block": len(scene.blocks),
+        "wall": len(scene.walls),
+        "element": len(scene.elements),
+        "joint": len(scene.joints),
+        "actor": len(scene.actors),
+        "sensor": len(scene.sensors) + sum(len(v.sensors) for v in scene.vehicles),
+    }

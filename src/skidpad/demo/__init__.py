@@ -1,7 +1,8 @@
-"""Demos: small examples worth watching, by name.
+"""Demos: small examples worth watching, by name; and runs of your own vehicles, shown alike.
 
-Each is a file with one idea and a function `show(seed)`, which gives a `runs.Show`. To add one,
-write its file and list it here.
+Each demo is a module with one idea and a function `show(seed)`, which returns a `Show`. To add one,
+write its module and list it here. `driving_show` makes a show of vehicles and drivers, and
+`perform_into` runs it and leaves a recording and a page.
 """
 
 from __future__ import annotations
@@ -11,12 +12,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..core.lazy import lazy_attributes
 from ..errors import InvalidValue, require_extras
 
 if TYPE_CHECKING:
+    from .performing import perform_into
     from .show import Show
+    from .shows import driving_show
 
-__all__ = ["BEST", "DEMOS", "Demo", "get", "main"]
+__all__ = ["driving_show", "perform_into"]
+
+__getattr__ = lazy_attributes(
+    __name__, {".performing": ("perform_into",), ".shows": ("driving_show",)}
+)
 
 
 class Demo(NamedTuple):
@@ -27,7 +35,7 @@ class Demo(NamedTuple):
     """What one sees, in a line."""
 
     def show(self, seed: int = 0) -> Show:
-        """The demo as it is with this seed, ready to be performed."""
+        """The show of the demo with this seed, ready to be performed."""
         return importlib.import_module(f".{self.name}", __name__).show(seed)
 
 

@@ -24,7 +24,7 @@ from ..core.model import Vehicle
 from ..errors import InvalidValue
 from ..units import m, m_s, one, rad, s
 from .laps import StartLine
-from .shows import Driver, TrajectoryShow, driven
+from .shows import Driver, TrajectoryShow, driving_show
 
 MOVING = ("v", "beta", "omega", "omega_f", "omega_r", "steer")
 """States of `commonroad_std` that are at rest in a steady drift."""
@@ -146,7 +146,7 @@ def show(seed: int) -> TrajectoryShow:
             "omega_r": 1.2 * roll,
         }
         drivers[f"{100 * grip:.0f} % grip"] = Driver(one_car, DriftDriver(one_car, held), start)
-    return driven(
+    return driving_show(
         drivers,
         dt=DT,
         integrator="rk4",

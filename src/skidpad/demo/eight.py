@@ -40,17 +40,8 @@ from ..vehicles.twin_track.records import Input, State
 from ..vehicles.twin_track.records import Params as Car
 from ..view.stage import Disc
 from .laps import StartLine
-from .shows import Driver, TrajectoryShow, driven
+from .shows import Driver, TrajectoryShow, driving_show
 from .track import BLUE, YELLOW
-
-__all__ = [
-    "Memory",
-    "Params",
-    "drive",
-    "driven_by",
-    "driver_of",
-    "duration",
-]
 
 # Formula Student Rules, dynamic events, layout of the skidpad track: two pairs of circles of
 # 15.25 m inner and 21.25 m outer diameter with their centres 18.25 m apart. The middles of the two
@@ -265,7 +256,7 @@ def show(seed: int) -> TrajectoryShow:
     car = vehicles.formula_student()
     params = driver_of(car.params, A_LATERAL)
     swept = sweep(CARS, LEAST_GRIP, A_LATERAL, car)
-    return driven(
+    return driving_show(
         {"car": Driver(car, driven_by(params).controller(DT))},
         dt=DT,
         title="Figure of eight at 1.1 g",

@@ -28,7 +28,7 @@ from ..view import plots
 from ..view.recording.reading import Recording
 from ..view.stage import Disc, Line, Polygon
 from .eight import gripping
-from .shows import TrajectoryShow, finished
+from .shows import TrajectoryShow, finished_show
 from .track import BLUE as LEFT
 from .track import YELLOW as RIGHT
 from .track import as_points
@@ -128,7 +128,7 @@ def show(seed: int) -> TrajectoryShow:
         title = "A bend on unknown grip"
         plots.fan(many, "left", lines=10, rules=edges, units=units, path=path, title=title)
 
-    return finished(
+    return finished_show(
         runs,
         dict.fromkeys(runs, car),
         title=f"A bend on unknown grip, {RUNS} times",

@@ -30,7 +30,7 @@ from ..geometry.line import LinePoint
 from ..ops import hypot
 from ..units import m, m_s, rad, s
 from ..view.stage import Line, Polygon
-from .shows import Driver, TrajectoryShow, driven
+from .shows import Driver, TrajectoryShow, driving_show
 from .track import as_points
 
 PREVIEW: s = 0.1
@@ -165,7 +165,7 @@ def show(seed: int) -> TrajectoryShow:
         drivers[f"{delay:g} s late"] = Driver(car, driver, {"y": y, "v_x": SPEED})
         lane, marks = road(y)
         polygons, lines = polygons + lane, [*lines, *marks, Line(as_points(line), "reference")]
-    return driven(
+    return driving_show(
         drivers,
         dt=DT,
         integrator="rk4",

@@ -27,7 +27,7 @@ from ..view import plots
 from ..view.recording.reading import Recording
 from ..view.stage import Line
 from .laps import StartLine
-from .shows import Driver, TrajectoryShow, driven
+from .shows import Driver, TrajectoryShow, driving_show
 from .track import SPACING, Track, as_points, cones, lane, random_track, start_mark
 
 
@@ -108,7 +108,7 @@ def show(seed: int) -> TrajectoryShow:
             lap, car, map=recording.stage, count=40, path=path, title=recording.stage.title
         )
 
-    return driven(
+    return driving_show(
         {"car": Driver(car, RacingDriver(ideal, car.params, DT), start)},
         dt=DT,
         title=f"Formula Student lap, track {seed}",

@@ -1,11 +1,6 @@
-"""Runs to be watched: something that moves, performed step by step, measured, recorded and shown.
+"""Shows: vehicles that drive on an empty plain, each for itself, and worlds.
 
-A `Show` is what moves: a world, or vehicles that drive without one. `perform` runs it, keeps the
-figures of every vehicle and hands the moments on to a recording and to a replay page.
-
-Shows without a world: vehicles that drive on an empty plain, each for itself.
-
-A world as a show, with somebody who tells its vehicles what to do.
+A `Show` (see `show`) moves step by step; `performing.perform` runs it.
 """
 
 from __future__ import annotations
@@ -33,31 +28,11 @@ from ..view.recording.recorder import Recorder
 from ..view.recording.world_recorder import WorldRecorder
 from ..view.stages import WorldStage, trajectory_stage
 from ..world.world import World
-from .laps import ConeHits, Laps, StartLine
-from .performing import Figures, Outcome, Performance, Tally, perform, perform_into
-from .show import InputColumn, Picture, Segment, Show, input_columns
-
-__all__ = [
-    "Driver",
-    "Figures",
-    "InputColumn",
-    "Laps",
-    "Outcome",
-    "Performance",
-    "Segment",
-    "Show",
-    "StartLine",
-    "Tally",
-    "TrajectoryShow",
-    "WorldShow",
-    "driven",
-    "finished",
-    "perform",
-    "perform_into",
-]
+from .laps import ConeHits, StartLine
+from .show import Picture, Segment, input_columns
 
 RATE: per_s = 100.0
-"""Samples per second, unless somebody wants it otherwise."""
+"""Default samples per second."""
 
 
 class Driver(NamedTuple):
@@ -80,12 +55,12 @@ class TrajectoryShow:
     """Vehicles on an empty plain, side by side or through each other.
 
     Args:
-        source: of their trajectories; see `driven` and `finished`.
+        source: of their trajectories; see `driving_show` and `finished_show`.
         vehicles: by name.
         dt: length of a step, in s.
         title: of the stage.
         duration: how long it is worth watching, in s.
-        start_line: that all of them count laps by.
+        start_line: that all of them count laps by: x, y, heading and half width.
         colours: of some of them, as `#rrggbb`.
         remarks: lines to print with the figures.
         listed: whose figures are worth printing; all if empty.
@@ -104,7 +79,7 @@ class TrajectoryShow:
         dt: s,
         title: str,
         duration: s,
-        start_line: StartLine | None = None,
+        start_line: StartLine | tuple[float, float, float, float] | None = None,
         colours: Mapping[str, str] | None = None,
         remarks: tuple[str, ...] = (),
         listed: tuple[str, ...] = (),
@@ -122,7 +97,7 @@ class TrajectoryShow:
         )
         self.dt, self.duration, self.rate = dt, duration, rate
         self.start_lines: Mapping[str, StartLine] = (
-            {} if start_line is None else dict.fromkeys(vehicles, start_line)
+            {} if start_line is None else dict.fromkeys(vehicles, StartLine(*start_line))
         )
         self.error: SkidpadError | None = None
         first = source(0)
@@ -198,40 +173,44 @@ def _motion(vehicle: Vehicle, piece: Trajectory) -> Array:
     return np.column_stack(np.broadcast_arrays(*columns))
 
 
-def driven(
-    drivers: Mapping[str, Driver],
+def driving_show(
+    drivers: Mapping[str, tuple[Any, ...]],
     *,
     dt: s,
     integrator: str = "radau",
     substeps: int | None = None,
     **shown: Any,
 ) -> TrajectoryShow:
-    """A show of vehicles that are driven while it goes on, each in a simulator of its own.
+    """A show of vehicles that are driven while it runs, each in a simulator of its own.
 
-    Step, integrator and substeps are those of their `Simulator`; other keywords are those of
-    `TrajectoryShow`.
+    Args:
+        drivers: by name, each a vehicle, its controller and the state at the start (zero if left
+            out). The controller returns the input for a time and a state.
+        dt: step in s; it, `integrator` and `substeps` are those of the vehicles' `Simulator`.
+        shown: keywords of `TrajectoryShow`, such as `title`, `duration` and `start_line`.
     """
     simulators: dict[str, Simulator] = {}
+    drivers = {name: Driver(*one) for name, one in drivers.items()}
     for name, one in drivers.items():
         simulators[name] = Simulator(
             one.vehicle, dt, integrator, substeps=substeps, on_diverge="return"
         )
         simulators[name].reset(one.start)
 
-    def advanced(steps: int) -> Mapping[str, Trajectory]:
+    def advance(steps: int) -> Mapping[str, Trajectory]:
         with warnings.catch_warnings():
             # The piece says itself that it ended early.
             warnings.filterwarnings("ignore", "run ended at", UserWarning)
             return {
-                name: sim.run(drivers[name].controller, steps=steps)
-                for name, sim in simulators.items()
+                name: sim.run(controllers[name], steps=steps) for name, sim in simulators.items()
             }
 
     vehicles = {name: one.vehicle for name, one in drivers.items()}
-    return TrajectoryShow(advanced, vehicles, dt=dt, **shown)
+    controllers = {name: one.controller for name, one in drivers.items()}
+    return TrajectoryShow(advance, vehicles, dt=dt, **shown)
 
 
-def finished(
+def finished_show(
     runs: Mapping[str, Trajectory], vehicles: Mapping[str, Vehicle], **shown: Any
 ) -> TrajectoryShow:
     """A show of trajectories that were computed before, all at the same equidistant times."""
@@ -250,7 +229,7 @@ def finished(
 
 
 WORLD_SHOW_RATE: per_s = 30.0
-"""Samples per second, unless somebody wants it otherwise."""
+"""Default samples per second."""
 DURATION: s = 10.0
 APART: s = 1.0
 """Who touches the same thing again within this time collides with it once."""
@@ -360,7 +339,8 @@ class WorldShow:
                 sampled.append(world.time)
                 taken.append(self._view.take())
                 scans += self._scans()
-        rows = self._view.rows(np.array(taken)) if taken else self._nothing()
+        nothing = np.empty((0, len(self.stage.channels)))
+        rows = self._view.rows(np.array(taken)) if taken else nothing
         return Segment(
             np.array(times),
             np.array(motion).reshape(len(times), -1, 6),
@@ -370,9 +350,6 @@ class WorldShow:
             rows,
             scans,
         )
-
-    def _nothing(self) -> Array:
-        return np.empty((0, len(self.stage.channels)))
 
     def _count(self, collisions: Any) -> None:
         """Add the collisions that began in the last step."""

@@ -22,7 +22,7 @@ from ..units import m, m_s, m_s2, s
 from ..view.stage import Disc, Line
 from .lane_change import Follower, path
 from .laps import StartLine
-from .shows import Driver, TrajectoryShow, driven
+from .shows import Driver, TrajectoryShow, driving_show
 from .track import (
     BLUE,
     ORANGE,
@@ -84,7 +84,7 @@ def show(
         raise InvalidValue(record.unknown_name("skidpad", track, known, "track"))
     start = _start(vehicle, plan)
     driver = Follower(vehicle, plan, DT, controller or CONTROLLER)
-    return driven(
+    return driving_show(
         {vehicle.name: Driver(vehicle, driver, start)},
         dt=DT,
         integrator="rk4",

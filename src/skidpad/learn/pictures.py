@@ -15,7 +15,7 @@ from ..geometry.pixels import Pixels
 from ..geometry.pose import to_world
 from ..units import s
 from ..view.frames import FramePainter
-from ..view.stage import Polygon, drawn
+from ..view.stage import Polygon, place_vehicle
 from .environments import Environments
 from .task import lane_of
 
@@ -106,7 +106,7 @@ class Pictures:
             if len(self._painters) >= _MOST_PAINTERS:
                 self._painters.clear()
             painter = self._painters[shown] = self._painter(moment)
-        shapes = [drawn(one.vehicle, one.x, u=one.u) for one in moment.vehicles]
+        shapes = [place_vehicle(one.vehicle, one.x, u=one.u) for one in moment.vehicles]
         hits = [self._hits(one) for one in moment.vehicles]
         return painter.frame(shapes, lidar=np.concatenate(hits))
 

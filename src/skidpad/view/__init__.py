@@ -1,4 +1,8 @@
-"""What a person sees of a run or a world: figures, pages, films, live views, recordings."""
+"""What a person sees of a run or a world: figures, pages, films, live views, recordings.
+
+A `Stage` says what there is to see and a `Film` has it over time, as a page for the browser;
+`trajectory_stage` makes them of recorded runs. A `FramePainter` draws single pictures as arrays.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,34 @@ from typing import TYPE_CHECKING
 from ..core.lazy import lazy_attributes
 
 if TYPE_CHECKING:
-    from . import plots, recording, stage
+    from . import plots, recording
+    from .film import Film
+    from .frames import FramePainter
+    from .pages.drive import write_drive_page
+    from .stage import Disc, Line, Stage, place_vehicle
+    from .stages import trajectory_stage
 
-__all__ = ["plots", "recording", "stage"]
+__all__ = [
+    "Disc",
+    "Film",
+    "FramePainter",
+    "Line",
+    "Stage",
+    "place_vehicle",
+    "plots",
+    "recording",
+    "trajectory_stage",
+    "write_drive_page",
+]
 
-__getattr__ = lazy_attributes(__name__, {}, modules={name: f".{name}" for name in __all__})
+__getattr__ = lazy_attributes(
+    __name__,
+    {
+        ".film": ("Film",),
+        ".frames": ("FramePainter",),
+        ".pages.drive": ("write_drive_page",),
+        ".stage": ("Disc", "Line", "Stage", "place_vehicle"),
+        ".stages": ("trajectory_stage",),
+    },
+    modules={name: f".{name}" for name in ("plots", "recording")},
+)

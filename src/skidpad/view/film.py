@@ -36,8 +36,6 @@ from ..core.files import brief_repr
 from ..errors import InvalidValue
 from .stage import Stage
 
-__all__ = ["Film", "ScanAt"]
-
 MAGIC = b"skidfilm"
 VERSION = 1
 POSE_BITS = 22

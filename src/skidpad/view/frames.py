@@ -30,40 +30,10 @@ from ..geometry.pixels import Pixels, colour_cells
 from ..geometry.polygon import FARTHEST, line_edges, points_of, signed_area, stacked_edges
 from ..geometry.pose import points_to_world
 from ..units import Allowed, m
+from . import colours as palette
 from .canvas import Canvas
-from .colours import (
-    CONE,
-    CONES,
-    ECHO,
-    FREE,
-    GLASS,
-    GLASS_OPACITY,
-    GRID,
-    GRID_STRONG,
-    GROUND,
-    LIGHTS,
-    LINES,
-    OCCUPIED,
-    POLYGONS,
-    SHADOW,
-    SHADOW_OPACITY,
-    SURFACE,
-    UNKNOWN,
-    VEHICLES,
-    WALL,
-    WHEEL,
-    WHEEL_EDGE,
-    rgb,
-    shaded,
-)
-from .stage import Drawn, DrawnUnit, Line, Polygon, drawn
-
-__all__ = [
-    "Drawn",
-    "DrawnUnit",
-    "FramePainter",
-    "drawn",
-]
+from .colours import GLASS, GLASS_OPACITY, LINES, POLYGONS, SURFACE, VEHICLES, rgb, shaded
+from .stage import Line, PlacedUnit, PlacedVehicle, Polygon
 
 WALL_PIXELS = 2.0
 """Width of walls, which have none in the world."""
@@ -137,7 +107,7 @@ class Scenery:
             canvas.polygon(corners, rgb(polygon.colour or look.fill), look.opacity)
         for stroke in self._strokes(canvas.scale):
             canvas.segments(*stroke)
-        canvas.segments(self._walls, WALL_PIXELS, rgb(WALL))
+        canvas.segments(self._walls, WALL_PIXELS, rgb(palette.WALL))
         self._cones.draw(canvas)
 
     def _strokes(self, scale: float) -> list[_Stroke]:
@@ -178,7 +148,7 @@ class _Cones:
         if colours and len(colours) != len(self.centres):
             raise InvalidValue(f"{len(self.centres)} cones have {len(colours)} colours")
         names = list(colours) or [""] * len(self.centres)
-        fills = [CONES.get(name, name) or CONE for name in names]
+        fills = [palette.CONES.get(name, name) or palette.CONE for name in names]
         radii = [CONE_RADII.get(name, CONE_RADII["blue"]) for name in names]
         self._radii = np.array(radii, dtype=np.float64)
         self._colours = np.array([rgb(colour) for colour in fills]).reshape(-1, 3)
@@ -213,7 +183,7 @@ class _Cones:
 class Cells:
     """The cells of a grid as they are drawn."""
 
-    _COLOURS = np.stack([rgb(FREE), rgb(UNKNOWN), rgb(OCCUPIED)])
+    _COLOURS = np.stack([rgb(palette.FREE), rgb(palette.UNKNOWN), rgb(palette.OCCUPIED)])
 
     def __init__(self, grid: Grid) -> None:
         self.grid = grid
@@ -250,7 +220,7 @@ class Cells:
 def draw_ground(canvas: Canvas) -> None:
     """Squares whose size follows the scale."""
     step = _round_step(_LEAST_SQUARE / canvas.scale)
-    for length, colour in ((step, GRID), (_round_step(4.9 * step), GRID_STRONG)):
+    for length, colour in ((step, palette.GRID), (_round_step(4.9 * step), palette.GRID_STRONG)):
         height, width, _ = canvas.pixels.shape
         pixels = rgb(colour).astype(np.uint8)
         canvas.pixels[:, _places(canvas.left, width, length * canvas.scale)] = pixels
@@ -328,7 +298,7 @@ class _Parts(NamedTuple):
     """In m."""
 
 
-def draw_vehicle(canvas: Canvas, vehicle: Drawn, number: int) -> None:
+def draw_vehicle(canvas: Canvas, vehicle: PlacedVehicle, number: int) -> None:
     """Draw a vehicle with its trailers; its number among all says which colour it has."""
     colour = vehicle.colour or VEHICLES[number % len(VEHICLES)]
     for unit in reversed(vehicle.trailers):
@@ -340,7 +310,7 @@ class _Painter:
     """Draws one unit."""
 
     def __init__(
-        self, canvas: Canvas, unit: DrawnUnit, kind: str, fill: Array, edge: Array
+        self, canvas: Canvas, unit: PlacedUnit, kind: str, fill: Array, edge: Array
     ) -> None:
         self._canvas, self._unit, self._kind = canvas, unit, kind
         self._fill, self._edge = fill, edge
@@ -377,12 +347,12 @@ class _Painter:
         lift = min(0.05 * parts.extents.width * canvas.scale, 5.0) / canvas.scale
         shadow = np.array([0.6 * lift, -lift])
         for body in bodies:
-            canvas.polygon(body + shadow, rgb(SHADOW), SHADOW_OPACITY)
+            canvas.polygon(body + shadow, rgb(palette.SHADOW), palette.SHADOW_OPACITY)
         for body in bodies:
             canvas.polygon(body, self._fill)
         canvas.segments(stacked_edges(bodies), 1.2, self._edge)
         canvas.polygons(self._placed(parts.windows), rgb(GLASS), GLASS_OPACITY)
-        canvas.polygons(self._placed(parts.lights), rgb(LIGHTS))
+        canvas.polygons(self._placed(parts.lights), rgb(palette.LIGHTS))
         ends = self._placed(parts.marks.reshape(-1, 2)).reshape(-1, 4)
         mark = self._edge if self._kind == "trailer" else rgb(SURFACE)
         canvas.segments(ends, max(1.4, parts.mark_width * canvas.scale), mark)
@@ -398,14 +368,14 @@ class _Painter:
             canvas.polygon(self._placed(_nose(parts.extents)), rgb(SURFACE))
 
 
-def _draw_wheels(canvas: Canvas, unit: DrawnUnit) -> None:
+def _draw_wheels(canvas: Canvas, unit: PlacedUnit) -> None:
     if not unit.wheels:
         return
     own = [points_to_world((w.x, w.y, w.yaw), _wheel(w.length, w.width)) for w in unit.wheels]
     wheels = points_to_world(unit.pose, np.stack(own))
-    canvas.polygons(wheels, rgb(WHEEL))
+    canvas.polygons(wheels, rgb(palette.WHEEL))
     edges = np.concatenate([wheels, np.roll(wheels, -1, axis=1)], axis=2)
-    canvas.segments(edges.reshape(-1, 4), 0.8, rgb(WHEEL_EDGE))
+    canvas.segments(edges.reshape(-1, 4), 0.8, rgb(palette.WHEEL_EDGE))
 
 
 @lru_cache(maxsize=64)
@@ -554,7 +524,7 @@ class FramePainter:
 
     def frame(
         self,
-        vehicles: Sequence[Drawn] = (),
+        vehicles: Sequence[PlacedVehicle] = (),
         *,
         centre: tuple[m, m] | None = None,
         scale: float | None = None,
@@ -572,17 +542,17 @@ class FramePainter:
         hits = _hits(lidar)
         if not isinstance(text, str):
             raise InvalidValue(f"text = {text!r} must be a text")
-        canvas = Canvas(self.size, *self._view(vehicles, centre, scale), GROUND)
+        canvas = Canvas(self.size, *self._view(vehicles, centre, scale), palette.GROUND)
         self._scenery.draw(canvas)
         for number, vehicle in reversed([*enumerate(vehicles)]):
             draw_vehicle(canvas, vehicle, number)
-        canvas.squares(hits, min(max(0.06 * canvas.scale, 2.0), 3.0), rgb(ECHO))
+        canvas.squares(hits, min(max(0.06 * canvas.scale, 2.0), 3.0), rgb(palette.ECHO))
         if text:
             canvas.card(text)
         return canvas.pixels
 
     def _view(
-        self, vehicles: Sequence[Drawn], centre: Any, scale: float | None
+        self, vehicles: Sequence[PlacedVehicle], centre: Any, scale: float | None
     ) -> tuple[tuple[m, m], float]:
         """Middle of the picture, and pixels in a metre."""
         if vehicles:
@@ -604,7 +574,7 @@ class FramePainter:
         return (0.5 * (x0 + x1), 0.5 * (y0 + y1)), (1.0 - 2.0 * _MARGIN) * scale
 
 
-def _width_about(vehicle: Drawn) -> m:
+def _width_about(vehicle: PlacedVehicle) -> m:
     """How wide a picture of a vehicle is."""
     length = 0.0
     for unit in vehicle.units:
@@ -636,15 +606,15 @@ def _point(name: str, point: Any) -> tuple[m, m]:
     return must_be(f"x of {name}", x, near, "m"), must_be(f"y of {name}", y, near, "m")
 
 
-def _vehicles(vehicles: Any) -> Sequence[Drawn]:
-    if isinstance(vehicles, Drawn):
+def _vehicles(vehicles: Any) -> Sequence[PlacedVehicle]:
+    if isinstance(vehicles, PlacedVehicle):
         return (vehicles,)
     vehicles = tuple(vehicles)
     for vehicle in vehicles:
-        if not isinstance(vehicle, Drawn):
+        if not isinstance(vehicle, PlacedVehicle):
             raise InvalidValue(
-                f"vehicles must be Drawn, got a {type(vehicle).__qualname__}: "
-                "skidpad.view.frames.drawn(vehicle, x) makes one"
+                f"vehicles must be PlacedVehicle, got a {type(vehicle).__qualname__}: "
+                "skidpad.view.place_vehicle(vehicle, x) makes one"
             )
     return vehicles
 

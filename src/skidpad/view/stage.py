@@ -31,7 +31,7 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,14 +39,15 @@ import numpy as np
 from ..core import record
 from ..core.arrays import Array, values_of
 from ..core.body import Geometry, Pose, Trailer, body_of, own_fields, standing_points
-from ..core.body import Outline as shapes_Outline
+from ..core.body import Outline as BodyOutline
 from ..core.body import Wheel as BodyWheel
 from ..core.files import brief_repr
 from ..core.model import Model, Vehicle, vehicle_of
 from ..errors import InvalidValue
 from ..geometry.maps.grid import Grid as OccupiedGrid
 from ..geometry.polygon import FARTHEST
-from ..geometry.pose import placed, points_to_world, to_world, towed
+from ..geometry.pose import placed as pose_on
+from ..geometry.pose import points_to_world, to_world, towed
 from ..road.contact import fitted_plane, wheel_contact
 from ..road.records import FlatRoad, FullGrip, GripGrid
 from ..road.road import Road
@@ -55,23 +56,6 @@ from ..world.contact.solids import Moving
 from ..world.contact.standing import standing_parts
 from ..world.scene import ElevationMap, OccupancyGrid, PropertyRegion, Scene
 from .colours import rgb
-
-__all__ = [
-    "Body",
-    "BodyShape",
-    "Channel",
-    "Disc",
-    "Grid",
-    "Line",
-    "Polygon",
-    "Relief",
-    "Scan",
-    "Stage",
-    "Wheel",
-    "attitude_on_road",
-    "road_under",
-    "shape_of",
-]
 
 VERSION = 1
 """Of the description: readers refuse newer ones."""
@@ -582,7 +566,7 @@ def shown_grid(grid: OccupiedGrid) -> Grid:
 class BodyShape(NamedTuple):
     """Outlines and wheels in the frame of the vehicle's reference point, in m."""
 
-    outlines: tuple[shapes_Outline, ...]
+    outlines: tuple[BodyOutline, ...]
     wheels: tuple[BodyWheel | Wheel, ...] = ()
     """Wheels of a body name the fields that turn and load them; others stand as they are."""
     trailer: BodyShape | None = None
@@ -700,33 +684,47 @@ def _trailers_body(towed: _Towed, name: str, rows: Rows) -> Body:
 
 
 @dataclass(frozen=True)
-class DrawnUnit:
-    """One rigid piece: a vehicle, or a trailer behind it."""
+class PlacedUnit:
+    """One rigid piece where it is: a vehicle, or a trailer behind it."""
 
     pose: Pose
     """Of the point from which outlines and wheels are given, in the world."""
-    outlines: tuple[shapes_Outline, ...]
+    outlines: tuple[BodyOutline, ...]
     wheels: tuple[Wheel, ...] = ()
     """Each with its angle on the unit at this moment as `yaw`."""
 
     __repr__ = brief_repr
 
-    def __post_init__(self) -> None:
-        for name, value in zip(Pose._fields, self.pose, strict=True):
-            _must_be_finite(name, value)
+    @property
+    def world_outlines(self) -> list[Array]:
+        """Outlines (n, 2) in the world."""
+        return [points_to_world(self.pose, np.asarray(outline)) for outline in self.outlines]
+
+    @property
+    def world_wheels(self) -> list[Array]:
+        """Corners (4, 2) of the wheels in the world."""
+        boxes = (
+            points_to_world((w.x, w.y, w.yaw), box_corners(w.length, w.width)) for w in self.wheels
+        )
+        return [points_to_world(self.pose, box) for box in boxes]
+
+    def check(self) -> None:
+        """Raise if it is nowhere, or too far away for a picture."""
+        angles = {f"angle of wheel {wheel.name!r}": wheel.yaw for wheel in self.wheels}
+        for name, value in (self.pose._asdict() | angles).items():
+            if not math.isfinite(value):
+                raise InvalidValue(f"{name} = {value} of a vehicle must be finite to be drawn")
         if not max(abs(self.pose.x), abs(self.pose.y)) <= FARTHEST:
             place = f"({self.pose.x:g}, {self.pose.y:g})"
             raise InvalidValue(f"place {place} of a vehicle must be within {FARTHEST:g} m")
-        for wheel in self.wheels:
-            _must_be_finite(f"angle of wheel {wheel.name!r}", wheel.yaw)
 
 
 @dataclass(frozen=True)
-class Drawn:
+class PlacedVehicle:
     """A vehicle at one moment, with what it tows."""
 
-    vehicle: DrawnUnit
-    trailers: tuple[DrawnUnit, ...] = ()
+    vehicle: PlacedUnit
+    trailers: tuple[PlacedUnit, ...] = ()
     """From the vehicle back."""
     colour: str = ""
     """As `#rrggbb`; empty for one by its place among the vehicles of a picture."""
@@ -736,14 +734,18 @@ class Drawn:
     def __post_init__(self) -> None:
         if self.colour:
             rgb(self.colour)
+        for unit in self.units:
+            unit.check()
 
     @property
-    def units(self) -> tuple[DrawnUnit, ...]:
+    def units(self) -> tuple[PlacedUnit, ...]:
         """The vehicle and its trailers."""
         return (self.vehicle, *self.trailers)
 
 
-def drawn(vehicle: Vehicle, x: Any, p: Any = None, u: Any = None, *, colour: str = "") -> Drawn:
+def place_vehicle(
+    vehicle: Vehicle, x: Any, p: Any = None, u: Any = None, *, colour: str = ""
+) -> PlacedVehicle:
     """A vehicle in the state `x`, a record or its values in order.
 
     `p` are parameters in place of its own. `u` is the input, which turns the wheels of vehicles
@@ -758,10 +760,10 @@ def drawn(vehicle: Vehicle, x: Any, p: Any = None, u: Any = None, *, colour: str
     pose = Pose(*map(float, body.pose(state, vehicle.params)))
     units = [_unit(pose, geometry, values)]
     for trailer in geometry.trailers:
-        hitch = placed(pose, (trailer.hitch_x, 0.0, values[trailer.angle]))
-        pose = placed(hitch, (-trailer.drawbar, 0.0, 0.0))
+        hitch = pose_on(pose, (trailer.hitch_x, 0.0, values[trailer.angle]))
+        pose = pose_on(hitch, (-trailer.drawbar, 0.0, 0.0))
         units.append(_unit(pose, trailer, values))
-    return Drawn(units[0], tuple(units[1:]), colour)
+    return PlacedVehicle(units[0], tuple(units[1:]), colour)
 
 
 def _values(vehicle: Vehicle, state: Any, u: Any) -> Mapping[str, float]:
@@ -780,14 +782,28 @@ def _steering(geometry: Geometry) -> set[str]:
     return {wheel.steer for unit in units for wheel in unit.wheels if wheel.steer}
 
 
-def _unit(pose: Pose, unit: Geometry | Trailer, values: Mapping[str, float]) -> DrawnUnit:
+def _unit(pose: Pose, unit: Geometry | Trailer, values: Mapping[str, float]) -> PlacedUnit:
     wheels = tuple(
         Wheel(w.name, w.x, w.y, w.length, w.width, w.yaw + values.get(w.steer, 0.0))
         for w in unit.wheels
     )
-    return DrawnUnit(pose, unit.outlines, wheels)
+    return PlacedUnit(pose, unit.outlines, wheels)
 
 
-def _must_be_finite(name: str, value: float) -> None:
-    if not math.isfinite(value):
-        raise InvalidValue(f"{name} = {value} of a vehicle must be finite to be drawn")
+def place_bodies(stage: Stage, row: Array) -> list[tuple[Body, PlacedUnit]]:
+    """The bodies of a stage at the numbers of a row; those whose place is unknown are left out."""
+    placed: list[tuple[Body, PlacedUnit]] = []
+    for body in stage.bodies:
+        pose = Pose(*(float(row[k]) for k in (body.x, body.y, body.yaw)))
+        wheels = tuple(
+            w if w.steer is None else replace(w, yaw=w.yaw + float(np.nan_to_num(row[w.steer])))
+            for w in body.wheels
+        )
+        if np.isfinite(pose).all():
+            placed.append((body, PlacedUnit(pose, body.outlines, wheels)))
+    return placed
+
+
+def box_corners(length: float, width: float) -> Array:
+    """Corners (4, 2) of a rectangle about the origin."""
+    return 0.5 * np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, -1.0], [-1.0, 1.0]]) * [length, width]

@@ -54,11 +54,6 @@ from .stage import (
     still_life,
 )
 
-__all__ = [
-    "WorldStage",
-    "trajectory_stage",
-]
-
 
 def trajectory_stage(
     runs: Mapping[str, Trajectory],

@@ -108,7 +108,8 @@ def test_a_manoeuvre_lasts_whole_samples() -> None:
 
 @pytest.mark.parametrize("wrong", [{"duration": 0.025}, {"rate": -1.0}])
 def test_a_run_that_is_refused_leaves_no_folder(wrong: dict[str, float], tmp_path: Path) -> None:
-    from skidpad.demo.shows import WorldShow, perform_into
+    from skidpad.demo.performing import perform_into
+    from skidpad.demo.shows import WorldShow
 
     with pytest.raises(InvalidValue, match=r"duration|rate"):
         perform_into(WorldShow(world()), tmp_path / "new", "w", **wrong)  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from chromium import CHROMIUM, complaints
 from skidpad.study.manoeuvres import Chart, Curve, Evaluation, Limits, Manoeuvre, perform
 from skidpad.study.manoeuvres.evaluation import Reference, number_text
-from skidpad.view.pages.charts import Drawn, axis_of, chart_svg, equalised
+from skidpad.view.pages.charts import Trace, axis_of, chart_svg, equalised
 from skidpad.view.pages.report import report_page, write_report
 from study.manoeuvres.fakes import Drive, Told, car, metric
 
@@ -176,14 +176,14 @@ def points(svg: str) -> list[tuple[float, float]]:
 def test_a_line_keeps_its_peaks_and_breaks_at_gaps() -> None:
     x = np.linspace(0.0, 1.0, 20_001)
     y = np.where(np.arange(x.size) == 7_777, 1.0, 0.0)
-    drawn = points(chart_svg([Drawn(x, y, "", "run", 0)], "x", "y"))
+    drawn = points(chart_svg([Trace(x, y, "", "run", 0)], "x", "y"))
     assert len(drawn) <= 710
     heights = [place for _, place in drawn]
     top = drawn[int(np.argmin(heights))][0]
     assert (top - drawn[0][0]) / (drawn[-1][0] - drawn[0][0]) == pytest.approx(
         7_777 / 20_000, abs=1e-3
     )
-    gap = chart_svg([Drawn(np.arange(5.0), np.array([0, 1, nan, 1, 0]), "", "run", 0)], "x", "y")
+    gap = chart_svg([Trace(np.arange(5.0), np.array([0, 1, nan, 1, 0]), "", "run", 0)], "x", "y")
     (line,) = re.findall(r'class="run c0" d="([^"]*)"', gap)
     assert (line.count("M"), line.count("L")) == (2, 2)
 
@@ -192,14 +192,14 @@ def test_a_line_keeps_its_peaks_and_breaks_at_gaps() -> None:
 def test_charts_of_little_or_nothing(values: list[float]) -> None:
     y = np.array(values)
     for log in (False, True):
-        svg = chart_svg([Drawn(y, y, "label", "run", 0)], "x", "y", x_log=log)
+        svg = chart_svg([Trace(y, y, "label", "run", 0)], "x", "y", x_log=log)
         assert "nan" not in svg
         assert "inf" not in svg
 
 
 def test_theory_that_runs_away_leaves_the_drive_in_sight() -> None:
     x = np.linspace(0.0, 1.0, 11)
-    curves = [Drawn(x, x, "", "run", 0), Drawn(x, 1e6 * x, "", "theory", 0)]
+    curves = [Trace(x, x, "", "run", 0), Trace(x, 1e6 * x, "", "theory", 0)]
     heights = [place for _, place in points(chart_svg(curves, "x", "y"))]
     assert max(heights) - min(heights) > 100.0
 

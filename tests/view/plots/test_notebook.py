@@ -19,8 +19,8 @@ from matplotlib.figure import Figure
 import skidpad as sp
 from skidpad.errors import SimulationDiverged
 from skidpad.units import kg, m
-from skidpad.view.plots.motion import placed
 from skidpad.view.plots.notebook import draw_vehicles, inline_svg, moment
+from skidpad.view.stage import place_bodies
 from skidpad.view.stages import WorldStage
 from view.plots.drawn import areas, outlines
 from view.plots.laps import lap
@@ -192,7 +192,7 @@ def test_vehicles_are_drawn_where_they_are_with_their_names():
     world = sp.World.load(WORLDS / "warehouse.world.xml")
     stage = WorldStage(world).stage
     axes = Figure().add_subplot()
-    draw_vehicles(axes, placed(stage, moment(world, stage)))
+    draw_vehicles(axes, place_bodies(stage, moment(world, stage)))
     corners = [outline for collection in areas(axes) for outline in outlines(collection)]
     for x, y, *_ in world.motion():
         assert min(np.hypot(*(o.mean(axis=0) - [x, y])) for o in corners) < 0.5

@@ -8,9 +8,21 @@ from matplotlib.collections import PathCollection
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.view.plots.motion import moments, moved, placed
+from skidpad.geometry.pose import points_to_world
+from skidpad.view.plots.motion import moments
 from skidpad.view.plots.runs import DARTS
-from skidpad.view.stage import Body, BodyShape, Channel, Disc, Grid, Line, Polygon, Stage, Wheel
+from skidpad.view.stage import (
+    Body,
+    BodyShape,
+    Channel,
+    Disc,
+    Grid,
+    Line,
+    Polygon,
+    Stage,
+    Wheel,
+    place_bodies,
+)
 from view.plots.drawn import areas, diagrams, labelled, outlines, titles
 from view.plots.laps import lap
 
@@ -18,7 +30,7 @@ SQUARE = ((1.0, 0.5), (-1.0, 0.5), (-1.0, -0.5), (1.0, -0.5))
 
 
 def test_points_are_turned_left_and_shifted():
-    places = moved(np.array([[1.0, 0.0], [0.0, 2.0]]), 10.0, 20.0, np.pi / 2.0)
+    places = points_to_world((10.0, 20.0, np.pi / 2.0), np.array([[1.0, 0.0], [0.0, 2.0]]))
     np.testing.assert_allclose(places, [[10.0, 21.0], [8.0, 20.0]], atol=1e-12)
 
 
@@ -30,13 +42,13 @@ def test_a_steered_wheel_is_turned_about_its_own_middle():
         tuple(Channel(name, "m", "car", "state") for name in names),
         (Body("car", "vehicle", (SQUARE,), 0, 1, 2, (wheel,)),),
     )
-    (one,) = placed(stage, np.array([5.0, 6.0, np.pi / 2.0, np.pi / 2.0]))
-    np.testing.assert_allclose(one.outlines[0].mean(axis=0), [5.0, 6.0], atol=1e-12)
-    corners = one.wheels[0]
+    ((_, one),) = place_bodies(stage, np.array([5.0, 6.0, np.pi / 2.0, np.pi / 2.0]))
+    np.testing.assert_allclose(one.world_outlines[0].mean(axis=0), [5.0, 6.0], atol=1e-12)
+    corners = one.world_wheels[0]
     np.testing.assert_allclose(corners.mean(axis=0), [4.5, 7.0], atol=1e-12)
     # Turned by half a turn in all: as long along x as it was.
     np.testing.assert_allclose(np.ptp(corners, axis=0), [0.6, 0.2], atol=1e-12)
-    assert placed(stage, np.array([5.0, np.nan, 0.0, 0.0])) == []
+    assert place_bodies(stage, np.array([5.0, np.nan, 0.0, 0.0])) == []
 
 
 def test_vehicles_stand_at_equal_distances():

@@ -22,8 +22,8 @@ from skidpad.geometry.pose import points_to_world, relative
 from skidpad.vehicles import wheeled
 from skidpad.vehicles.twin_track.trailers import DOLLY, SEMI_TRAILER, TRACTOR
 from skidpad.view import canvas, colours
-from skidpad.view.frames import Drawn, DrawnUnit, FramePainter, drawn
-from skidpad.view.stage import Line, Polygon, Wheel
+from skidpad.view.frames import FramePainter
+from skidpad.view.stage import Line, PlacedUnit, PlacedVehicle, Polygon, Wheel, place_vehicle
 from skidpad.view.stages import trajectory_stage
 
 SIZE = (320, 240)
@@ -46,14 +46,14 @@ def pixels_to(segments: Array) -> Array:
     return SCALE * away.reshape(SIZE[::-1])
 
 
-def frame(painter: FramePainter, *vehicles: Drawn, **options: Any) -> Any:
+def frame(painter: FramePainter, *vehicles: PlacedVehicle, **options: Any) -> Any:
     view: dict[str, Any] = {"centre": CENTRE, "scale": SCALE}
     return painter.frame(vehicles, **view | options)
 
 
-def bare(x: float, y: float, yaw: float = 0.0, colour: str = RED) -> Drawn:
+def bare(x: float, y: float, yaw: float = 0.0, colour: str = RED) -> PlacedVehicle:
     """A vehicle of 4 m by 2 m without wheels."""
-    return Drawn(DrawnUnit(Pose(x, y, yaw), (box(-1.0, 3.0, 2.0),)), colour=colour)
+    return PlacedVehicle(PlacedUnit(Pose(x, y, yaw), (box(-1.0, 3.0, 2.0),)), colour=colour)
 
 
 def is_colour(pixels: Any, colour: str) -> Any:
@@ -109,7 +109,7 @@ def test_a_quarter_turn_of_a_vehicle_turns_its_picture() -> None:
     empty = painter.frame(centre=(0.0, 0.0), scale=30.0)
     looked = [
         painter.frame(
-            [drawn(car, standing(car, yaw=k * np.pi / 2, steer=0.3), colour=RED)],
+            [place_vehicle(car, standing(car, yaw=k * np.pi / 2, steer=0.3), colour=RED)],
             centre=(0.0, 0.0),
             scale=30.0,
         )
@@ -155,7 +155,7 @@ def test_robots_and_trucks_are_drawn(vehicle: sp.Vehicle) -> None:
 
 
 def assert_drawn_in_the_middle(vehicle: sp.Vehicle) -> None:
-    one = drawn(vehicle, record.at_rest(vehicle.State), colour=RED)
+    one = place_vehicle(vehicle, record.at_rest(vehicle.State), colour=RED)
     painter = FramePainter(size=SIZE)
     found = painter.frame([one])
     rows, columns = np.nonzero(is_colour(found, RED))
@@ -176,7 +176,7 @@ def test_trailers_hang_where_a_stage_has_them() -> None:
     run = sim.run(duration=0.5)
     stage, _, rows = trajectory_stage({"truck": run}, truck)
     body, trailer = stage.bodies
-    one = drawn(truck, sim.state)
+    one = place_vehicle(truck, sim.state)
     for unit, at in zip(one.units, (body, trailer), strict=True):
         np.testing.assert_allclose(unit.pose, rows[-1, [at.x, at.y, at.yaw]], rtol=1e-12)
         assert unit.outlines == at.outlines
@@ -185,7 +185,7 @@ def test_trailers_hang_where_a_stage_has_them() -> None:
 def test_a_road_train_bends_at_each_hitch() -> None:
     chain = (SEMI_TRAILER, DOLLY, SEMI_TRAILER._replace(behind=0.0))
     train = sp.vehicles.two_track(**TRACTOR, trailers=chain)
-    one = drawn(train, standing(train, yaw=0.2, hitch_1=-0.3, hitch_2=0.1, hitch_3=0.4))
+    one = place_vehicle(train, standing(train, yaw=0.2, hitch_1=-0.3, hitch_2=0.1, hitch_3=0.4))
     yaws = [unit.pose.yaw for unit in one.units]
     np.testing.assert_allclose(yaws, np.cumsum([0.2, -0.3, 0.1, 0.4]))
     ahead: Any = one.vehicle
@@ -200,23 +200,27 @@ def test_a_road_train_bends_at_each_hitch() -> None:
 
 def test_wheels_turn_as_state_outputs_and_input_say() -> None:
     bicycle = sp.vehicles.single_track()
-    angles = {w.name: w.yaw for w in drawn(bicycle, standing(bicycle, steer=0.2)).vehicle.wheels}
+    angles = {
+        w.name: w.yaw for w in place_vehicle(bicycle, standing(bicycle, steer=0.2)).vehicle.wheels
+    }
     assert angles == {"fl": 0.2, "fr": 0.2, "rl": 0.0, "rr": 0.0}
     # This one tells the angle of each wheel among its outputs.
     car = sp.vehicles.two_track()
     x = standing(car, steer=0.2)
     told = car.outputs(x, record.at_rest(car.Input))
-    wheels = {w.name: w.yaw for w in drawn(car, x).vehicle.wheels}
+    wheels = {w.name: w.yaw for w in place_vehicle(car, x).vehicle.wheels}
     assert (wheels["fl"], wheels["fr"]) == (told.steer_fl, told.steer_fr)
     assert wheels["fl"] > 0.0
     # The state may be given as an array, the input by name.
-    assert drawn(car, np.array(record.flatten(x)), u={"steer": 0.2}) == drawn(car, x)
+    assert place_vehicle(car, np.array(record.flatten(x)), u={"steer": 0.2}) == place_vehicle(
+        car, x
+    )
 
 
 def test_a_steered_wheel_is_seen_at_its_angle() -> None:
     """Along its axis there is rubber, and across it there is none."""
     wheel = Wheel("only", 0.0, 0.0, 2.0, 0.6, yaw=np.pi / 3)
-    one = Drawn(DrawnUnit(Pose(*CENTRE, np.pi / 6), (box(-2.0, 2.0, 2.0),), (wheel,)))
+    one = PlacedVehicle(PlacedUnit(Pose(*CENTRE, np.pi / 6), (box(-2.0, 2.0, 2.0),), (wheel,)))
     rubber = is_colour(frame(FramePainter(size=SIZE), one), colours.WHEEL)
     rows, columns = np.nonzero(rubber)
     assert np.ptp(rows) == pytest.approx(2.0 * SCALE, abs=3.0)
@@ -227,13 +231,13 @@ def test_other_parameters_give_another_shape() -> None:
     car = sp.vehicles.single_track()
     long = car.with_params(l_f=2.0)
     at = record.at_rest(car.State)
-    assert drawn(car, at, long.params) == drawn(long, at) != drawn(car, at)
+    assert place_vehicle(car, at, long.params) == place_vehicle(long, at) != place_vehicle(car, at)
 
 
 def test_the_same_moment_gives_the_same_bytes() -> None:
     walls = np.array([[96.0, -52.0, 103.0, -47.5]])
     car = sp.vehicles.four_wheel()
-    one = drawn(car, standing(car, x=99.0, y=-50.0, yaw=0.3))
+    one = place_vehicle(car, standing(car, x=99.0, y=-50.0, yaw=0.3))
     hits = np.random.default_rng(0).uniform(90.0, 110.0, (50, 2)) - (0.0, 150.0)
     painter = FramePainter(walls, size=SIZE)
     first = painter.frame([one], lidar=hits, text="1")
@@ -263,7 +267,9 @@ def test_the_view_follows_the_first_vehicle() -> None:
 def test_a_picture_is_as_wide_as_suits_the_vehicle() -> None:
     """About 40 m around a car and 8 m around a robot: by the width of what is painted."""
     for length, width in [(4.5, 40.0), (0.4, 8.0), (0.9, 8.0), (20.0, 60.0)]:
-        one = Drawn(DrawnUnit(Pose(0.0, 0.0, 0.0), (box(0.0, length, 0.5 * length),)), colour=RED)
+        one = PlacedVehicle(
+            PlacedUnit(Pose(0.0, 0.0, 0.0), (box(0.0, length, 0.5 * length),)), colour=RED
+        )
         columns = np.nonzero(is_colour(FramePainter().frame([one]), RED))[1]
         assert np.ptp(columns) == pytest.approx(640 * length / width, abs=5.0)
 
@@ -388,7 +394,7 @@ def test_far_vehicles_are_drawn_small_but_seen() -> None:
     cars = [bare(95.0 + 2.0 * k, -50.0) for k in range(5)]
     for scale in (20.0, 5.0, 1.0, 0.05):
         assert is_colour(frame(FramePainter(size=SIZE), *cars, scale=scale), RED).sum() >= 5
-    point = Drawn(DrawnUnit(Pose(*CENTRE, 0.0), (((0.0, 0.0),) * 3,)))
+    point = PlacedVehicle(PlacedUnit(Pose(*CENTRE, 0.0), (((0.0, 0.0),) * 3,)))
     frame(FramePainter(size=SIZE), point)
     beside = frame(FramePainter(size=SIZE), bare(150.0, -50.0))
     np.testing.assert_array_equal(beside, frame(FramePainter(size=SIZE)))
@@ -450,7 +456,10 @@ def test_bad_scenery_is_refused(options: dict[str, Any], words: str) -> None:
         ({"scale": 0.0}, "scale = 0.0 pixels/m must be from 0.001 to 100000"),
         ({"scale": np.nan}, "scale = nan pixels/m must be finite"),
         ({"lidar": np.zeros(5)}, r"lidar has shape \(5,\); allowed is \(n, 2\)"),
-        ({"vehicles": [sp.vehicles.four_wheel]}, r"vehicles must be Drawn.*frames\.drawn"),
+        (
+            {"vehicles": [sp.vehicles.four_wheel]},
+            r"vehicles must be PlacedVehicle.*view\.place_vehicle",
+        ),
     ],
 )
 def test_bad_views_are_refused(options: dict[str, Any], words: str) -> None:
@@ -462,12 +471,12 @@ def test_vehicles_that_are_nowhere_are_refused() -> None:
     car = sp.vehicles.four_wheel()
     state = record.at_rest(car.State)
     with pytest.raises(InvalidValue, match=r"yaw = nan.*must be finite"):
-        drawn(car, state._replace(yaw=np.nan))
+        place_vehicle(car, state._replace(yaw=np.nan))
     with pytest.raises(InvalidValue, match=r"x = inf.*must be finite"):
-        drawn(car, state._replace(x=np.inf))
+        place_vehicle(car, state._replace(x=np.inf))
     with pytest.raises(InvalidValue, match=r"place \(1e\+12, 0\) .* within 1e\+09 m"):
-        drawn(car, state._replace(x=1e12))
+        place_vehicle(car, state._replace(x=1e12))
     with pytest.raises(InvalidValue, match="y = nan of a vehicle must be finite"):
         bare(0.0, np.nan)
     with pytest.raises(InvalidValue, match="colour = 'red' must be of the form #rrggbb"):
-        drawn(car, state, colour="red")
+        place_vehicle(car, state, colour="red")

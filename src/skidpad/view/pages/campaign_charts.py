@@ -28,27 +28,11 @@ from .charts import (
     TOP,
     WIDTH,
     Axis,
-    Drawn,
+    Trace,
     axis_of,
     curve_svg,
     framed_svg,
 )
-
-__all__ = [
-    "BarGroup",
-    "bars_svg",
-    "contour",
-    "factor_table",
-    "factor_text",
-    "histogram_svg",
-    "labelled",
-    "percent",
-    "probability_table",
-    "response_svg",
-    "spread_table",
-    "surface_html",
-    "table",
-]
 
 _Point: TypeAlias = tuple[float, float]
 
@@ -138,7 +122,7 @@ def response_svg(
     bins = response.bins
     x = axis_of(bins.edges, LEFT, WIDTH - RIGHT, log=bins.log)
     y = axis_of(np.array(view), HEIGHT - BOTTOM, TOP)
-    inner = [curve_svg(Drawn(*points, "", "points", 6), x, y)]
+    inner = [curve_svg(Trace(*points, "", "points", 6), x, y)]
     known = np.isfinite(response.low) & np.isfinite(response.high)
     for run in _stretches(known):
         at = x.place(bins.centres[run])
@@ -146,9 +130,9 @@ def response_svg(
         outline = [*zip(at, upper, strict=True), *zip(at[::-1], lower[::-1], strict=True)]
         path = "L".join(f"{a:.1f} {b:.1f}" for a, b in outline)
         inner.append(f'<path class="band" d="M{path}z"/>')
-    inner.append(curve_svg(Drawn(bins.centres, response.mean, "", "run", 0), x, y))
+    inner.append(curve_svg(Trace(bins.centres, response.mean, "", "run", 0), x, y))
     if bins.parts <= 12:
-        inner.append(curve_svg(Drawn(bins.centres, response.mean, "", "cones", 0), x, y))
+        inner.append(curve_svg(Trace(bins.centres, response.mean, "", "cones", 0), x, y))
     return framed_svg(x, y, *labels, "".join(inner))
 
 

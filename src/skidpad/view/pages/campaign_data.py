@@ -34,25 +34,6 @@ from ...study.statistics import (
     share_of,
 )
 
-__all__ = [
-    "SHARES",
-    "Bins",
-    "Extent",
-    "Response",
-    "Spread",
-    "Surface",
-    "Totals",
-    "View",
-    "bins_of",
-    "order_statistics",
-    "probabilities",
-    "responses_of",
-    "sampled_runs",
-    "spread_of",
-    "surfaces_of",
-    "totals_of",
-]
-
 _BITS = 16
 _SIGN = np.uint64(1 << 63)
 

@@ -90,19 +90,6 @@ from .report_shell import (
     section,
 )
 
-__all__ = [
-    "MOST_FAILED",
-    "CaseGroup",
-    "campaign_page",
-    "case_groups",
-    "cases_html",
-    "films_of",
-    "found_html",
-    "sensitivity_html",
-    "study_html",
-    "write_campaign_report",
-]
-
 MOST_FAILED = 10
 """Failed runs that are listed."""
 _MOST, _MOST_OTHERS = 10, 20

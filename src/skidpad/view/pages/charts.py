@@ -15,19 +15,6 @@ import numpy as np
 
 from ...core.arrays import Array
 
-__all__ = [
-    "COLOURS",
-    "INK",
-    "Axis",
-    "Drawn",
-    "axis_of",
-    "chart_svg",
-    "curve_svg",
-    "equalised",
-    "framed_svg",
-    "legend_html",
-]
-
 
 @dataclass(frozen=True)
 class Axis:
@@ -127,7 +114,7 @@ DOTS = ("points", "cones")
 MOST_LEGEND = 12
 
 
-class Drawn(NamedTuple):
+class Trace(NamedTuple):
     """A curve and how it looks."""
 
     x: Array
@@ -139,7 +126,12 @@ class Drawn(NamedTuple):
 
 
 def chart_svg(
-    curves: Sequence[Drawn], x_label: str, y_label: str, *, x_log: bool = False, equal: bool = False
+    curves: Sequence[Trace],
+    x_label: str,
+    y_label: str,
+    *,
+    x_log: bool = False,
+    equal: bool = False,
 ) -> str:
     """The chart; `equal`: a metre is as long on both axes."""
     x, y, height = _axes(curves, x_log, equal)
@@ -167,7 +159,7 @@ def framed_svg(
     return "".join(parts)
 
 
-def _axes(curves: Sequence[Drawn], x_log: bool, equal: bool) -> tuple[Axis, Axis, float]:
+def _axes(curves: Sequence[Trace], x_log: bool, equal: bool) -> tuple[Axis, Axis, float]:
     xs = np.concatenate([np.asarray(curve.x, float) for curve in curves] or [np.zeros(0)])
     seen = [np.asarray(curve.y, float) for curve in curves if curve.kind != "theory"]
     ys = np.concatenate(seen or [np.zeros(0)])
@@ -222,7 +214,7 @@ def _squeezed(text: str, room: float) -> str:
     return f' textLength="{room + 30.0:.0f}" lengthAdjust="spacingAndGlyphs"' if wide else ""
 
 
-def curve_svg(curve: Drawn, x: Axis, y: Axis) -> str:
+def curve_svg(curve: Trace, x: Axis, y: Axis) -> str:
     """A curve on axes."""
     kept = _thinned(np.asarray(curve.x, float), np.asarray(curve.y, float), curve.kind in DOTS)
     at_x, at_y = x.place(kept[0]), y.place(kept[1])
@@ -256,7 +248,7 @@ def _thinned(x: Array, y: Array, dots: bool) -> tuple[Array, Array]:
     return x[at], y[at]
 
 
-def legend_html(curves: Sequence[Drawn]) -> str:
+def legend_html(curves: Sequence[Trace]) -> str:
     """What the lines are, below a chart."""
     entries = dict.fromkeys(
         (curve.label, curve.kind, _colour(curve.colour), curve.opacity)

@@ -90,16 +90,6 @@ from ..stage import (
 from ..stages import lines_of
 from . import page as page_files
 
-__all__ = [
-    "Place",
-    "drive_page",
-    "plane_place",
-    "track_of",
-    "track_place",
-    "world_place",
-    "write_drive_page",
-]
-
 
 def recording_templates(stage: Stage, meta: Mapping[str, Any]) -> dict[str, Any]:
     """The templates of a stage as JSON values; `meta` is noted in every recording."""
@@ -623,12 +613,25 @@ VERSION = 1
 
 
 def write_drive_page(
-    vehicle: Vehicle | Place, path: str | os.PathLike[str], **options: Any
+    vehicle: Vehicle | Place,
+    path: str | os.PathLike[str],
+    *,
+    track: Track | str | None = None,
+    **options: Any,
 ) -> None:
-    """Write the page of a vehicle; options as of `drive_page`.
+    """Write a page that drives a vehicle in the browser, without a server.
 
-    It is written beside `path` first and renamed, so that it is whole or not there.
+    The file is complete or not there.
+
+    Args:
+        vehicle: what is driven: on an empty plane, or where a `Place` puts it.
+        path: of the page.
+        track: that a vehicle drives on: a track, its file, or the seed of a random one.
+        options: `dt` in s, `integrator` and `substeps`, as of `Simulator`.
     """
+    if track is not None and isinstance(vehicle, Vehicle):
+        track = track_of(track, vehicle) if isinstance(track, str) else track
+        vehicle = track_place(vehicle, track)
     page = drive_page(vehicle, **options)
     with replacing(path) as temporary:
         temporary.write_text(page, "utf-8")

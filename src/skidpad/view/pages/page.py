@@ -39,14 +39,6 @@ from ..film import Film, ScanAt
 from ..stage import BodyShape, Stage
 from ..stages import trajectory_stage
 
-__all__ = [
-    "EmbeddedPage",
-    "html_of",
-    "show_film",
-    "show_trajectory",
-    "write_html",
-]
-
 KINDS = {
     ".js": "text/javascript",
     ".css": "text/css",

@@ -35,7 +35,7 @@ from ...study.manoeuvres.metric import Chart, Curve
 from ...study.manoeuvres.proving_ground import Manoeuvre, Result
 from ...study.manoeuvres.subject import Subject
 from ...units import Unit
-from .charts import INK, Drawn, chart_svg, legend_html
+from .charts import INK, Trace, chart_svg, legend_html
 from .report_shell import (
     Replay,
     contents,
@@ -47,19 +47,6 @@ from .report_shell import (
     replays,
     section,
 )
-
-__all__ = [
-    "Picture",
-    "gg_pictures",
-    "key_figures",
-    "laid_over",
-    "metric_table",
-    "pictures_of",
-    "report_page",
-    "unfit_table",
-    "verdict_table",
-    "write_report",
-]
 
 KEYS = (
     "understeer_gradient",
@@ -281,7 +268,7 @@ class Picture:
     """A chart with the curves of everybody."""
 
     chart: Chart
-    curves: list[Drawn] = field(default_factory=list[Drawn])
+    curves: list[Trace] = field(default_factory=list[Trace])
 
     def html(self) -> str:
         """As a figure of the page."""
@@ -360,31 +347,31 @@ def laid_over(layers: Sequence[tuple[str, Sequence[Chart]]]) -> list[Picture]:
     ]
 
 
-def _of_one(curves: Sequence[Curve]) -> list[Drawn]:
+def _of_one(curves: Sequence[Curve]) -> list[Trace]:
     """Each run with a colour of its own; of several theories each has that of its run, by order."""
-    drawn: list[Drawn] = []
+    drawn: list[Trace] = []
     several = [curve.kind for curve in curves].count("theory") > 1
     counts: dict[str, int] = {}
     for curve in curves:
         colour = counts.get(curve.kind, 0)
         counts[curve.kind] = colour + 1
         shown = colour if several or curve.kind != "theory" else INK
-        drawn.append(Drawn(curve.x, curve.y, curve.label, curve.kind, shown))
+        drawn.append(Trace(curve.x, curve.y, curve.label, curve.kind, shown))
     return drawn
 
 
-def _of_all(layers: Sequence[Layer]) -> list[Drawn]:
-    drawn: list[Drawn] = []
+def _of_all(layers: Sequence[Layer]) -> list[Trace]:
+    drawn: list[Trace] = []
     for layer in layers:
         drawn += _shared(layer, layers)
         drawn += _of_several(layer)
     return drawn
 
 
-def _shared(layer: Layer, layers: Sequence[Layer]) -> list[Drawn]:
+def _shared(layer: Layer, layers: Sequence[Layer]) -> list[Trace]:
     """What the vehicle is the first to have of `SHARED`, with the names of those who have it unless
     it is all who have such a thing."""
-    drawn: list[Drawn] = []
+    drawn: list[Trace] = []
     for curve in layer.chart.curves:
         if curve.kind not in SHARED:
             continue
@@ -392,7 +379,7 @@ def _shared(layer: Layer, layers: Sequence[Layer]) -> list[Drawn]:
         others = [one for one in layers if any(curve.kind == c.kind for c in one.chart.curves)]
         if those[0] is layer:
             names = "" if len(those) == len(others) else f"{', '.join(o.name for o in those)}: "
-            drawn.append(Drawn(curve.x, curve.y, f"{names}{curve.label}", curve.kind, layer.number))
+            drawn.append(Trace(curve.x, curve.y, f"{names}{curve.label}", curve.kind, layer.number))
     return drawn
 
 
@@ -401,18 +388,18 @@ def _same(one: Curve, other: Curve) -> bool:
     return alike and np.array_equal(one.x, other.x) and np.array_equal(one.y, other.y)
 
 
-def _of_several(layer: Layer) -> list[Drawn]:
+def _of_several(layer: Layer) -> list[Trace]:
     """All with the colour of their vehicle; a few fade from one to the next, many have one name."""
     own = [curve for curve in layer.chart.curves if curve.kind not in SHARED]
     counts: dict[str, int] = {}
-    drawn: list[Drawn] = []
+    drawn: list[Trace] = []
     for curve in own:
         many = [one.kind for one in own].count(curve.kind) > MOST_NAMED
         k = counts.get(curve.kind, 0)
         counts[curve.kind] = k + 1
         label = f"{layer.name}, {curve.kind}s" if many else f"{layer.name}: {curve.label}"
         opacity = 1.0 if many else FADING**k
-        drawn.append(Drawn(curve.x, curve.y, label, curve.kind, layer.number, opacity))
+        drawn.append(Trace(curve.x, curve.y, label, curve.kind, layer.number, opacity))
     return drawn
 
 

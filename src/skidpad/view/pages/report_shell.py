@@ -24,19 +24,6 @@ from ..stage import Disc
 from ..stages import trajectory_stage
 from .page import packed, replay_page
 
-__all__ = [
-    "Replay",
-    "cones_of",
-    "contents",
-    "document",
-    "optional_section",
-    "play_link",
-    "replay_data",
-    "replay_section",
-    "replays",
-    "section",
-]
-
 FPS = 25.0
 """Pictures a second."""
 MOST_DRIVES = 8

@@ -15,27 +15,11 @@ from ...core.files import shown
 from ...core.model import Vehicle
 from ...errors import InvalidValue
 from ...run.trajectory import Trajectory
+from . import style
 from .comparison import run_names
 from .motion import accelerations, with_motions
 from .motion import speed as speed_of
-from .style import (
-    COLOURS,
-    DASHES,
-    DOTS,
-    GREY,
-    INK,
-    FilePath,
-    Size,
-    check,
-    colour_bar,
-    equal_axes,
-    finished,
-    headings,
-    legend_above,
-    literal,
-    new_figure,
-    symbol,
-)
+from .style import COLOURS, FilePath, Size, symbol
 from .tyres import G, tyre_laws
 
 if TYPE_CHECKING:
@@ -113,7 +97,7 @@ def gg(
     `vehicle` tells, one for all or one for each run; if None, that of the limit. One run is
     coloured by "speed" or "density", or not ("none").
     """
-    check(path, backend, size)
+    style.check(path, backend, size)
     if colour not in get_args(Colour):
         raise InvalidValue(
             f"colour = {colour!r} is unknown; allowed are {', '.join(get_args(Colour))}"
@@ -125,7 +109,7 @@ def gg(
     reach = max(float(np.nanmax(np.hypot(*pair), initial=0.0)) for pair in pairs.values())
     radius = 1.08 * max(reach, *(bound or (0.0,)), 0.5 * G)
     coloured = len(runs) == 1 and colour != "none"
-    with new_figure((5.6 if coloured else 5.0,), (5.0,), size) as (figure, grid):
+    with style.new_figure((5.6 if coloured else 5.0,), (5.0,), size) as (figure, grid):
         axes = figure.add_subplot(grid[0, 0])
         axes.set(
             xlabel=f"lateral acceleration {symbol('a_y')} [m/s²], positive to the left",
@@ -137,22 +121,26 @@ def gg(
         else:
             for k, (name, pair) in enumerate(pairs.items()):
                 along, across = map(_some, pair)
-                look = {"color": COLOURS[k % len(COLOURS)], "alpha": 0.6, "label": literal(name)}
+                look = {
+                    "color": COLOURS[k % len(COLOURS)],
+                    "alpha": 0.6,
+                    "label": style.literal(name),
+                }
                 _draw_points(axes, across, along, **look)
         if bound is not None:
             _draw_limit(axes, bound)
-        equal_axes(axes, (-radius, radius), (-radius, radius))
+        style.equal_axes(axes, (-radius, radius), (-radius, radius))
         # Dots as small as in the diagram would hardly show their colour.
-        legend_above(axes, markerscale=2.0)
-        headings(figure, title)
-    return finished(figure, path)
+        style.legend_above(axes, markerscale=2.0)
+        style.headings(figure, title)
+    return style.finished(figure, path)
 
 
 def _draw_rings(axes: Axes, radius: float) -> None:
     step = 0.5 if radius < 2.2 * G else 1.0
     for share in np.arange(step, radius / G, step):
         r = share * G
-        axes.plot(r * np.cos(_RING), r * np.sin(_RING), color="#BBBBBB", ls=DOTS, lw=0.8)
+        axes.plot(r * np.cos(_RING), r * np.sin(_RING), color="#BBBBBB", ls=style.DOTS, lw=0.8)
         axes.annotate(
             f"{share:g} g",
             (r * np.sqrt(0.5), -r * np.sqrt(0.5)),
@@ -160,7 +148,7 @@ def _draw_rings(axes: Axes, radius: float) -> None:
             textcoords="offset points",
             ha="right",
             va="center",
-            color=GREY,
+            color=style.GREY,
             fontsize=7.5,
             zorder=5.0,
         )
@@ -179,7 +167,7 @@ def _draw_coloured(axes: Axes, run: Trajectory, colour: str, radius: float) -> N
     known = values[np.isfinite(values)]
     if known.size:
         cloud.set_clim(known.min(), known.max())
-    colour_bar(axes, cloud, label)
+    style.colour_bar(axes, cloud, label)
 
 
 def _draw_points(axes: Axes, across: Array, along: Array, **look: Any) -> Any:
@@ -197,8 +185,8 @@ def _draw_limit(axes: Axes, bound: Limit) -> None:
     axes.plot(
         bound.across * np.cos(_RING),
         bound.along * np.sin(_RING),
-        color=INK,
-        linestyle=DASHES,
+        color=style.INK,
+        linestyle=style.DASHES,
         linewidth=1.4,
         label=f"limit {bound.along:.3g} m/s²" if round_ else "limit",
     )

@@ -15,23 +15,9 @@ from ...core.model import Vehicle
 from ...errors import InvalidValue
 from ...run.trajectory import Trajectory
 from ...run.trajectory_table import Column, interpolated, is_heading, slack, snapped
+from . import style
 from .motion import thinned, with_motions
-from .style import (
-    COLOURS,
-    DASHES,
-    INK,
-    FilePath,
-    Size,
-    check,
-    equal_axes,
-    finished,
-    headings,
-    literal,
-    new_figure,
-    on_screen,
-    room,
-    titled,
-)
+from .style import COLOURS, INK, FilePath, Size, on_screen, room
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -141,7 +127,7 @@ def compare(
     instead of the usual ones and the path. With align="start" all runs begin at 0 s. Differences
     are taken at the times of the first run within both, the other run interpolated.
     """
-    check(path, backend, size)
+    style.check(path, backend, size)
     named_runs = aligned(with_motions(runs, vehicle), names, align)
     shown = common_columns(named_runs, columns)
     looks = {name: _look(k) for k, name in enumerate(named_runs)}
@@ -151,7 +137,7 @@ def compare(
     heights = np.array([1.35, 0.8] * levels if differences else [1.7] * levels)
     heights += max(0.0, (4.2 if with_path else 2.6) - heights.sum()) / len(heights)
     widths = (*[4.6] * with_path, *[4.2] * stacks)
-    with new_figure(widths, heights.tolist(), size) as (figure, grid):
+    with style.new_figure(widths, heights.tolist(), size) as (figure, grid):
         if with_path:
             _draw_paths(figure.add_subplot(grid[:, 0]), named_runs, looks)
         first: Axes | None = None
@@ -168,21 +154,21 @@ def compare(
                 _draw_differences(axes, named_runs, name, looks)
             axes.tick_params(labelbottom=lowest)
             axes.set_xlabel("time [s]" if lowest else "")
-        headings(figure, title, _keys(looks), warning=_warning(named_runs))
-    return finished(figure, path)
+        style.headings(figure, title, _keys(looks), warning=_warning(named_runs))
+    return style.finished(figure, path)
 
 
 def _look(k: int) -> dict[str, Any]:
     """The first run, which the others are measured by, in ink, thick and whole."""
     if k == 0:
         return {"color": INK, "linestyle": "-", "linewidth": 2.0}
-    return {"color": COLOURS[(k - 1) % len(COLOURS)], "linestyle": DASHES, "linewidth": 1.3}
+    return {"color": COLOURS[(k - 1) % len(COLOURS)], "linestyle": style.DASHES, "linewidth": 1.3}
 
 
 def _keys(looks: Looks) -> list[Any]:
     from matplotlib.lines import Line2D
 
-    return [Line2D([], [], label=literal(name), **look) for name, look in looks.items()]
+    return [Line2D([], [], label=style.literal(name), **look) for name, look in looks.items()]
 
 
 def _warning(runs: Mapping[str, Trajectory]) -> str:
@@ -200,7 +186,7 @@ def _draw_paths(axes: Axes, runs: Mapping[str, Trajectory], looks: Looks) -> Non
     axes.plot(start["x"][:1], start["y"][:1], "o", color="white", ms=7.0, mec=INK, **mark)
     axes.set(title="Path [m]", xlabel="x", ylabel="y")
     x, y = (room([run[name] for run in runs.values()], 0.08) for name in ("x", "y"))
-    equal_axes(axes, x, y)
+    style.equal_axes(axes, x, y)
 
 
 def _draw_overlay(axes: Axes, runs: Mapping[str, Trajectory], name: str, looks: Looks) -> None:
@@ -211,7 +197,7 @@ def _draw_overlay(axes: Axes, runs: Mapping[str, Trajectory], name: str, looks: 
         _draw_line(axes, column, t, values, looks[label])
         shown.append(values)
     column = next(iter(runs.values())).column(name)
-    axes.set_title(titled(name, column.unit.symbol))
+    axes.set_title(style.titled(name, column.unit.symbol))
     axes.set_ylim(*room(shown))
 
 

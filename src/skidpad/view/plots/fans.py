@@ -16,21 +16,8 @@ from ...core.arrays import Array
 from ...core.model import Vehicle
 from ...errors import InvalidValue
 from ...run.monte_carlo import MonteCarlo
-from .style import (
-    BLUE,
-    DASHES,
-    GREY,
-    INK,
-    ORANGE,
-    FilePath,
-    Size,
-    check,
-    factor,
-    finished,
-    headings,
-    new_figure,
-    titled,
-)
+from . import style
+from .style import BLUE, FilePath, Size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -176,7 +163,7 @@ def fan(
     a MonteCarlo: they are run again). `rules` are values to mark, in SI units; `units` are unit
     symbols of quantities that are no states; `levels` are those of arrays.
     """
-    check(path, backend, size)
+    style.check(path, backend, size)
     names = [quantity] if isinstance(quantity, str) else list(quantity)
     if not names:
         raise InvalidValue("quantity: no name is given")
@@ -199,9 +186,9 @@ def fan(
     across = min(len(fans), 3)
     widths = (6.0 if across == 1 else 4.2,) * across
     heights = (3.4,) * -(-len(fans) // across)
-    with new_figure(widths, heights, size) as (figure, grid):
+    with style.new_figure(widths, heights, size) as (figure, grid):
         draw_fans(figure, grid, fans, rules, title=title)
-    return finished(figure, path)
+    return style.finished(figure, path)
 
 
 def draw_fans(
@@ -217,7 +204,7 @@ def draw_fans(
     for cell, fan in zip(grid, fans, strict=False):
         for key in _draw_fan(figure.add_subplot(cell), fan, rules.get(fan.name, ())):
             keys.setdefault(str(key.get_label()), key)
-    headings(figure, title, list(keys.values()))
+    style.headings(figure, title, list(keys.values()))
 
 
 def _draw_fan(axes: Axes, fan: Fan, rules: Sequence[float]) -> list[Any]:
@@ -225,10 +212,10 @@ def _draw_fan(axes: Axes, fan: Fan, rules: Sequence[float]) -> list[Any]:
     explains."""
     from matplotlib.patches import Patch
 
-    by, t = factor(fan.unit), fan.t
+    by, t = style.factor(fan.unit), fan.t
     keys: list[Any] = []
     for at in rules:
-        axes.axhline(by * at, color=GREY, linestyle=DASHES, linewidth=0.9, zorder=2.0)
+        axes.axhline(by * at, color=style.GREY, linestyle=style.DASHES, linewidth=0.9, zorder=2.0)
     seen_through = 1.0
     for k, (low, high) in enumerate(opposite(fan.levels)):
         label = f"{100.0 * (fan.levels[high] - fan.levels[low]):.3g} % of the runs"
@@ -240,13 +227,13 @@ def _draw_fan(axes: Axes, fan: Fan, rules: Sequence[float]) -> list[Any]:
         keys.append(Patch(alpha=1.0 - seen_through, label=label, **look))
     for values, label, look in (
         *((v, "single runs", {"color": BLUE, "linewidth": 0.5, "alpha": 0.6}) for v in fan.lines),
-        *((v, "highest", {"color": ORANGE, "linewidth": 1.1}) for v in fan.worst),
+        *((v, "highest", {"color": style.ORANGE, "linewidth": 1.1}) for v in fan.worst),
     ):
         keys += axes.plot(t[: values.size], by * values, label=label, zorder=2.2, **look)
     if 0.5 in fan.levels:
         middle = by * fan.quantiles[:, fan.levels.index(0.5)]
-        keys += axes.plot(t, middle, color=INK, linewidth=1.7, label="median", zorder=2.3)
-    axes.set(title=titled(fan.name, fan.unit), xlabel="time [s]")
+        keys += axes.plot(t, middle, color=style.INK, linewidth=1.7, label="median", zorder=2.3)
+    axes.set(title=style.titled(fan.name, fan.unit), xlabel="time [s]")
     if t[-1] > t[0]:
         axes.set_xlim(float(t[0]), float(t[-1]))
     return keys

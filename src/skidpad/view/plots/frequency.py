@@ -20,7 +20,8 @@ from ...core.body import Demand, body_of
 from ...core.model import Vehicle
 from ...errors import InvalidValue
 from ...run.linearisation import straight
-from .style import FilePath, Size, check, finished, headings, new_figure, shades
+from . import style
+from .style import FilePath, Size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -195,7 +196,7 @@ def bode(
     the wheels, or "u_steer", the command, which adds the steering actuator. The torques are those
     that hold the speed unless `inputs` says otherwise.
     """
-    check(path, backend, size)
+    style.check(path, backend, size)
     speeds = [float(speed)] if isinstance(speed, (int, float)) else [float(v) for v in speed]
     if not speeds:
         raise InvalidValue("speed: no speed is given")
@@ -207,7 +208,7 @@ def bode(
     hertz = np.geomspace(low, high, _POINTS)
     responses = [steering_response(vehicle, v, hertz, input=input, inputs=inputs) for v in speeds]
     labels = [f"{v:g} m/s" for v in speeds]
-    with new_figure((4.3, 4.3), (2.5, 1.9), size) as (figure, grid):
+    with style.new_figure((4.3, 4.3), (2.5, 1.9), size) as (figure, grid):
         axes: Any = grid.subplots(sharex=True, squeeze=False)
         turning = [r.yaw_rate for r in responses]
         axes[0, 0].set_title("Yaw rate per steering angle")
@@ -216,8 +217,8 @@ def bode(
         axes[0, 1].set_title("Lateral acceleration per steering angle")
         _draw(axes[:, 1], hertz, across, labels, PER_DEGREE, "gain [(m/s²)/°]")
         own = f"Steering response of {vehicle.name}"
-        headings(figure, own if title is None else title, lines)
-    return finished(figure, path)
+        style.headings(figure, own if title is None else title, lines)
+    return style.finished(figure, path)
 
 
 def _draw(
@@ -233,7 +234,7 @@ def _draw(
 
     gain, angle = pair
     lines: list[Any] = []
-    for answer, label, colour in zip(answers, labels, shades(len(answers)), strict=True):
+    for answer, label, colour in zip(answers, labels, style.shades(len(answers)), strict=True):
         look: Any = {"color": colour, "linewidth": 1.6, "label": label}
         lines += gain.plot(hertz, by * np.abs(answer), **look)
         angle.plot(hertz, phase(answer), **look)

@@ -37,14 +37,16 @@ from ...core.body import Wheel
 from ...core.files import counted
 from ...core.model import Vehicle
 from ...errors import MissingExtra
+from ...geometry.pose import points_to_world
 from ...run.monte_carlo import MonteCarlo
 from ...run.trajectory import Trajectory
 from ...run.trajectory_table import ROLES, span
 from ...world.world import World
-from ..stage import Stage
+from ..stage import Body, PlacedUnit, Stage, box_corners, place_bodies
 from ..stages import WorldStage
+from . import style
 from .fans import draw_fans, study_fans
-from .motion import Placed, box_corners, moved, placed, speed, travelled
+from .motion import speed, travelled
 from .runs import (
     BLOCK,
     WALL,
@@ -57,20 +59,7 @@ from .runs import (
     panels,
     stage_extent,
 )
-from .style import (
-    COLOURS,
-    FAINT,
-    INK,
-    STYLE,
-    TICKS,
-    equal_axes,
-    factor,
-    literal,
-    new_figure,
-    require_matplotlib,
-    room,
-    screen_unit,
-)
+from .style import COLOURS, INK, equal_axes, new_figure, room
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -146,8 +135,8 @@ PIXELS = 1.15
 _METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 _COLOURS = {
     INK: "currentColor",
-    TICKS: "currentColor",
-    FAINT.lower(): "rgba(128,128,128,0.25)",
+    style.TICKS: "currentColor",
+    style.FAINT.lower(): "rgba(128,128,128,0.25)",
 }
 _ROOT = (
     'role="img" font-family="system-ui, sans-serif" stroke-linejoin="round" '
@@ -161,7 +150,7 @@ def drawing(
     """What `draw` draws on a blank figure and its grid, of `layout.new_figure`, as an SVG element;
     where Matplotlib is missing, a remark that says what to install."""
     try:
-        require_matplotlib()
+        style.require_matplotlib()
     except MissingExtra as error:
         return remark(str(error))
     with blank as (figure, grid):
@@ -174,7 +163,7 @@ def inline_svg(figure: Any, title: str) -> str:
     from matplotlib import rc_context
 
     buffer = StringIO()
-    with rc_context(STYLE):
+    with rc_context(style.STYLE):
         figure.savefig(buffer, format="svg", transparent=True, metadata=_METADATA)
     text = buffer.getvalue()
     text = text[text.index("<svg ") :]
@@ -258,10 +247,10 @@ def _ends(study: MonteCarlo) -> str:
     rows: list[tuple[str, ...]] = []
     for name in study.quantities:
         unit = study.unit(name)
-        by = factor(unit)
+        by = style.factor(unit)
         values = [float(study.mean(name)[-1]), float(study.std(name)[-1])]
         values += [float(study.quantile(name, level)[-1]) for level in study.levels]
-        rows.append((name, screen_unit(unit), *(short(by * value) for value in values)))
+        rows.append((name, style.screen_unit(unit), *(short(by * value) for value in values)))
     levels = [f"{100.0 * level:g} %" for level in study.levels]
     head = ("quantity", "unit", "mean", "std", *levels)
     return table(head, rows, range(2, len(head)))
@@ -412,7 +401,8 @@ def _vehicle_drawing(vehicle: Vehicle) -> str:
 
 
 def _corners(wheel: Wheel) -> Array:
-    return moved(box_corners(2.0 * wheel.radius, wheel.width), wheel.x, wheel.y, wheel.yaw)
+    box = box_corners(2.0 * wheel.radius, wheel.width)
+    return points_to_world((wheel.x, wheel.y, wheel.yaw), box)
 
 
 WORLD_MOST_ROWS, MOST_NAMES = 12, 20
@@ -428,7 +418,7 @@ def world_html(world: World) -> str:
         f"steps of {1000.0 * world.dt:g} ms"
     )
     stage = WorldStage(world).stage
-    bodies = placed(stage, moment(world, stage))
+    bodies = place_bodies(stage, moment(world, stage))
     return page(heading(stage.title, about), beside(_map(stage, bodies), _vehicles(world)))
 
 
@@ -447,9 +437,11 @@ def _vehicles(world: World) -> str:
     return first + folded(f"{len(rows) - WORLD_MOST_ROWS} more vehicles", more)
 
 
-def _map(stage: Stage, bodies: list[Placed]) -> str:
+def _map(stage: Stage, bodies: list[tuple[Body, PlacedUnit]]) -> str:
     """The world from above."""
-    points = np.vstack([stage_extent(stage), *(o for body in bodies for o in body.outlines)])
+    points = np.vstack(
+        [stage_extent(stage), *(o for _, unit in bodies for o in unit.world_outlines)]
+    )
     # Room for the names above.
     x, y = room([points[:, 0]], 0.04), room([points[:, 1]], 0.08)
     width, height = np.diff(np.array([x, y], dtype=float)).ravel()
@@ -480,17 +472,17 @@ def moment(world: World, stage: Stage) -> Array:
     return row
 
 
-def draw_vehicles(axes: Axes, bodies: list[Placed]) -> None:
+def draw_vehicles(axes: Axes, bodies: list[tuple[Body, PlacedUnit]]) -> None:
     """Bodies at a moment, vehicles in different colours and with their names if they are few."""
-    vehicles = [one for one in bodies if one.body.kind == "vehicle"]
-    fills = {one.body.name: COLOURS[k % len(COLOURS)] for k, one in enumerate(vehicles)}
-    fills |= {one.body.name: own for one in bodies if (own := known_colour(one.body.colour))}
-    kinds = {one.body.kind: WALL for one in bodies} | {"block": BLOCK, "actor": _ACTOR}
+    vehicles = [(body, unit) for body, unit in bodies if body.kind == "vehicle"]
+    fills = {body.name: COLOURS[k % len(COLOURS)] for k, (body, _) in enumerate(vehicles)}
+    fills |= {body.name: own for body, _ in bodies if (own := known_colour(body.colour))}
+    kinds = {body.kind: WALL for body, _ in bodies} | {"block": BLOCK, "actor": _ACTOR}
     draw_bodies(axes, bodies, kinds | fills, alpha=0.8)
-    for one in vehicles if len(vehicles) <= MOST_NAMES else ():
-        top = max((outline for outline in one.outlines), key=lambda o: float(o[:, 1].max()))
+    for body, unit in vehicles if len(vehicles) <= MOST_NAMES else ():
+        top = max(unit.world_outlines, key=lambda o: float(o[:, 1].max()))
         axes.annotate(
-            literal(one.body.name),
+            style.literal(body.name),
             (float(top[:, 0].mean()), float(top[:, 1].max())),
             xytext=(0, 4),
             textcoords="offset points",

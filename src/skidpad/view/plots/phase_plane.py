@@ -35,19 +35,8 @@ from ...core.checks import finite, positive
 from ...core.model import Vehicle
 from ...errors import InvalidValue
 from ...run.linearisation import straight
-from .style import (
-    GREEN,
-    ORANGE,
-    FilePath,
-    Size,
-    axis_label,
-    check,
-    factor,
-    finished,
-    headings,
-    legend_above,
-    new_figure,
-)
+from . import style
+from .style import ORANGE, FilePath, Size, axis_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -410,7 +399,7 @@ def _cell(points: Array) -> list[tuple[int, int]]:
 
 Range = tuple[float, float] | None
 _MARKERS: dict[str, Any] = {
-    "stable": {"marker": "o", "color": GREEN, "markeredgecolor": "white"},
+    "stable": {"marker": "o", "color": style.GREEN, "markeredgecolor": "white"},
     "saddle": {"marker": "x", "color": ORANGE},
     "unstable": {"marker": "o", "markerfacecolor": "white", "markeredgecolor": ORANGE},
 }
@@ -440,15 +429,15 @@ def phase_portrait(
     changes are marked as stable, saddles or unstable; the boundary through the saddles encloses the
     motions that come back by themselves.
     """
-    check(path, backend, size)
+    style.check(path, backend, size)
     plane = Plane(vehicle, (x, y), speed=speed, steer=steer, state=state, inputs=inputs)
     ranges = [_range(plane, x, x_range), _range(plane, y, y_range)]
     low, high = np.array(ranges).T
-    by = np.array([factor(plane.unit(name)) for name in plane.names])
+    by = np.array([style.factor(plane.unit(name)) for name in plane.names])
     flow = streams(plane.rates, low, high)
     points = fixed_points(plane.rates, low, high)
     borders = [line for point in points for line in boundary(plane.rates, point, low, high)]
-    with new_figure((5.6,), (4.6,), size) as (figure, grid):
+    with style.new_figure((5.6,), (4.6,), size) as (figure, grid):
         axes = figure.add_subplot(grid[0, 0])
         axes.grid(False)
         axes.set(
@@ -462,10 +451,10 @@ def phase_portrait(
             border = _joined(borders, by)
             axes.plot(*border, color=ORANGE, lw=1.8, label="stability boundary", zorder=3.0)
         _draw_points(axes, points, by)
-        legend_above(axes)
+        style.legend_above(axes)
         own = f"{vehicle.name} at {speed:g} m/s, steered by {math.degrees(steer):.3g}°"
-        headings(figure, own if title is None else title)
-    return finished(figure, path)
+        style.headings(figure, own if title is None else title)
+    return style.finished(figure, path)
 
 
 def _range(plane: Plane, name: str, limits: Range) -> tuple[float, float]:

@@ -25,10 +25,10 @@ from ...geometry.maps.map import Map
 from ...geometry.polygon import signed_area
 from ...run.trajectory import Trajectory
 from ...run.trajectory_table import Column
-from ..stage import BodyShape, Stage
+from ..stage import Body, BodyShape, PlacedUnit, Stage
+from . import style
 from .motion import (
     MOST_POINTS,
-    Placed,
     moments,
     placed_along,
     speed,
@@ -36,27 +36,7 @@ from .motion import (
     travelled,
     with_motion,
 )
-from .style import (
-    BLUE,
-    COLOURS,
-    DASHES,
-    DOTS,
-    DPI,
-    INK,
-    FilePath,
-    Size,
-    check,
-    colour_bar,
-    equal_axes,
-    finished,
-    headings,
-    legend_above,
-    literal,
-    new_figure,
-    on_screen,
-    room,
-    screen_unit,
-)
+from .style import INK, FilePath, Size, finished, headings, legend_above, literal, new_figure, room
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,7 +49,7 @@ UNKNOWN = "#F3F1E7"
 """Fill of cells that nobody has seen."""
 _FILLS = {"wall": WALL, "block": BLOCK}
 _CONE = "#E8720C"
-_LINES: dict[str, Any] = {"centre": DOTS, "reference": DASHES}
+_LINES: dict[str, Any] = {"centre": style.DOTS, "reference": style.DASHES}
 
 
 def draw_areas(axes: Axes, outlines: Sequence[Array], **look: Any) -> None:
@@ -118,17 +98,17 @@ def stage_extent(stage: Stage) -> Array:
 
 
 def draw_bodies(
-    axes: Axes, bodies: Sequence[Placed], fills: Mapping[str, str], *, alpha: float
+    axes: Axes, bodies: Sequence[tuple[Body, PlacedUnit]], fills: Mapping[str, str], *, alpha: float
 ) -> None:
     """Outlines and wheels of bodies; `fills` are their colours, by the body's name or kind."""
     outlines: dict[str, list[Array]] = {}
     # Trailers below what pulls them.
-    for body in sorted(bodies, key=lambda one: one.body.kind != "trailer"):
-        fill = fills.get(body.body.name) or fills[body.body.kind]
-        outlines.setdefault(fill, []).extend(body.outlines)
+    for body, unit in sorted(bodies, key=lambda pair: pair[0].kind != "trailer"):
+        fill = fills.get(body.name) or fills[body.kind]
+        outlines.setdefault(fill, []).extend(unit.world_outlines)
     for fill, areas in outlines.items():
         draw_areas(axes, areas, facecolor=fill, edgecolor=INK, alpha=alpha, zorder=3.0)
-    wheels = [wheel for body in bodies for wheel in body.wheels]
+    wheels = [wheel for _, unit in bodies for wheel in unit.world_wheels]
     draw_areas(axes, wheels, facecolor="#444444", zorder=3.1)
 
 
@@ -188,7 +168,7 @@ _LONGER_SIDE = 6.4
 
 def plot(map_: Map, path: FilePath = None, *, title: str | None = None) -> Figure:
     """The figure described at `Map.plot`."""
-    check(path, "matplotlib", None)
+    style.check(path, "matplotlib", None)
     x0, y0, x1, y1 = map_.bounds
     room = 0.04 * max(x1 - x0, y1 - y0, 1e-3)
     width, height = x1 - x0 + 2.0 * room, y1 - y0 + 2.0 * room
@@ -207,11 +187,11 @@ def plot(map_: Map, path: FilePath = None, *, title: str | None = None) -> Figur
 def png(map_: Map) -> bytes:
     """The figure as a PNG file."""
     buffer = BytesIO()
-    plot(map_).savefig(buffer, dpi=DPI / 1.5, format="png")
+    plot(map_).savefig(buffer, dpi=style.DPI / 1.5, format="png")
     return buffer.getvalue()
 
 
-def draw_map(axes: Axes, map_: Map, *, line_colour: str = BLUE) -> None:
+def draw_map(axes: Axes, map_: Map, *, line_colour: str = style.BLUE) -> None:
     """What is in a map, on axes with equal scales."""
     from matplotlib.collections import LineCollection, PathCollection
 
@@ -277,7 +257,7 @@ def path(
     from its parameters, and its place from its body; without it the columns x and y are taken.
     `map` draws walls and cones: a `Map`, or what stands still on a `Stage`.
     """
-    check(path, backend, size)
+    style.check(path, backend, size)
     with new_figure((7.0,), (7.0,), size) as (figure, grid):
         axes = figure.add_subplot(grid[0, 0])
         draw_path(axes, run, vehicle, map, every=every, count=count)
@@ -306,7 +286,7 @@ def draw_path(
     _check_place(run, vehicle)
     bodies = [] if vehicle is None else placed_along(recorded, vehicle, moments(run, every, count))
     x, y = run["x"], run["y"]
-    seen = [np.column_stack([x, y]), *(o for body in bodies for o in body.outlines)]
+    seen = [np.column_stack([x, y]), *(o for _, unit in bodies for o in unit.world_outlines)]
     if ground is not None:
         seen.append(_extent(ground))
     if isinstance(ground, Stage):
@@ -319,7 +299,7 @@ def draw_path(
     draw_bodies(axes, bodies, FILLS, alpha=0.7)
     axes.plot(x[:1], y[:1], "o", label="start", color="white", mec=INK, ms=8.0, mew=1.3, zorder=4.0)
     axes.plot(x[-1:], y[-1:], "s", label="end", color=INK, mec="white", ms=5.0, mew=1.3, zorder=4.0)
-    equal_axes(axes, *_ranges(np.vstack(seen)))
+    style.equal_axes(axes, *_ranges(np.vstack(seen)))
     axes.set(title="Path [m]", xlabel="x", ylabel="y")
     legend_above(axes)
 
@@ -342,7 +322,7 @@ def _draw_line(axes: Axes, x: Array, y: Array, speeds: Array | None, most: int) 
     known = np.empty(0) if speeds is None else speeds[np.isfinite(speeds)]
     span = 1e-2 * max(1.0, float(np.abs(known).max(initial=0.0)))
     if speeds is None or rows.size < 2 or not known.size or np.ptp(known) < span:
-        axes.plot(x[rows], y[rows], color=BLUE, linewidth=2.2, zorder=ABOVE_BODIES)
+        axes.plot(x[rows], y[rows], color=style.BLUE, linewidth=2.2, zorder=ABOVE_BODIES)
         return
     points, values = np.column_stack([x, y])[rows], speeds[rows]
     line = LineCollection(
@@ -352,7 +332,7 @@ def _draw_line(axes: Axes, x: Array, y: Array, speeds: Array | None, most: int) 
     line.set_clim(float(known.min()), float(known.max()))
     line.set_capstyle("round")
     axes.add_collection(line)
-    colour_bar(axes, line, "speed [m/s]")
+    style.colour_bar(axes, line, "speed [m/s]")
 
 
 def _draw_darts(axes: Axes, run: Trajectory) -> None:
@@ -475,15 +455,15 @@ def _lines(trajectory: Trajectory, names: Sequence[str]) -> tuple[Line, ...]:
         column = trajectory.column(name)
         quantity = name.removeprefix("u_")
         paired = column.role == "input" and quantity in colours
-        colour = colours.setdefault(quantity, COLOURS[len(colours) % len(COLOURS)])
-        values = on_screen(column.values, column.unit.symbol)
+        colour = colours.setdefault(quantity, style.COLOURS[len(colours) % len(style.COLOURS)])
+        values = style.on_screen(column.values, column.unit.symbol)
         label = TARGET if paired else name
         lines.append(Line(label, values, colour, held=column.role == "input"))
     return tuple(lines)
 
 
 def _screen_unit(column: Column) -> str:
-    return screen_unit(column.unit.symbol)
+    return style.screen_unit(column.unit.symbol)
 
 
 def _starting(trajectory: Trajectory, stem: str, symbol: str) -> list[str]:
@@ -516,7 +496,7 @@ def trajectory(
     `columns` shows panels of these in place of the usual ones, with the path only where there is a
     vehicle or a map.
     """
-    check(path, backend, size)
+    style.check(path, backend, size)
     moving = with_motion(run, vehicle)
     shown = panels(moving) if columns is None else chosen_panels(moving, columns)
     with_path = columns is None and {"x", "y"} <= set(run.names)
@@ -566,7 +546,7 @@ def draw_panels(
 def _draw_panel(axes: Axes, t: Array, panel: Panel, most: int) -> None:
     """Lines over time; inputs are dashed and stepped."""
     whole: Any = {"linewidth": 1.4}
-    steps: Any = {"linestyle": DASHES, "linewidth": 1.0, "drawstyle": "steps-post"}
+    steps: Any = {"linestyle": style.DASHES, "linewidth": 1.0, "drawstyle": "steps-post"}
     for line in panel.lines:
         times, values = thinned(t, line.values, most)
         look = steps if line.held else whole

@@ -24,33 +24,15 @@ from ...tyres.curves import (
     several,
 )
 from ...tyres.tyre import Tyre
+from . import style
 from .notebook import beside, drawing, folded, heading, page, short, table, warning
-from .style import (
-    COLOURS,
-    DASHES,
-    DOTS,
-    GREY,
-    INK,
-    FilePath,
-    Size,
-    check,
-    finished,
-    headings,
-    literal,
-    new_figure,
-    shades,
-    symbol,
-)
+from .style import COLOURS, DASHES, DOTS, GREY, INK, FilePath, Size, new_figure, symbol
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "draw_forces",
-    "sheet",
-]
 
 POINTS = 361
 BREAKS: tuple[Any, ...] = ("-", DASHES, DOTS, (0, (5, 1.5, 1, 1.5)), (0, (7, 2)))
@@ -91,7 +73,7 @@ class Subject(NamedTuple):
     def looks(self, count: int) -> list[dict[str, Any]]:
         """Colour and kind of line of each of so many curves."""
         if self.colours is None:
-            return [{"color": shade, "linestyle": "-"} for shade in shades(count)]
+            return [{"color": shade, "linestyle": "-"} for shade in style.shades(count)]
         breaks = THREE if count == len(THREE) else BREAKS
         return [
             {"color": self.colours[0], "linestyle": breaks[k % len(breaks)]} for k in range(count)
@@ -119,7 +101,7 @@ def sheet(
         title: in place of the tyre's name.
         size: width and height in inches.
     """
-    check(path, "matplotlib", size)
+    style.check(path, "matplotlib", size)
     if size is not None and (size[0] < SMALLEST[0] or size[1] < SMALLEST[1]):
         least = f"{SMALLEST[0]:g} and {SMALLEST[1]:g}"
         raise InvalidValue(f"size = {size} of six diagrams must be at least {least} inches")
@@ -142,8 +124,8 @@ def sheet(
         for axes in above if beside else ():
             _legend(axes, keys)
         own = _title(subjects) if title is None else title
-        headings(figure, own, [*_tyre_keys(subjects), *([] if beside else keys)])
-    return finished(figure, path)
+        style.headings(figure, own, [*_tyre_keys(subjects), *([] if beside else keys)])
+    return style.finished(figure, path)
 
 
 def draw_forces(left: Axes, right: Axes, tyre: Tyre) -> None:
@@ -198,7 +180,7 @@ def _title(subjects: Sequence[Subject]) -> str:
 
 def _tyre_keys(subjects: Sequence[Subject]) -> list[Artist]:
     """Tyres by colour; none if there is only one."""
-    return [_key(literal(s.name), color=s.colours[0]) for s in subjects if s.colours]
+    return [_key(style.literal(s.name), color=s.colours[0]) for s in subjects if s.colours]
 
 
 def _load_keys(subjects: Sequence[Subject], *, by_share: bool) -> list[Artist]:

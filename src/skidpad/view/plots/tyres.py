@@ -26,19 +26,8 @@ from ...tyres import contract
 from ...tyres.contract import Contact
 from ...tyres.simple import MagicFormula, friction
 from ...vehicles.commonroad import tyre as magic_formula
-from .style import (
-    DASHES,
-    INK,
-    FilePath,
-    Size,
-    check,
-    equal_axes,
-    finished,
-    headings,
-    new_figure,
-    shades,
-    symbol,
-)
+from . import style
+from .style import FilePath, Size, shades, symbol
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -221,7 +210,7 @@ def tyre_curves(
 
     Takes a vehicle or a record of tyre coefficients. `loads` in N, `alpha_max` in rad.
     """
-    check(path, backend, size)
+    style.check(path, backend, size)
     if not 0.0 < finite("alpha_max", alpha_max, "rad") < 1.5:
         raise InvalidValue(f"alpha_max = {alpha_max} rad must be above 0 and below 1.5")
     laws = tyre_laws(vehicle)
@@ -229,7 +218,7 @@ def tyre_curves(
     if all(len(row) == 1 for row in rows):
         rows = [[row[0] for row in rows]]
     across = max(len(row) for row in rows)
-    with new_figure((4.3,) * across, (3.6,) * len(rows), size) as (figure, grid):
+    with style.new_figure((4.3,) * across, (3.6,) * len(rows), size) as (figure, grid):
         for i, row in enumerate(rows):
             for j, (heading, draw) in enumerate(row):
                 axes = figure.add_subplot(grid[i, j])
@@ -237,8 +226,8 @@ def tyre_curves(
                 draw(axes)
                 axes.legend(loc="upper left", handlelength=1.4)
         own = f"Tyres of {vehicle.name}" if isinstance(vehicle, Vehicle) else ""
-        headings(figure, own if title is None else title)
-    return finished(figure, path)
+        style.headings(figure, own if title is None else title)
+    return style.finished(figure, path)
 
 
 def _loads(law: TyreLaw, loads: Sequence[float] | None) -> list[float]:
@@ -305,10 +294,10 @@ def _draw_shared(axes: Axes, law: TyreLaw, alpha_max: float) -> None:
     if law.peak is not None:
         turn = np.linspace(0.0, 2.0 * np.pi, 361)
         x, y = law.peak.along * np.cos(turn), law.peak.across * np.sin(turn)
-        axes.plot(x, y, color=INK, linestyle=DASHES, linewidth=1.1, label="peaks")
+        axes.plot(x, y, color=style.INK, linestyle=style.DASHES, linewidth=1.1, label="peaks")
         reach = max(reach, *law.peak)
     reach *= 1.12
     # Room at the left for the legend, beside the curves.
-    equal_axes(axes, (-1.8 * reach, 1.1 * reach), (-reach, reach))
+    style.equal_axes(axes, (-1.8 * reach, 1.1 * reach), (-reach, reach))
     F_x, F_y, F_z = map(symbol, ("F_x", "F_y", "F_z"))
     axes.set(xlabel=f"{F_x} / {F_z} [1]", ylabel=f"{F_y} / {F_z} [1]")

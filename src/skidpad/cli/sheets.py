@@ -1,0 +1,115 @@
+"""Tables on a terminal: what a `view.sheet.Sheet` looks like there, facts, notes.
+
+Tables cut off nothing: where the columns do not fit, the cells of a row stand below each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.padding import Padding
+from rich.table import Column, Table
+from rich.text import Text
+
+from ..view.sheet import Sheet
+
+LEAST_TEXT = 24
+"""Characters that a column of sentences takes at least to be read."""
+_AROUND = 2
+"""Characters around all columns."""
+
+
+class Legible:
+    """A table whose columns that do not wrap, those with numbers, are shown as they are."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if needed_width(self.table) <= options.max_width:
+            yield self.table
+        else:
+            yield from _stacked(self.table)
+
+
+def needed_width(table: Table) -> int:
+    """Characters that a table takes at least to be read."""
+    _, right, _, left = table.padding
+    between = left + 1 + right
+    return sum(map(_width, table.columns)) + between * (len(table.columns) - 1) + _AROUND
+
+
+def _width(column: Column) -> int:
+    widest = max(map(cell_len, map(_plain, (column.header, *column.cells))), default=0)
+    if not column.no_wrap:
+        widest = min(widest, LEAST_TEXT)
+    return max(widest, column.min_width or 0)
+
+
+def _stacked(table: Table) -> Iterator[RenderableType]:
+    """The first cell of each row as a heading, the others below with the names of their columns."""
+    if table.title:
+        yield Text(_plain(table.title), "bold")
+    first, *others = table.columns
+    names = [_plain(column.header) for column in others]
+    for head, *cells in zip(*(column.cells for column in (first, *others)), strict=True):
+        yield Text(_plain(head), str(first.style), overflow="fold")
+        for name, cell in zip(names, map(_plain, cells), strict=True):
+            if cell:
+                line = Text.assemble((f"{name} ", "dim"), cell, overflow="fold")
+                yield Padding(line, (0, 0, 0, 2))
+
+
+def _plain(cell: Any) -> str:
+    return cell.plain if isinstance(cell, Text) else str(cell)
+
+
+def plain_table(**look: Any) -> Table:
+    """A table without columns yet, with a line below its heads alone."""
+    look = {"pad_edge": False, "show_edge": False, **look}
+    return Table(box=box.SIMPLE_HEAD, **look)
+
+
+def table(sheet: Sheet, first: str = "cyan", **look: Any) -> Table:
+    """The table of a sheet; `first` is the style of its first column."""
+    made = plain_table(**look)
+    for k, head in enumerate(sheet.heads):
+        style = first if k == 0 else ""
+        justify = "right" if k in sheet.numbers else "left"
+        made.add_column(head, style=style, justify=justify, no_wrap=k not in sheet.wraps)
+    for row in sheet.rows:
+        made.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
+    return made
+
+
+def legible(sheet: Sheet, **look: Any) -> Legible:
+    """The table of a sheet, which fits on narrow terminals too."""
+    return Legible(table(sheet, **look))
+
+
+def facts(rows: Iterable[tuple[str, str | Text]]) -> Table:
+    """Names, dimmed, with a value each."""
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in rows:
+        grid.add_row(name, value if isinstance(value, Text) else Text(value))
+    return grid
+
+
+def notes(texts: Iterable[str], kind: str = "note") -> list[Text]:
+    """A yellow line for each text."""
+    return [Text(f"{kind}: {text}", "yellow") for text in texts]
+
+
+def print_files(files: Mapping[str, Path]) -> None:
+    """A line for each file that was written, by what it is."""
+    from ..demo.performing import file_line
+
+    for what, path in files.items():
+        Console(soft_wrap=True).print(file_line(what, path))

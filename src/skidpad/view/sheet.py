@@ -1,0 +1,84 @@
+"""A table of texts, laid out once for the terminal, for notebooks and for reports.
+
+`cli.sheets` draws it on a terminal; `notebook` and `report` are HTML. Everything is escaped, but
+for cells that are HTML already (`Html`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from html import escape
+
+_CELL = "padding:1px 10px 1px 0;vertical-align:top;border-top:1px solid rgba(128,128,128,0.25)"
+_UNFOLDED = 3
+"""Columns of a table that fit on a narrow screen."""
+
+
+class Html(str):
+    """A cell that is HTML already."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Rows of texts below the names of their columns."""
+
+    heads: Sequence[str]
+    """Empty for a table without heads."""
+    rows: Sequence[Sequence[str]]
+    numbers: Collection[int] = ()
+    """Columns that are aligned to the right."""
+    wraps: Collection[int] = ()
+    """Columns of sentences, which may be broken on a terminal."""
+
+    def without(self, column: int) -> Sheet:
+        """The sheet without a column, counted from its end: -1 is the last."""
+        heads, rows = list(self.heads), [list(row) for row in self.rows]
+        for cells in (heads, *rows):
+            del cells[column]
+        return Sheet(heads, rows, [k for k in self.numbers if k < len(heads)], self.wraps)
+
+    def notebook(self) -> str:
+        """HTML with inline styles, which take their colours from the page around it."""
+        lines = [self._line("th", self.heads)] if self.heads else []
+        lines += [self._line("td", row) for row in self.rows]
+        return f'<table style="border-collapse:collapse;font-size:90%">{"".join(lines)}</table>'
+
+    def _line(self, tag: str, cells: Sequence[str]) -> str:
+        sides = ("right" if k in self.numbers else "left" for k in range(len(cells)))
+        texts = (
+            f'<{tag} style="text-align:{side};{_CELL}">{_html(cell)}</{tag}>'
+            for side, cell in zip(sides, cells, strict=True)
+        )
+        return f'<tr style="background:none">{"".join(texts)}</tr>'
+
+    def report(self) -> str:
+        """HTML for a page with the style of reports.
+
+        On narrow screens rows of many cells are folded: one line for each of them, with its head.
+        """
+        kinds = ["number" if k in self.numbers else "text" for k in range(len(self.heads))]
+        heads = "".join(
+            f'<th scope="col" class="{kind}">{escape(name)}</th>'
+            for kind, name in zip(kinds, self.heads, strict=True)
+        )
+        body = "".join(
+            f'<tr><th scope="row">{_html(row[0])}</th>'
+            + "".join(
+                f'<td class="{kind}" data-head="{escape(name)}">{_html(cell)}</td>'
+                for kind, name, cell in zip(kinds[1:], self.heads[1:], row[1:], strict=True)
+            )
+            + "</tr>"
+            for row in self.rows
+        )
+        folds = ' class="metrics"' if len(self.heads) > _UNFOLDED else ""
+        return (
+            f'<div class="scroll"><table{folds}><thead><tr>{heads}</tr></thead>'
+            f"<tbody>{body}</tbody></table></div>"
+        )
+
+
+def _html(cell: str) -> str:
+    return cell if isinstance(cell, Html) else escape(cell)
