@@ -13,7 +13,7 @@ import pytest
 import skidpad as sp
 from skidpad.demo.performing import perform, perform_into
 from skidpad.demo.show import FilmBuffer, Segment
-from skidpad.demo.shows import Driver, TrajectoryShow, WorldShow, driving_show
+from skidpad.demo.shows import Driver, TrajectoryShow, WorldShow, driving_show, finished_show
 from skidpad.view.recording import read
 from skidpad.view.stage import Disc
 from skidpad.world.world import World

@@ -190,8 +190,8 @@ def driving_show(
         shown: keywords of `TrajectoryShow`, such as `title`, `duration` and `start_line`.
     """
     simulators: dict[str, Simulator] = {}
-    drivers = {name: Driver(*one) for name, one in drivers.items()}
-    for name, one in drivers.items():
+    known = {name: Driver(*one) for name, one in drivers.items()}
+    for name, one in known.items():
         simulators[name] = Simulator(
             one.vehicle, dt, integrator, substeps=substeps, on_diverge="return"
         )
@@ -202,11 +202,11 @@ def driving_show(
             # The piece says itself that it ended early.
             warnings.filterwarnings("ignore", "run ended at", UserWarning)
             return {
-                name: sim.run(controllers[name], steps=steps) for name, sim in simulators.items()
+                name: sim.run(known[name].controller, steps=steps)
+                for name, sim in simulators.items()
             }
 
-    vehicles = {name: one.vehicle for name, one in drivers.items()}
-    controllers = {name: one.controller for name, one in drivers.items()}
+    vehicles = {name: one.vehicle for name, one in known.items()}
     return TrajectoryShow(advance, vehicles, dt=dt, **shown)
 
 
