@@ -201,10 +201,7 @@ def driving_show(
         with warnings.catch_warnings():
             # The piece says itself that it ended early.
             warnings.filterwarnings("ignore", "run ended at", UserWarning)
-            return {
-                name: sim.run(known[name].controller, steps=steps)
-                for name, sim in simulators.items()
-            }
+            return {n: sim.run(known[n].controller, steps=steps) for n, sim in simulators.items()}
 
     vehicles = {name: one.vehicle for name, one in known.items()}
     return TrajectoryShow(advance, vehicles, dt=dt, **shown)
