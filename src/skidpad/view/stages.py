@@ -20,7 +20,7 @@ from ..compile.cpu import CpuMap
 from ..core import record
 from ..core.arrays import AnyArray, Array
 from ..core.body import body_of
-from ..core.model import Vehicle
+from ..core.model import Model, Vehicle
 from ..errors import InvalidValue
 from ..geometry.maps.grid import Grid as OccupiedGrid
 from ..road.road import Road
@@ -195,7 +195,7 @@ class _Part(NamedTuple):
     """States, inputs and disturbances, field by field."""
     outputs: CpuMap | None
     motion: ComputedMotion
-    accelerations: _Accelerations | None
+    accelerations: _Accelerations
 
 
 class _Accelerations(NamedTuple):
@@ -205,8 +205,8 @@ class _Accelerations(NamedTuple):
     taken: slice
     """Poses and velocities at the row before (B, 6) and the time since then, NaN if there is none,
     of each vehicle."""
-    columns: tuple[int, int]
-    """Of a_x and a_y among the outputs."""
+    columns: tuple[int, ...]
+    """Of a_x and a_y among the outputs, or behind these."""
     centres: Array
     """Centres of mass (2, B) in the axes of the vehicles."""
 
@@ -225,9 +225,11 @@ class WorldStage:
     Taking numbers is a copy of arrays; what has to be computed from them (outputs such as wheel
     loads) is computed for many rows together, when somebody wants to see them.
 
-    Where `a_x` and `a_y` are outputs, a row has the mean acceleration of the centre of mass since
-    the row before: the change of its velocity, impulses of contacts included, in the axes of the
-    vehicle. Of the first row, and of a vehicle that was put elsewhere, it has the model's.
+    A row has the mean acceleration of each vehicle's centre of mass since the row before: the
+    change of its velocity, impulses of contacts included, in the axes of the vehicle. It takes the
+    place of the outputs `a_x` and `a_y`; a vehicle without these has it in addition, as `out_a_x`
+    and `out_a_y` if `a_x` and `a_y` are states. The first row, and that of a vehicle that was put
+    elsewhere, have the outputs of the model, or else 0.
     """
 
     def __init__(self, world: World, title: str = "", lines: Sequence[Line] = ()) -> None:
@@ -286,17 +288,13 @@ class WorldStage:
 
     def _take_motions(self, taken: Array) -> None:
         """Note how the vehicles move, and take how they did when they were last taken."""
-        measured = [part for part in self._parts if part.accelerations is not None]
-        if not measured:
-            return
         time, then = self.world.time, self._now
-        bodies = [self.world.vehicles[part.group.names[0]].bodies for part in measured]
+        bodies = [self.world.vehicles[part.group.names[0]].bodies for part in self._parts]
         if then is None or time != then.time:
             self._before = then if then is not None and then.time < time else None
             self._now = _Moment(time, [b.motions for b in bodies], [b.jumps.copy() for b in bodies])
         before = self._before
-        for k, part in enumerate(measured):
-            assert part.accelerations is not None
+        for k, part in enumerate(self._parts):
             table = taken[part.accelerations.taken].reshape(len(part.group.names), 7)
             if before is None:
                 table[:] = np.nan
@@ -323,17 +321,23 @@ class WorldStage:
 
     def _add_group(self, group: Group, rows: Rows) -> list[Body]:
         states, inputs, outputs = named_channels(group.model)
-        if _accelerations(outputs) is not None:
-            outputs = [n._replace(role="measured") if n.name in _FELT else n for n in outputs]
+        program = None
+        if outputs:
+            program = CpuMap(pipeline.outputs_program(group.vehicles[0]), "float64", 1)
+        columns = _accelerations(group.model)
+        taken = {one.name for one in (*states, *inputs)}
+        for name, column in zip(_FELT, columns, strict=True):
+            shown = f"out_{name}" if name in taken else name
+            outputs[column : column + 1] = [Named(shown, "m/s²", "measured")]
         motion = ComputedMotion(group.vehicles[0])
         places = rows.add_many(group.names, [*states, *inputs, *outputs, *motion.named])
         widths = (len(states), len(inputs), record.size(group.model.Disturbance))
         size = len(group.names) * sum(widths)
-        program = None
-        if outputs:
-            program = CpuMap(pipeline.outputs_program(group.vehicles[0]), "float64", 1)
         part = slice(self._size, self._size + size)
-        self._parts.append(_Part(group, part, program, motion, None))
+        built = [self.world.vehicles[name].built for name in group.names]
+        centres = np.array([one.geometry.centre_of_mass for one in built], float).T
+        felt = _Accelerations(slice(0), columns, centres)
+        self._parts.append(_Part(group, part, program, motion, felt))
         self._size += size
         return [
             self._vehicle(name, motion.pose, one)
@@ -343,15 +347,10 @@ class WorldStage:
     def _place_accelerations(self) -> None:
         """Find where the accelerations come from, behind everything else that is taken."""
         for k, part in enumerate(self._parts):
-            columns = _accelerations(named_channels(part.group.model)[2])
-            if columns is None:
-                continue
             size = 7 * len(part.group.names)
             own = slice(self.width, self.width + size)
             self.width += size
-            built = [self.world.vehicles[name].built for name in part.group.names]
-            centres = np.array([one.geometry.centre_of_mass for one in built], float).T
-            self._parts[k] = part._replace(accelerations=_Accelerations(own, columns, centres))
+            self._parts[k] = part._replace(accelerations=part.accelerations._replace(taken=own))
 
     def _vehicle(self, name: str, pose: tuple[str, ...], places: dict[str, int]) -> Body:
         vehicle = self.world.vehicles[name].built.vehicle
@@ -370,25 +369,25 @@ class WorldStage:
         own = taken[:, part.taken]
         known = own[:, : ends[2]]
         computed = self._computed(part, known)
-        if part.outputs is None:
-            return [known, *computed]
-        # With the times last, vehicles at all times lie behind each other in every field.
-        flat = np.ascontiguousarray(own.T)
-        x, u, w = (
-            flat[a:b].reshape(n, count * times).T[None]
-            for (a, b), n in zip(itertools.pairwise(ends), sizes, strict=True)
+        fields = record.size(model.Outputs)
+        outputs = np.zeros(
+            (times, max(fields, *(c + 1 for c in part.accelerations.columns)), count)
         )
-        y = part.outputs.run([x, x, u, w, self._params(part, times)], count * times)[0]
-        outputs = y.reshape(count, times, -1).transpose(1, 2, 0)
-        if part.accelerations is not None:
-            outputs = outputs.copy()
-            self._put_accelerations(part, known, taken[:, part.accelerations.taken], outputs)
+        if part.outputs is not None:
+            # With the times last, vehicles at all times lie behind each other in every field.
+            flat = np.ascontiguousarray(own.T)
+            x, u, w = (
+                flat[a:b].reshape(n, count * times).T[None]
+                for (a, b), n in zip(itertools.pairwise(ends), sizes, strict=True)
+            )
+            y = part.outputs.run([x, x, u, w, self._params(part, times)], count * times)[0]
+            outputs[:, :fields] = y.reshape(count, times, -1).transpose(1, 2, 0)
+        self._put_accelerations(part, known, taken[:, part.accelerations.taken], outputs)
         return [known, outputs.reshape(times, -1), *computed]
 
     def _put_accelerations(self, part: _Part, known: Array, before: Array, outputs: Array) -> None:
         """Write accelerations into outputs (T, fields, B), from states and inputs field by field
         and what was taken of the row before (T, B * 7)."""
-        assert part.accelerations is not None
         _, columns, (x, y) = part.accelerations
         table = before.reshape(len(known), -1, 7)
         body = body_of(part.group.vehicles[0], "a picture")
@@ -456,10 +455,11 @@ class WorldStage:
         return scans, readings
 
 
-def _accelerations(outputs: Sequence[Named]) -> tuple[int, int] | None:
-    """Places of a_x and a_y among the outputs; None of a model that has not got both."""
-    names = [one.name for one in outputs]
-    return (names.index("a_x"), names.index("a_y")) if {*_FELT} <= {*names} else None
+def _accelerations(model: Model) -> tuple[int, ...]:
+    """Columns of a_x and a_y among the outputs of a model, or behind these."""
+    outputs = record.names(model.Outputs)
+    columns = [*outputs, *(name for name in _FELT if name not in outputs)]
+    return tuple(columns.index(name) for name in _FELT)
 
 
 def _at_point(motion: Sequence[Any], x: Any, y: Any) -> list[Any]:

@@ -16,6 +16,7 @@ from skidpad.view.stages import WorldStage
 from skidpad.world.xml import loads
 from view.recording.decoding import messages
 from world.sensor_worlds import imu
+from world.test_every_vehicle import KINDS
 
 WALL = "<walls><shape><pt>5 -9</pt><pt>5 9</pt></shape></walls>"
 CRATE = (
@@ -154,3 +155,43 @@ def test_who_is_put_elsewhere_feels_nothing(tmp_path: Path) -> None:
     assert abs(view.row()[place]) < 20.0
     world.reset()
     assert view.row()[place] == start[place]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_vehicle_of_a_world_feels_a_wall(kind: str) -> None:
+    world = world_of(car(pose="0 0 0", speed=6.0).replace("skidpad:four_wheel", kind) + WALL)
+    vehicle, view = world.vehicles["v"], WorldStage(world)
+    if "IDEAL_STEER_VEL" in kind:
+        vehicle.command(velocity=6.0)
+    x, y = vehicle.built.geometry.centre_of_mass
+    body, channels = view.stage.body("v"), view.stage.channels
+    accelerations = {
+        channels[k].name.removeprefix("out_"): k
+        for k in body.channels.values()
+        if channels[k].role == "measured"
+    }
+    rows, yaws, velocities = [view.row()], [0.0], [(6.0, 0.0)]
+    for _ in range(120):
+        world.step()
+        rows.append(view.row())
+        yaw, v_x, v_y, omega = np.take(vehicle.truth, [3, 6, 7, 8])
+        yaws.append(yaw)
+        velocities.append((v_x - omega * y, v_y + omega * x))
+    assert world.contact_events
+    yaw, table = np.array(yaws), np.array(rows)
+    felt = [table[:, accelerations[name]] for name in ("a_x", "a_y")]
+    assert np.hypot(*felt).max() > 40.0
+    velocity = in_world(yaw, *np.array(velocities).T)
+    own = gained(world.dt * np.arange(len(rows)), yaw, *felt)
+    np.testing.assert_allclose(own, velocity[:, 1:] - velocity[:, :1], atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["differential", "skidpad:DELAY_STEER_ACC"])
+def test_an_acceleration_that_is_a_state_is_recorded_next_to_what_is_felt(
+    tmp_path: Path, kind: str
+) -> None:
+    text = car(pose="0 0 0").replace("skidpad:four_wheel", kind).replace(imu(period=0.01), "")
+    run = driven(world_of(text + WALL), tmp_path / "hit.mcap", None).trajectory("v")
+    assert abs(run["a_x"]).max() < 40.0 < abs(run["out_a_x"]).max()
+    shown = messages(tmp_path / "hit.mcap", "/v/imu")
+    assert [m.value.linear_acceleration.x for m in shown] == run["out_a_x"].tolist()

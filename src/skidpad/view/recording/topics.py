@@ -324,9 +324,6 @@ class Topics:
         frames = unique([WORLD, *(body.name for body in stage.bodies)])[1:]
         self._bodies = dict(zip(frames, stage.bodies, strict=True))
         self._frames = {body.name: frame for frame, body in self._bodies.items()}
-        self._outputs = {
-            (c.body, c.name) for c in stage.channels if c.role in ("output", "measured")
-        }
         steered = sum(w.steer is not None for body in stage.bodies for w in body.wheels)
         self.rotations = Rotations(steered + sum(_tilt(body) is None for body in stage.bodies))
         self.states = list(self._state_messages())
@@ -425,18 +422,23 @@ class Topics:
             yield number, messages.poses([place])
 
     def _true_imu_messages(self, frame: str, body: Body) -> Iterator[Message]:
-        """Of a vehicle on level ground without a unit whose accelerations are outputs.
+        """Of a vehicle on level ground without a unit whose accelerations are outputs or measured.
 
         Where these are states they are what a model remembers, often smoothed, not the motion.
         """
-        a_x, a_y, omega = (body.channels.get(name) for name in ("a_x", "a_y", "omega"))
-        if a_x is None or a_y is None or omega is None or _tilt(body):
-            return
+        omega = body.channels.get("omega")
         units = (one for group in self._mounts for one in group if one.kind == "imu")
-        measured = any(unit.body == body.name for unit in units)
-        if not measured and {(body.name, "a_x"), (body.name, "a_y")} <= self._outputs:
+        if omega is None or _tilt(body) or any(unit.body == body.name for unit in units):
+            return
+        roles = {n: self._stage.channels[k].role for n, k in body.channels.items()}
+        a_x, a_y = (
+            f"out_{name}" if roles.get(f"out_{name}") == "measured" else name
+            for name in ("a_x", "a_y")
+        )
+        if {roles.get(a_x), roles.get(a_y)} <= {"output", "measured"}:
             number = self._topic(f"/{frame}/imu", "skidpad.Imu", "true imu")
-            yield number, messages.true_imu(frame, a_x, a_y, omega)
+            forces = body.channels[a_x], body.channels[a_y]
+            yield number, messages.true_imu(frame, *forces, omega)
 
     def _place(self, body: Body) -> Place:
         tilt = _tilt(body)
