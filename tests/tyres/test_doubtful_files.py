@@ -13,7 +13,6 @@ import pytest
 import skidpad as sp
 from skidpad.errors import InvalidValue
 from skidpad.tyres import Tyre, reading
-from skidpad.tyres.curves import answers
 from skidpad.tyres.reading import FOLDER, Options, reversed_slopes, tyre_of
 from skidpad.tyres.tir_file import Document
 
@@ -175,10 +174,32 @@ def test_what_is_read_is_finite_at_ordinary_contacts(file: Path, limits: bool) -
             "v_x": draw.uniform(0.0, 50.0, count),
         }  # fmt: skip
         for question in ("forces", "stiffness", "peaks", "relaxation", "radii"):
-            answer = answers(tyre, question, **at)
+            answer = getattr(tyre, question)(**at)
             for name, values in zip(answer._fields, answer, strict=True):
                 assert np.isfinite(values).all(), (question, name)
     assert read > 3
+
+
+@pytest.mark.parametrize(
+    ("file", "key", "value"),
+    [
+        *(("odd52", "RCX1", "1e279"), ("odd52", "QHZ3", "1e84"), ("odd61", "PVY4", "1e49")),
+        *(("book205_61", "LVY", "1e15"), ("odd61", "LFZO", "1.2e-9"), ("truck52", "PVY4", "1e152")),
+    ],
+)
+def test_a_number_that_compiled_forces_cannot_take_is_refused(
+    file: str, key: str, value: str
+) -> None:
+    """NumPy has sines and cosines of any angle."""
+    document = Document.parsed((DATA / "sets" / f"{file}.tir").read_bytes(), "x.tir")
+    (entry,) = (e for e in document.entries if e.key == key)
+    with pytest.raises(InvalidValue, match=f"{key} = {value} makes .* of forces not finite"):
+        tyre_of(document.with_texts({(entry.section, key): value}), options=Options("reduced"))
+
+
+def test_a_negative_pressure_is_refused() -> None:
+    with pytest.raises(InvalidValue, match="INFLPRES = -230000 must be at least 0"):
+        tyre_of(changed({("OPERATING_CONDITIONS", "INFLPRES"): "-230000"}))
 
 
 @pytest.mark.parametrize(

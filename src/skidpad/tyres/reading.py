@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
@@ -70,6 +70,9 @@ MOST_LOAD = 5.0
 """Load over the nominal one up to which a contact is ordinary, if the file's range goes so far."""
 _QUESTIONS = ("forces", "stiffness", "peaks", "relaxation", "radii")
 _CONTACTS = 96
+_EXTREME = 1e7
+"""Size of a number, or of its reciprocal, from which the compiled answers are looked at as well:
+sines and cosines of compiled code end at angles of 1.7e9 rad, those of NumPy do not."""
 _SLIP = 0.02
 _USUAL = {"UNLOADED_RADIUS": 0.3, "FNOMIN": USUAL_LOAD}
 """Values of keys that no policy fills."""
@@ -114,8 +117,12 @@ def ordinary_contacts(tyre: Tyre, count: int = _CONTACTS) -> dict[str, Array]:
 def _not_finite(tyre: Tyre) -> tuple[str, str] | None:
     """An answer that is not finite, and where; None if there is none."""
     contacts = ordinary_contacts(tyre)
-    for question in _QUESTIONS:
-        answer = answers(tyre, question, **contacts)
+    looks: list[Callable[[str], Any]] = [lambda question: answers(tyre, question, **contacts)]
+    numbers = np.abs(records.flatten(tyre.record))
+    if np.any((numbers > _EXTREME) | ((numbers > 0.0) & (numbers < 1.0 / _EXTREME))):
+        looks.append(lambda question: getattr(tyre, question)(**contacts))
+    for look, question in product(looks, _QUESTIONS):
+        answer = look(question)
         for name, values in zip(answer._fields, answer, strict=True):
             lost = ~np.isfinite(values)
             if lost.any():

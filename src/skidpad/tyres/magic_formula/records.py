@@ -101,7 +101,7 @@ class Dimension(NamedTuple):
 class Operating(NamedTuple):
     """Inflation pressure."""
 
-    INFLPRES: Pa = 220000.0
+    INFLPRES: Annotated[Pa, non_negative] = 220000.0
     """Inflation pressure of the tyre where nobody says otherwise."""
     NOMPRES: Annotated[Pa, positive] = 220000.0
     """Pressure at which the tyre was measured, p_0."""
@@ -423,7 +423,7 @@ class FrictionEllipse(NamedTuple):
 class Operating52(NamedTuple):
     """Inflation pressure, of which MF 5.2 makes no use."""
 
-    INFLPRES: Pa = 0.0
+    INFLPRES: Annotated[Pa, non_negative] = 0.0
     """Inflation pressure; the equations of 5.2 do not depend on it."""
     NOMPRES: Pa = 0.0
     """Nominal pressure; the equations of 5.2 do not depend on it."""
