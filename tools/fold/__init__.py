@@ -1,1 +1,0 @@
-"""Parts of `tools/fold_modules.py`, which merges and moves modules of the package."""
