@@ -259,7 +259,7 @@ def test_a_start_fits_the_parameters_of_its_run() -> None:
     car = sp.vehicles.full_car()
     found = Drive(car, dt=0.001, steps=1, x0={"v_x": 10.0}, metrics={"v": last("v_x")})
     masses = np.array([1.0, 1.2]) * car.params.m
-    ready = found._setup().arrays.prepared(rows(2, m=masses))
+    ready = found._setup().arrays.prepare(rows(2, m=masses))
     fleet = sp.Fleet(car, 0.001)
     starts = fleet.rollout({"v_x": 10.0}, {}, steps=1, params={"m": masses})[0]
     np.testing.assert_array_equal(ready.x[0], starts)

@@ -1,17 +1,11 @@
-"""Campaigns written down in YAML: `campaign_of("corners.yaml").run("corners")`.
+"""Plan files: campaigns in YAML, `campaign_of("corners.yaml").run("corners")`.
 
-The text goes into the folder of the runs, so that they can be gone on with, replayed and reported
-on by whoever has the folder. Modules and logs that the file names are looked for beside it.
+The text of the file is stored in the folder of the runs, so that the folder is enough to continue,
+replay and report on them. Modules and logs that the file names are looked for next to the file.
 
-A value in a plan file that knows where it stands, so that every error can say it.
-
-Code that a plan file names as `module:name`: beside the file, or installed. It is run.
-
-Vehicles, what drives them and what disturbs them, as a plan file names them.
-
-Experiments as a plan file writes them down; manoeuvres and worlds are in `plan_scenes`.
-
-Manoeuvres and worlds as a plan file writes them down.
+A `Node` is a value with its place in the file, so that every error can name it. `EXPERIMENTS` has a
+reader for each section that says what a run is; tables such as `_DRIVE` say how each of its keys is
+read. Code is named as `module:name`, from next to the file or from installed packages, and is run.
 """
 
 from __future__ import annotations
@@ -61,15 +55,16 @@ class Node:
     file: str
     """As errors name it."""
     folder: Path
-    """What paths in the file are relative to."""
+    """The folder that paths in the file are relative to."""
 
     def fault(self, words: str) -> InvalidValue:
         """The error about this value; `words` say what is allowed."""
-        return InvalidValue(f"{self.file}: {self._called} = {self._shown()} {words}")
+        value = shortened(shown(self.value), 80)
+        return InvalidValue(f"{self.file}: {self._called} = {value} {words}")
 
     @contextmanager
     def reading(self) -> Generator[None]:
-        """What the block raises on purpose begins with the file and this place."""
+        """A block in which errors of values begin with the file and this place."""
         try:
             yield
         except MissingExtra:
@@ -83,7 +78,7 @@ class Node:
     def entries(
         self, known: Sequence[str] | None = None, needed: Sequence[str] = ()
     ) -> dict[str, Node]:
-        """What a mapping holds, by name; only names that are known, and all that are needed."""
+        """Entries of a mapping by name; raises for unknown names and for missing ones."""
         if not isinstance(self.value, Mapping):
             raise self.fault(f"must be a mapping of {', '.join(known) if known else 'names'}")
         for name in self.value:
@@ -101,8 +96,17 @@ class Node:
             for name, value in self.value.items()
         }
 
+    def settings(self, readers: Mapping[str, Reader], needed: Sequence[str] = ()) -> dict[str, Any]:
+        """Entries of a mapping, each read by the reader of its name."""
+        entries = self.entries(tuple(readers), needed)
+        return {name: readers[name](one) for name, one in entries.items()}
+
+    def mapped(self, reader: Reader) -> dict[str, Any]:
+        """Entries of a mapping with names of the user, all read by one reader."""
+        return {name: reader(one) for name, one in self.entries().items()}
+
     def items(self) -> list[Node]:
-        """What a list holds."""
+        """Items of a list."""
         if not isinstance(self.value, list):
             raise self.fault("must be a list")
         return [
@@ -147,12 +151,12 @@ class Node:
     def _called(self) -> str:
         return self.place or "the file"
 
-    def _shown(self) -> str:
-        return shortened(shown(self.value), 80)
+
+Reader = Callable[[Node], Any]
 
 
 def code_of(node: Node) -> Any:
-    """What a text such as `my_module:policy` or `package.module:Class.method` names."""
+    """The object that a text such as `my_module:policy` names."""
     return code_by_text(node.text(), node.folder, node.fault)
 
 
@@ -166,9 +170,8 @@ MODELS: Mapping[str, tuple[Callable[..., UncertaintyModel], tuple[str, ...]]] = 
 
 
 def vehicle_of(node: Node) -> Vehicle:
-    """The vehicle of a name (`two_track`), of a name and a parameter set (`two_track:sports`), or
-    of `module:name`: a vehicle, or a function without arguments that makes one; or of a mapping
-    with such a `name` and the parameters and tyres that are its own."""
+    """The vehicle of a text as `vehicle_by_text` reads it, or of a mapping with such a `name` and
+    parameters and tyres to `set`."""
     if not isinstance(node.value, Mapping):
         with node.reading():
             return vehicle_by_text(node.text(), folder=node.folder, fault=node.fault)
@@ -184,7 +187,7 @@ def vehicle_of(node: Node) -> Vehicle:
 
 
 def policy_of(node: Node) -> Policy:
-    """The policy of `module:name`: one, or a function without arguments that makes one."""
+    """The policy of `module:name`: a policy, or a function without arguments that makes one."""
     target = code_of(node)
     if isinstance(target, Policy):
         return target
@@ -195,7 +198,7 @@ def policy_of(node: Node) -> Policy:
 
 def params_of(node: Node, kind: type) -> dict[str, Any]:
     """Fields of a record by dotted name: numbers, or models that they are drawn from."""
-    values, known = dict(_values(node)), record.names(kind)
+    values, known = dict(_leaves(node)), record.names(kind)
     for name in values:
         if name not in known:
             raise InvalidValue(f"{node.file}: {unknown_name(node.place, name, known)}")
@@ -203,7 +206,7 @@ def params_of(node: Node, kind: type) -> dict[str, Any]:
 
 
 def numbers_of(node: Node, kind: type) -> dict[str, float]:
-    """Fields of a record by dotted name, which are held."""
+    """Held fields of a record by dotted name."""
     values = params_of(node, kind)
     for name, value in values.items():
         if isinstance(value, UncertaintyModel):
@@ -215,58 +218,41 @@ def numbers_of(node: Node, kind: type) -> dict[str, float]:
 
 
 def start_of(node: Node, State: type) -> Any:
-    """A start by names; one that is drawn if there is a model in it."""
+    """A start by names; a model of it if one of its values is drawn."""
     values = params_of(node, State)
     if not any(isinstance(value, UncertaintyModel) for value in values.values()):
         return values
-    with node.reading():
-        return by_name(State, _as_models(values))
+    return _joint_model(node, State, values)
 
 
-def disturbance_of(node: Node, Disturbance: type, vehicle: str) -> UncertaintyModel:
-    """What each field of a disturbance is drawn from at every step; a number is held."""
-    with node.reading():
-        if not record.size(Disturbance):
-            raise InvalidValue(f"{vehicle} takes no disturbance")
-        return by_name(Disturbance, _as_models(params_of(node, Disturbance)))
-
-
-def noise_of(node: Node, State: type) -> UncertaintyModel:
-    """What is added to each field of the state that a policy sees; nothing where none is named."""
-    with node.reading():
-        nothing = dict.fromkeys(record.names(State), 0.0)
-        return by_name(State, _as_models({**nothing, **params_of(node, State)}))
-
-
-def _as_models(values: Mapping[str, Any]) -> dict[str | tuple[str, ...], UncertaintyModel]:
-    return {
+def _joint_model(node: Node, kind: type, values: Mapping[str, Any]) -> UncertaintyModel:
+    """A model of a record from models and held numbers of its fields."""
+    models: dict[str | tuple[str, ...], UncertaintyModel] = {
         name: value
         if isinstance(value, UncertaintyModel)
         else NoUncertainty(1, nominal_value=[value])
         for name, value in values.items()
     }
+    with node.reading():
+        return by_name(kind, models)
 
 
-def _values(node: Node, before: str = "") -> Sequence[tuple[str, Any]]:
+def _leaves(node: Node, before: str = "") -> Sequence[tuple[str, Any]]:
     """Leaves of nested mappings by dotted name."""
     leaves: list[tuple[str, Any]] = []
     for name, inner in node.entries().items():
         if not isinstance(inner.value, Mapping):
             leaves.append((before + name, inner.number()))
         elif len(inner.value) == 1 and next(iter(inner.value)) in MODELS:
-            leaves.append((before + name, _model(inner)))
+            ((model, settings),) = inner.entries().items()
+            kind, names = MODELS[model]
+            numbers = settings.settings(dict.fromkeys(names, Node.number), names)
+            with settings.reading():
+                leaves.append((before + name, kind(**numbers)))
         else:
             _check_no_misspelt_model(inner)
-            leaves += _values(inner, f"{before}{name}.")
+            leaves += _leaves(inner, f"{before}{name}.")
     return leaves
-
-
-def _model(node: Node) -> UncertaintyModel:
-    ((name, settings),) = node.entries().items()
-    kind, settings_of = MODELS[name]
-    entries = settings.entries(settings_of, settings_of)
-    with settings.reading():
-        return kind(**{key: one.number() for key, one in entries.items()})
 
 
 def _check_no_misspelt_model(node: Node) -> None:
@@ -280,14 +266,6 @@ def _check_no_misspelt_model(node: Node) -> None:
             raise InvalidValue(f"{node.file}: {text}")
 
 
-Reader = Callable[[Node], Any]
-
-
-def experiment_of(kind: str, node: Node) -> Experiment:
-    """The experiment of a section of a plan file."""
-    return EXPERIMENTS[kind](node)
-
-
 def _drive(node: Node) -> Experiment:
     entries = node.entries(("vehicle", *_DRIVE), ("vehicle",))
     vehicle = vehicle_of(entries.pop("vehicle"))
@@ -296,11 +274,15 @@ def _drive(node: Node) -> Experiment:
     Reference, Params = (Nothing, Nothing) if policy is None else (policy.Reference, policy.Params)
     readers: dict[str, Reader] = {
         **_DRIVE,
-        **_of_vehicle(vehicle),
+        **_vehicle_readers(vehicle),
         "x0": lambda one: start_of(one, model.State),
         "controls": lambda one: numbers_of(one, model.Input),
         "policy": lambda _: policy,
-        "noise": lambda one: noise_of(one, model.State),
+        "noise": lambda one: _joint_model(
+            one,
+            model.State,
+            {**dict.fromkeys(record.names(model.State), 0.0), **params_of(one, model.State)},
+        ),
     }
     if policy is not None:  # without one, the drive says that these are for a policy
         readers["references"] = lambda one: numbers_of(one, Reference)
@@ -317,52 +299,38 @@ def _drive(node: Node) -> Experiment:
 def _log(node: Node) -> Experiment:
     entries = node.entries(("vehicle", "file", *_LOG), ("vehicle", "file"))
     vehicle, file = vehicle_of(entries.pop("vehicle")), entries.pop("file")
-    readers = {**_LOG, **_of_vehicle(vehicle)}
+    readers = {**_LOG, **_vehicle_readers(vehicle)}
     settings = {name: readers[name](one) for name, one in entries.items()}
     with node.reading():
         return LogDrive(vehicle, file.path(), **settings)
 
 
-def _of_vehicle(vehicle: Vehicle) -> dict[str, Reader]:
-    """What reads the settings that name fields of a vehicle."""
+def _vehicle_readers(vehicle: Vehicle) -> dict[str, Reader]:
+    """Readers of the settings that name fields of a vehicle."""
     model = vehicle.model
-    return {
-        "params": lambda one: params_of(one, model.Params),
-        "disturbance": lambda one: disturbance_of(one, model.Disturbance, vehicle.name),
-    }
+
+    def disturbance(node: Node) -> UncertaintyModel:
+        if not record.size(model.Disturbance):
+            with node.reading():
+                raise InvalidValue(f"{vehicle.name} takes no disturbance")
+        return _joint_model(node, model.Disturbance, params_of(node, model.Disturbance))
+
+    return {"params": lambda one: params_of(one, model.Params), "disturbance": disturbance}
 
 
 def _function(node: Node) -> Experiment:
-    entries = node.entries(("call", "gives", *_FUNCTION), ("call", "gives"))
-    function, gives = code_of(entries.pop("call")), _columns(entries.pop("gives"))
-    settings = {name: _FUNCTION[name](one) for name, one in entries.items()}
+    settings = node.settings(_FUNCTION, ("call", "gives"))
+    function, gives = settings.pop("call"), settings.pop("gives")
     with node.reading():
         if not callable(function):
             raise InvalidValue(f"call = {function!r} must be a function")
         return FunctionRuns(function, gives, **settings)
 
 
-def _manoeuvre(node: Node) -> Experiment:
-
-    return manoeuvre_runs_of(node)
-
-
-def _world(node: Node) -> Experiment:
-
-    return world_runs_of(node)
-
-
 def _task(node: Node) -> Experiment:
-    entries = node.entries(("task", "driver", "options", "block"), ("task", "driver"))
-    name, driver = entries["task"].text(), entries["driver"].text()
-    option_nodes = entries["options"].entries() if "options" in entries else {}
-    options = {key: one.value for key, one in option_nodes.items()}
-    settings: dict[str, Any] = {"block": entries["block"].whole()} if "block" in entries else {}
-    task: Any = code_of(entries["task"]) if ":" in name else name
-    of_file = driver.endswith(".npz")
-    drives: Any = str(entries["driver"].path()) if of_file else code_of(entries["driver"])
+    settings = node.settings(_TASK, ("task", "driver"))
     with node.reading():
-        return TaskRuns(task, drives, options=options, **settings)
+        return TaskRuns(**settings)
 
 
 def _columns(node: Node) -> list[Column]:
@@ -377,10 +345,6 @@ def _columns(node: Node) -> list[Column]:
             raise settings["kind"].fault("must be number or truth")
         columns.append(column)
     return columns
-
-
-def _metrics(node: Node) -> dict[str, Fold]:
-    return {name: _fold(one) for name, one in node.entries().items()}
 
 
 def _fold(node: Node) -> Fold:
@@ -402,12 +366,8 @@ def _fold(node: Node) -> Fold:
         return fold_of({named[0]: kind.text(), **others})
 
 
-def _events(node: Node) -> dict[str, str]:
-    return {name: one.text() for name, one in node.entries().items()}
-
-
-def _names(node: Node) -> dict[str, str]:
-    return {name: one.text() for name, one in node.entries().items()}
+def _texts(node: Node) -> dict[str, str]:
+    return node.mapped(Node.text)
 
 
 def _check_texts(entries: Mapping[str, Node], records: Mapping[str, type]) -> None:
@@ -429,12 +389,12 @@ _SHARED: dict[str, Reader] = {
     "substeps": Node.whole,
     "precision": Node.text,
     "params": Node.entries,
-    "metrics": _metrics,
-    "events": _events,
+    "metrics": lambda one: one.mapped(_fold),
+    "events": _texts,
     "until": Node.text,
     "disturbance": Node.entries,
 }
-"""What reads each setting; those that name fields of a vehicle are read with it."""
+"""Readers by setting; `_vehicle_readers` replaces those that name fields of a vehicle."""
 _DRIVE: dict[str, Reader] = {
     **_SHARED,
     "duration": Node.number,
@@ -446,133 +406,49 @@ _DRIVE: dict[str, Reader] = {
     "policy_params": Node.entries,
     "noise": Node.entries,
 }
-_LOG: dict[str, Reader] = {**_SHARED, "names": _names}
+_LOG: dict[str, Reader] = {**_SHARED, "names": _texts}
 _FUNCTION: dict[str, Reader] = {
+    "call": code_of,
+    "gives": _columns,
     "vectorised": Node.flag,
     "block": Node.whole,
     "trajectory": code_of,
 }
-EXPERIMENTS: Mapping[str, Callable[[Node], Experiment]] = {
-    "drive": _drive,
-    "manoeuvre": _manoeuvre,
-    "world": _world,
-    "log": _log,
-    "function": _function,
-    "task": _task,
+_TASK: dict[str, Reader] = {
+    "task": lambda one: code_of(one) if ":" in one.text() else one.text(),
+    "driver": lambda one: str(one.path()) if one.text().endswith(".npz") else code_of(one),
+    "options": lambda one: one.mapped(lambda option: option.value),
+    "block": Node.whole,
 }
-"""What reads each kind of experiment, by its key in the file."""
-
-KEYS = ("name", *EXPERIMENTS, "factors", "design", "seed", "keep")
-_KEEP = ("highest", "lowest", "random", "failed")
 
 
-def campaign_of(file: str | os.PathLike[str]) -> Campaign:
-    """The campaign that a YAML file describes; raises with the file, the place, the value and what
-    is allowed.
-
-    Code that the file names as `module:name` is imported, from beside it or from what is installed:
-    read files of strangers before.
-    """
-    path = path_of(file, "file")
-    return campaign_of_text(PlanText(path.name, str(path.resolve().parent), yaml_text_of(path)))
-
-
-def campaign_of_folder(folder: Folder) -> Campaign:
-    """The campaign that a folder was run from, if it was written in a file."""
-    kept = PlanText.kept_in(folder)
-    if kept is None and any(MANIFEST in reason for reason in folder.damaged()):
-        raise InvalidValue(
-            f"{folder.path}: {MANIFEST} is damaged, which had the file of the campaign; its runs "
-            f"are not lost: skidpad campaign run FILE --out {folder.path} goes on with them, or "
-            "Campaign.run in Python"
-        )
-    if kept is None:
-        raise InvalidValue(
-            f"{folder.path} does not hold the file of its campaign, which was made in Python: "
-            "Study.open(folder, campaign)"
-        )
-    return campaign_of_text(kept)
-
-
-def campaign_of_text(text: PlanText) -> Campaign:
-    """The campaign of a text that stood, or stands, in a file."""
-    name = text.name
-    whole = Node(parsed_yaml(text.text, name, strict=True), "", name, Path(text.folder))
-    entries = whole.entries(KEYS, ("design",))
-    kinds = [kind for kind in EXPERIMENTS if kind in entries]
-    if len(kinds) != 1:
-        there = " and ".join(kinds) or "none"
-        raise InvalidValue(
-            f"{name}: it must have one of {', '.join(EXPERIMENTS)}, which says what a run is; it "
-            f"has {there}"
-        )
-    experiment = experiment_of(kinds[0], entries[kinds[0]])
-    with whole.reading():
-        plain = entries["factors"].entries() if "factors" in entries else {}
-        factors = {key: factor_of(key, one.value) for key, one in plain.items()}
-        return Campaign(
-            experiment=experiment,
-            factors=factors,
-            design=design_of(entries["design"].value, factors),
-            seed=entries["seed"].whole() if "seed" in entries else 0,
-            keep=_keep(entries["keep"]) if "keep" in entries else Keep(),
-            name=entries["name"].text() if "name" in entries else Path(name).stem,
-            text=text,
-        )
-
-
-def _keep(node: Node) -> Keep:
-    settings: dict[str, Any] = {}
-    for name, one in node.entries(_KEEP).items():
-        if name in ("highest", "lowest"):
-            settings[name] = {column: count.whole() for column, count in one.entries().items()}
-        else:
-            settings[name] = one.whole()
-    return Keep(**settings)
-
-
-METRICS: Mapping[str, Callable[..., WorldMetric]] = {
-    name: getattr(worlds, name)
-    for name in (
-        "collided", "collision_time", "final", "nearest", "reached", "time_to_reach", "travelled"
-    )
-}  # fmt: skip
-"""Ready metrics of worlds that a file may name."""
-
-
-def manoeuvre_runs_of(node: Node) -> ManoeuvreRuns:
-    """The section `manoeuvre`."""
+def _manoeuvre_section(node: Node) -> ManoeuvreRuns:
     known = ("vehicle", "params", "manoeuvres", "dt", "replayed")
     entries = node.entries(known, ("vehicle", "manoeuvres"))
-    vehicle = _vehicle(entries)
-    settings: dict[str, Any] = {}
-    if "dt" in entries:
-        settings["dt"] = entries["dt"].number()
-    if "replayed" in entries:
-        settings["replayed"] = entries["replayed"].text()
-    manoeuvres = _manoeuvres(entries["manoeuvres"])
+    vehicle = vehicle_of(entries.pop("vehicle"))
+    if params := entries.pop("params", None):
+        with params.reading():
+            vehicle = vehicle.with_params(numbers_of(params, vehicle.model.Params))
+    readers: dict[str, Reader] = {
+        "manoeuvres": _manoeuvres,
+        "dt": Node.number,
+        "replayed": Node.text,
+    }
+    settings = {name: readers[name](one) for name, one in entries.items()}
     with node.reading():
-        return ManoeuvreRuns(vehicle, manoeuvres, **settings)
-
-
-def _vehicle(entries: Mapping[str, Node]) -> Vehicle:
-    vehicle = vehicle_of(entries["vehicle"])
-    if "params" not in entries:
-        return vehicle
-    with entries["params"].reading():
-        return vehicle.with_params(numbers_of(entries["params"], vehicle.model.Params))
+        return ManoeuvreRuns(vehicle, **settings)
 
 
 def _manoeuvres(node: Node) -> Any:
-    """A name, a list of names, or names of one's own with a manoeuvre each."""
+    """A name, a list of names, or names of the user with a manoeuvre each."""
     if isinstance(node.value, str):
-        return [_plan_scenes_manoeuvre(node)]
+        return [_manoeuvre(node)]
     if isinstance(node.value, list):
-        return [_plan_scenes_manoeuvre(one) for one in node.items()]
-    return {name: _plan_scenes_manoeuvre(one) for name, one in node.entries().items()}
+        return [_manoeuvre(one) for one in node.items()]
+    return node.mapped(_manoeuvre)
 
 
-def _plan_scenes_manoeuvre(node: Node) -> Manoeuvre:
+def _manoeuvre(node: Node) -> Manoeuvre:
     """`step_steer`, `{step_steer: {speed: 20}}` or `module:name`."""
     if isinstance(node.value, str):
         return code_of(node) if ":" in node.value else _standard(node, node.value)
@@ -606,37 +482,15 @@ def _frozen(node: Node) -> Any:
     return node.value
 
 
-def world_runs_of(node: Node) -> WorldRuns:
-    """The section `world`."""
-    known = ("file", "scene", "duration", "drive", "metrics", "variables", "units", "replayed")
-    entries = node.entries(known, ("duration",))
+def _world_section(node: Node) -> WorldRuns:
+    entries = node.entries(("duration", *_WORLD), ("duration",))
     if ("file" in entries) == ("scene" in entries):
         raise node.fault("must have either file, a world file, or scene, a function module:name")
-    world: Any = entries["file"].path() if "file" in entries else code_of(entries["scene"])
-    settings: dict[str, Any] = {}
-    if "drive" in entries:
-        settings["drive"] = _plan_scenes_drive(entries["drive"])
-    if "metrics" in entries:
-        settings["metrics"] = {
-            name: _metric(one) for name, one in entries["metrics"].entries().items()
-        }
-    if "variables" in entries:
-        numbers = entries["variables"].entries()
-        settings["variables"] = {name: one.number() for name, one in numbers.items()}
-    if "units" in entries:
-        units = entries["units"].entries()
-        settings["units"] = {name: one.text() for name, one in units.items()}
-    if "replayed" in entries:
-        settings["replayed"] = entries["replayed"].text()
+    duration = entries.pop("duration")
+    settings = {name: _WORLD[name](one) for name, one in entries.items()}
+    world = settings.pop("file", None) or settings.pop("scene")
     with node.reading():
-        return WorldRuns(world, entries["duration"].number(), **settings)
-
-
-def _plan_scenes_drive(node: Node) -> Any:
-    """A function of the world and the time, or for each vehicle what it does."""
-    if isinstance(node.value, str):
-        return code_of(node)
-    return {name: _pilot(one) for name, one in node.entries().items()}
+        return WorldRuns(world, duration.number(), **settings)
 
 
 def _pilot(node: Node) -> Any:
@@ -647,21 +501,21 @@ def _pilot(node: Node) -> Any:
     if len(entries) != 1:
         raise node.fault("must be demand, inputs or module:name")
     if "demand" in entries:
-        demanded = entries["demand"].entries(Demand._fields)
-        return Demand(**{name: one.number() for name, one in demanded.items()})
-    return {name: one.number() for name, one in entries["inputs"].entries().items()}
+        readers = dict.fromkeys(Demand._fields, Node.number)
+        return Demand(**entries["demand"].settings(readers))
+    return entries["inputs"].mapped(Node.number)
 
 
-def _metric(node: Node) -> WorldMetric:
+def _world_metric(node: Node) -> WorldMetric:
     """`{collided: [car, crate]}`, `{nearest: {name: car, other: crate}}` or `module:name`."""
     if isinstance(node.value, str):
         with node.reading():
             return metric_of(node.place, code_of(node))
-    entries = node.entries(tuple(METRICS))
+    entries = node.entries(tuple(WORLD_METRICS))
     if len(entries) != 1:
-        raise node.fault(f"must be one of {', '.join(METRICS)}, or module:name")
+        raise node.fault(f"must be one of {', '.join(WORLD_METRICS)}, or module:name")
     ((name, about),) = entries.items()
-    make = METRICS[name]
+    make = WORLD_METRICS[name]
     names = tuple(inspect.signature(make).parameters)
     if isinstance(about.value, Mapping):
         arguments = {key: one.value for key, one in about.entries(names).items()}
@@ -675,3 +529,93 @@ def _metric(node: Node) -> WorldMetric:
             return make(**arguments)
         except (TypeError, ValueError, OverflowError) as error:
             raise InvalidValue(f"{name} takes [{', '.join(names)}]: {error}") from error
+
+
+WORLD_METRICS: Mapping[str, Callable[..., WorldMetric]] = {
+    name: getattr(worlds, name)
+    for name in (
+        "collided", "collision_time", "final", "nearest", "reached", "time_to_reach", "travelled"
+    )
+}  # fmt: skip
+"""Metrics of worlds that a file may name."""
+_WORLD: dict[str, Reader] = {
+    "file": Node.path,
+    "scene": code_of,
+    "drive": lambda one: code_of(one) if isinstance(one.value, str) else one.mapped(_pilot),
+    "metrics": lambda one: one.mapped(_world_metric),
+    "variables": lambda one: one.mapped(Node.number),
+    "units": _texts,
+    "replayed": Node.text,
+}
+
+EXPERIMENTS: Mapping[str, Callable[[Node], Experiment]] = {
+    "drive": _drive,
+    "manoeuvre": _manoeuvre_section,
+    "world": _world_section,
+    "log": _log,
+    "function": _function,
+    "task": _task,
+}
+"""Readers of experiments by their keys in the file."""
+_KEEP: dict[str, Reader] = {
+    "highest": lambda one: one.mapped(Node.whole),
+    "lowest": lambda one: one.mapped(Node.whole),
+    "random": Node.whole,
+    "failed": Node.whole,
+}
+KEYS = ("name", *EXPERIMENTS, "factors", "design", "seed", "keep")
+
+
+def campaign_of(file: str | os.PathLike[str]) -> Campaign:
+    """The campaign that a YAML file describes; errors name the file, the place, the value and what
+    is allowed.
+
+    Code that the file names as `module:name` is imported and run, from next to the file or from
+    installed packages: read files from others first.
+    """
+    path = path_of(file, "file")
+    return campaign_of_text(PlanText(path.name, str(path.resolve().parent), yaml_text_of(path)))
+
+
+def campaign_of_folder(folder: Folder) -> Campaign:
+    """The campaign of a folder, if it was written in a file."""
+    kept = PlanText.kept_in(folder)
+    if kept is None and any(MANIFEST in reason for reason in folder.damaged()):
+        raise InvalidValue(
+            f"{folder.path}: {MANIFEST} is damaged, which had the file of the campaign; its runs "
+            f"are not lost: skidpad campaign run FILE --out {folder.path} goes on with them, or "
+            "Campaign.run in Python"
+        )
+    if kept is None:
+        raise InvalidValue(
+            f"{folder.path} does not hold the file of its campaign, which was made in Python: "
+            "Study.open(folder, campaign)"
+        )
+    return campaign_of_text(kept)
+
+
+def campaign_of_text(text: PlanText) -> Campaign:
+    """The campaign of the text of a file."""
+    name = text.name
+    whole = Node(parsed_yaml(text.text, name, strict=True), "", name, Path(text.folder))
+    entries = whole.entries(KEYS, ("design",))
+    kinds = [kind for kind in EXPERIMENTS if kind in entries]
+    if len(kinds) != 1:
+        there = " and ".join(kinds) or "none"
+        raise InvalidValue(
+            f"{name}: it must have one of {', '.join(EXPERIMENTS)}, which says what a run is; it "
+            f"has {there}"
+        )
+    experiment = EXPERIMENTS[kinds[0]](entries[kinds[0]])
+    with whole.reading():
+        plain = entries["factors"].entries() if "factors" in entries else {}
+        factors = {key: factor_of(key, one.value) for key, one in plain.items()}
+        return Campaign(
+            experiment=experiment,
+            factors=factors,
+            design=design_of(entries["design"].value, factors),
+            seed=entries["seed"].whole() if "seed" in entries else 0,
+            keep=Keep(**(entries["keep"].settings(_KEEP) if "keep" in entries else {})),
+            name=entries["name"].text() if "name" in entries else Path(name).stem,
+            text=text,
+        )

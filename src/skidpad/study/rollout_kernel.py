@@ -1,15 +1,13 @@
-"""A drive as it is compiled: vehicle, policy and folds in one kernel, and what runs it.
+"""The compiled loop of a drive: vehicle, policy and metrics in one kernel, and its arrays.
 
-The rows of a campaign as the arrays of a drive: parameters, starts, inputs, disturbances.
+`Loop` compiles and runs a drive. `RowArrays` turns rows of a campaign into arrays: parameters,
+starts, inputs and disturbances. A factor is a parameter of the vehicle (`m`, `tyres.D`) or of its
+policy (`policy.k_p`), a field of the start (`x0.v_x`), of held controls or references
+(`input.steer`) or of a held disturbance (`disturbance.F_y`).
 
-A factor is a parameter of the vehicle (`m`, `tyres.D`) or of its policy (`policy.k_p`), a field of
-the start (`x0.v_x`), of held controls or references (`input.steer`) or of a held disturbance
-(`disturbance.F_y`).
-
-What drives the runs of a drive, strip by strip: inputs, the log beside them, drawn numbers.
-
-Disturbances and noise of many steps are drawn ahead, so that one call of the kernel runs them all.
-A model that looks at the states of the runs gets them: then a strip is one step.
+`Strips` cuts a run into strips of steps with their inputs, the columns of a log and random numbers.
+Disturbances and noise of many steps are drawn ahead, so that one call of the kernel runs them all;
+for a model that reads the states of the runs, a strip is one step.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ from ..core import record
 from ..core.arrays import AnyArray, Array, Mask
 from ..core.model import Vehicle
 from ..core.policy import Nothing, Policy
-from ..core.record import NO_UNIT, Field
+from ..core.record import Field
 from ..errors import InvalidValue
 from ..integrate import compiled_integrator
 from ..integrate.base import Integrator
@@ -47,7 +45,7 @@ from .metrics import Fold, Folding, Quantity
 
 @dataclass(frozen=True)
 class Driven:
-    """What is compiled: everything of a drive but its numbers."""
+    """Everything that is compiled of a drive, without its numbers."""
 
     vehicle: Vehicle
     dt: float
@@ -62,29 +60,29 @@ class Driven:
 
 
 class Strip(NamedTuple):
-    """Some steps of all runs with what drives them, on the host."""
+    """Some steps of all runs with their inputs and disturbances, on the host."""
 
     steps: int
     inputs: Array
-    """(1 or steps, 1 or runs, n): inputs or references, the noise and the log behind them."""
+    """(1 or steps, 1 or runs, n): inputs or references, followed by the noise and the log."""
     disturbances: Array
     """(1 or steps, 1 or runs, n)"""
     last: Array
-    """(1, 1 or runs, n): what the sample after these steps is told."""
+    """(1, 1 or runs, n): inputs of the sample after these steps."""
 
 
 class Outcome(NamedTuple):
     """Runs after their last sample."""
 
     states: Array
-    """(runs, n): of the vehicle, then the memory of its policy."""
+    """(runs, n): states of the vehicle, then the memory of its policy."""
     results: Array
-    """(runs, 1 + folds): when it ended, and what came out of the folds."""
+    """(runs, 1 + folds): the time at which the run ended, then the results of the folds."""
     failed: Mask
 
 
 Feed = Callable[[Array], Strip | None]
-"""Gives the next strip for the states (runs, n) of the moment; None at the end."""
+"""Returns the next strip for the present states (runs, n); None at the end."""
 
 
 class Loop:
@@ -100,16 +98,18 @@ class Loop:
         )
         self.base = Runner(Plant.of(vehicle, method), settings.replace(integrator=method))
         """Of the vehicle alone."""
-        policy, told = driven.policy, _itself
+        policy = driven.policy
+        own_reference: Callable[[Any], Any] = lambda r: r  # noqa: E731
         if policy is not None and driven.noisy:
-            told = attrgetter(TOLD) if record.size(policy.Reference) else _nothing
+            has_own = record.size(policy.Reference)
+            own_reference = attrgetter(TOLD) if has_own else lambda _: Nothing()
             policy = noisy(policy, vehicle.model.State)
         self.runner = self.base if policy is None else self.base.loop(policy)
         """Of the vehicle with its policy, without folds."""
         self.folding = Folding(
             vehicle.model,
             policy,
-            told,
+            own_reference,
             Nothing if driven.policy is None else driven.policy.Reference,
             driven.Log,
             driven.folds,
@@ -121,12 +121,12 @@ class Loop:
 
     @cached_property
     def plant(self) -> Plant:
-        """What is compiled: the loop with folds."""
+        """The loop with folds, to be compiled."""
         plant = self.runner.plant
         return replace(plant, step=self.folding.step(plant.step), vehicle=None, method=None)
 
     def engines(self, resources: Resources) -> Engines:
-        """What runs the plant with folds; made once for each of the means."""
+        """The engines that run the plant with folds, cached by resources."""
         if resources not in self._engines:
             runner = self.runner
             settings = runner.settings.replace(device=resources.device, threads=resources.threads)
@@ -136,16 +136,18 @@ class Loop:
     def run(
         self, x: Array, p: Array, strips: Feed, resources: Resources, before: Array | None = None
     ) -> Outcome:
-        """Runs from states (1, runs, n) on with parameters (1, 1 or runs, n): `strips` gives the
-        next strip for the states (runs, n) of the moment, until it gives None. `before` are
-        commands (rows, 1, n) that have not acted yet."""
+        """Run from the states (1, runs, n) with parameters (1, 1 or runs, n).
+
+        `strips` returns the next strip for the present states (runs, n), and None at the end;
+        `before` are pending commands (rows, 1, n).
+        """
         engines = self.engines(resources)
         space = engines.space
         states, count = x.shape[2], x.shape[1]
         kept = np.broadcast_to(np.array(self.folding.start), (1, count, len(self.folding.start)))
         now = space.xp.asarray(np.concatenate([x, kept], axis=2), space.dtype)
         params = space.xp.asarray(p, space.dtype)
-        told, pending = None, before
+        last, pending = None, before
         while (strip := strips(arguments.on_host(now)[0, :, :states])) is not None:
             u, w = (space.xp.asarray(a, space.dtype) for a in (strip.inputs, strip.disturbances))
             arrays = RolloutArrays(now, u, w, params)
@@ -154,16 +156,17 @@ class Loop:
             out[0] = now[0]
             engine = engines.undelayed if queue is None else engines.rollout
             health = engine.run(arrays, out, strip.steps, queue)
-            _check_inputs(engines, health, strip)
+            if not np.isfinite(arguments.on_host(health)[1]).all():
+                raise _not_finite(engines, strip)
             if queue is not None:
                 own = u[:, :, : queue.pending.shape[2]]
                 pending = delay.pending_after(own, queue, strip.steps, space)
-            now, told = out[1:], strip.last
-        assert told is not None
-        return self._closed(arguments.on_host(now)[0], told, p, states, resources)
+            now, last = out[1:], strip.last
+        assert last is not None
+        return self._closed(arguments.on_host(now)[0], last, p, states, resources)
 
     def _closed(
-        self, now: AnyArray, told: Array, p: Array, states: int, resources: Resources
+        self, now: AnyArray, last: Array, p: Array, states: int, resources: Resources
     ) -> Outcome:
         """The last sample, folded on the processor by the same function as the others."""
         precision = self.base.settings.precision
@@ -176,7 +179,7 @@ class Loop:
             now[None, :, :n],
             now[None, :, n:states],
             now[None, :, states:],
-            told.astype(dtype),
+            last.astype(dtype),
             p.astype(dtype),
             np.full((1, 1, 1), substep, dtype),
         ]
@@ -195,22 +198,12 @@ def _queue(engines: Engines, arrays: RolloutArrays, pending: Any) -> Late | None
     return delay.queue_of(channels, delay.whole_steps(ages), pending, engines.space)
 
 
-def _check_inputs(engines: Engines, health: AnyArray, strip: Strip) -> None:
-    if np.isfinite(arguments.on_host(health)[1]).all():
-        return
+def _not_finite(engines: Engines, strip: Strip) -> InvalidValue:
     what, values = engines.inputs, strip.inputs
     if np.isfinite(values).all():
         what, values = "disturbances", strip.disturbances
     _, run, field = np.argwhere(~np.isfinite(values))[0]
-    raise InvalidValue(f"{what}: number {field} of run {run} of the chunk is not finite")
-
-
-def _itself(value: Any) -> Any:
-    return value
-
-
-def _nothing(value: Any) -> Any:
-    return Nothing()
+    return InvalidValue(f"{what}: number {field} of run {run} of the chunk is not finite")
 
 
 X0, INPUT, DISTURBANCE = "x0.", "input.", "disturbance."
@@ -231,41 +224,41 @@ class Prepared(NamedTuple):
 
 @dataclass(frozen=True)
 class Common:
-    """What all runs of a drive have in common, checked."""
+    """Settings that all runs of a drive share, checked."""
 
     x0: Any
     """A record, a mapping, an array (n,), or an `UncertaintyModel`."""
     memory: Array
-    """Of the policy at the start, (n,)."""
+    """Memory of the policy at the start, (n,)."""
     inputs: Array
     """(1 or steps, 1, n)"""
     params: Mapping[str, Any]
-    """Of vehicle and policy, by name: numbers, or models of one that they are drawn from."""
+    """Parameters of vehicle and policy, by name: numbers, or models that they are drawn from."""
     disturbed: bool
-    """Whether disturbances are drawn, so that none is held."""
+    """Whether disturbances are drawn rather than held."""
 
 
 @dataclass(frozen=True)
 class RowArrays:
-    """Makes the arrays of rows."""
+    """Turns rows into arrays."""
 
     runner: Runner
-    """Of the loop that is driven, vehicle and policy."""
+    """Runner of the closed loop of vehicle and policy."""
     base: Runner
-    """Of the vehicle alone."""
-    Told: type
+    """Runner of the vehicle alone."""
+    Reference: type
     """Record of the controls or references."""
     common: Common
 
     @cached_property
     def factors(self) -> dict[str, Field]:
-        """What a factor may be called, with the field that it sets."""
+        """Names of factors, with the fields that they set."""
         plant = self.base.plant
         named: dict[str, Field] = {}
         for prefix, kind, open_ in (
             ("", self.runner.plant.Params, True),
             (X0, plant.State, not isinstance(self.common.x0, UncertaintyModel)),
-            (INPUT, self.Told, len(self.common.inputs) == 1),
+            (INPUT, self.Reference, len(self.common.inputs) == 1),
             (DISTURBANCE, plant.Disturbance, not self.common.disturbed),
         ):
             if open_:
@@ -274,7 +267,7 @@ class RowArrays:
 
     @cached_property
     def _arrays(self) -> frozenset[str]:
-        """Parameters that are numbers of shared arrays: no number between two of them is one."""
+        """Parameters that are numbers of shared arrays, between which there are no others."""
         from ..core.arrays import ArrayNumber
 
         plant = self.runner.plant
@@ -285,23 +278,27 @@ class RowArrays:
         """The field that a factor sets; raises for an unknown name, with the nearest one."""
         if name in self.factors:
             return self.factors[name]
-        for prefix, why in self._closed_ways().items():
-            if name.startswith(prefix):
+        closed = {
+            X0: (
+                isinstance(self.common.x0, UncertaintyModel),
+                "starts are drawn from x0, an uncertainty model",
+            ),
+            INPUT: (
+                len(self.common.inputs) > 1,
+                "the inputs are a table with a row per step; hold them to vary one",
+            ),
+            DISTURBANCE: (
+                self.common.disturbed,
+                "disturbances are drawn at every step; give no model to hold one",
+            ),
+        }
+        for prefix, (applies, why) in closed.items():
+            if applies and name.startswith(prefix):
                 raise InvalidValue(f"factor {name!r}: {why}")
         allowed = tuple(self.factors)
         raise InvalidValue(record.unknown_name("the drive", name, allowed, "factor"))
 
-    def _closed_ways(self) -> dict[str, str]:
-        ways: dict[str, str] = {}
-        if isinstance(self.common.x0, UncertaintyModel):
-            ways[X0] = "starts are drawn from x0, an uncertainty model"
-        if len(self.common.inputs) > 1:
-            ways[INPUT] = "the inputs are a table with a row per step; hold them to vary one"
-        if self.common.disturbed:
-            ways[DISTURBANCE] = "disturbances are drawn at every step; give no model to hold one"
-        return ways
-
-    def prepared(self, rows: Rows) -> Prepared:
+    def prepare(self, rows: Rows) -> Prepared:
         """The arrays of some runs."""
         for name in rows.factors:
             self.check_name(name)
@@ -309,7 +306,7 @@ class RowArrays:
         return Prepared(
             self._starts(rows, p),
             p,
-            self._held(self.Told, "inputs", self.common.inputs, INPUT, rows),
+            self._held(self.Reference, "inputs", self.common.inputs, INPUT, rows),
             self._disturbances(rows),
         )
 
@@ -343,8 +340,8 @@ class RowArrays:
         return np.concatenate([states, memory], axis=2)
 
     def _start_by_name(self, rows: Rows, own: Array) -> AnyArray:
-        """Starts (1 or runs, n) with fields that are factors; dependent fields fit the parameters
-        of each run, unless a start is a whole state, an array."""
+        """Starts (1 or runs, n) with fields that are factors; dependent fields are made consistent
+        with the parameters of each run, unless the start is a whole state, an array."""
         State, x0 = self.base.plant.State, self.common.x0
         chosen = _of_prefix(rows.factors, X0)
         start = record.build(State, x0)
@@ -378,30 +375,25 @@ class RowArrays:
         return self._held(kind, "disturbance", neutral, DISTURBANCE, rows)
 
     def draw(self, rows: Rows, channel: str, threads: int | None = None) -> Draw:
-        """What these runs may draw at the first step, as in `Fleet.monte_carlo`."""
+        """Random numbers of these runs at the first step, as in `Fleet.monte_carlo`."""
         dt = self.base.settings.dt
         return Draw(rows.seed, channel, rows.runs, 0, dt, threads=threads)
 
 
 def _of_prefix(factors: Mapping[str, Array], prefix: str) -> dict[str, Array]:
-    """The factors of one kind, without what begins their names."""
+    """The factors whose names begin with the prefix, without it."""
     size = len(prefix)
     return {name[size:]: np.asarray(v) for name, v in factors.items() if name.startswith(prefix)}
-
-
-def unit_of(leaf: Field) -> str:
-    """Symbol of the unit of a field; empty of a ratio."""
-    return "" if leaf.unit == NO_UNIT else leaf.unit.symbol
 
 
 MOST_NUMBERS = 4_000_000
 """Numbers in the arrays of a strip: 32 MB."""
 LONGEST = 1024
-"""Steps of a strip of runs for which something is drawn."""
+"""Most steps of a strip with random numbers."""
 
 
 class Course(NamedTuple):
-    """How long, and what happens on the way."""
+    """Number of steps, models that are drawn from, and the log."""
 
     steps: int
     disturbance: UncertaintyModel | None
@@ -411,7 +403,7 @@ class Course(NamedTuple):
 
 
 class Strips:
-    """Called with the states of all runs, (runs, n), it gives the next strip; None at the end."""
+    """Strips of a run; called with the states of all runs, (runs, n), returns the next one."""
 
     def __init__(
         self,
@@ -432,7 +424,7 @@ class Strips:
         self._done, self._longest = 0, self._length(count)
 
     def _length(self, count: int) -> int:
-        """Steps of a strip: all of them, where its arrays stay small."""
+        """Steps of a strip: all of them, if its arrays stay small."""
         course, (_, _, u, w) = self._course, self._prepared
         drawing = course.disturbance is not None or course.noise is not None
         if not drawing and (course.log is None or u.shape[1] == 1):
@@ -442,7 +434,7 @@ class Strips:
         return max(1, min(LONGEST, MOST_NUMBERS // (count * max(width, 1))))
 
     def __call__(self, states: Array) -> Strip | None:
-        """The next steps."""
+        """The next steps; None at the end."""
         if self._done == self._course.steps:
             return None
         steps = min(self._longest, self._course.steps - self._done)
@@ -456,7 +448,7 @@ class Strips:
         return strip
 
     def _drawn(self, steps: int, states: Any) -> dict[str, Array]:
-        """Rows (steps, runs, n) of what is drawn; states of the vehicle for one step, else none."""
+        """Random rows (steps, runs, n) by name; `states` are known for one step only."""
         memory, table = dict(self._memory), dict[str, list[Array]]()
         draws = {
             name: self._arrays.draw(self._rows, name, self._threads)
@@ -476,16 +468,16 @@ class Strips:
         _, _, u, w = self._prepared
         rows = slice(self._done, self._done + steps)
         u = u if len(u) == 1 else u[rows]
-        u = _beside(u, drawn_ahead.get("noise"))
+        u = _joined(u, drawn_ahead.get("noise"))
         log = self._course.log
         last = u[-1:]
         if log is not None:
-            last = _beside(last, log[None, rows.stop : rows.stop + 1])
-            u = _beside(u, log[rows, None])
+            last = _joined(last, log[None, rows.stop : rows.stop + 1])
+            u = _joined(u, log[rows, None])
         return Strip(steps, u, drawn_ahead.get("disturbance", w), last)
 
 
-def _beside(a: Array, b: Array | None) -> Array:
+def _joined(a: Array, b: Array | None) -> Array:
     """The fields of two arrays (1 or steps, 1 or runs, field) in one."""
     if b is None:
         return a
@@ -496,11 +488,11 @@ def _beside(a: Array, b: Array | None) -> Array:
 
 
 class _StatesNeeded(Exception):
-    """A model looked at the states, which are not there yet."""
+    """A model read the states, which are not known yet."""
 
 
 class _Ahead:
-    """Stands for states that are not there yet: whoever looks at them is told."""
+    """Placeholder for states that are not known yet; any use of it raises `_StatesNeeded`."""
 
     def _needed(self, *_: Any, **__: Any) -> NoReturn:
         raise _StatesNeeded

@@ -1,4 +1,4 @@
-"""A vehicle and what drives it as the experiment of a campaign, with metrics compiled in.
+"""Drives: a vehicle and what drives it as the experiment of a campaign, with metrics compiled in.
 
     drive = Drive(
         sp.vehicles.four_wheel(), duration=5.0, dt=0.001, x0={"v_x": 20.0},
@@ -7,20 +7,18 @@
         events={"left_lane": "abs(y) > 1.5"},
     )
 
-A run keeps no sample: the numbers of the metrics go along with its state. Draws are those of
-`Fleet.monte_carlo`, and so are the bits: run k of a drive is run k of a Monte Carlo with its seed.
-
-What a drive is: a vehicle, how long it runs, what drives it and what is kept of it.
-
-From the settings of a drive to what runs it: checked, and compiled once.
-
-A recorded run driven again as the experiment of a campaign: its commands, its start, compared.
+No samples are stored: the numbers of the metrics are integrated along with the state. Random
+numbers are those of `Fleet.monte_carlo`, and so are the bits: run k of a drive is run k of a Monte
+Carlo with its seed.
 
     drive = LogDrive(vehicle, "lap.csv", metrics={"off": highest("hypot(x - log.x, y - log.y)")})
 
-The columns of the log are found as `skidpad.study.identify` finds them: commands are `u_` and the
-name of the input, what was measured has plain names, others are said by `names`. The commands of
-the longest dead time ahead of the first step are still to act when it begins.
+A `LogDrive` repeats a recorded run: with its commands, from its start, to be compared with it. The
+columns of the log are found as `skidpad.study.identify` finds them: commands are `u_` and the name
+of the input, measurements have plain names, `names` maps others. The commands of the longest dead
+time before the first step are still pending when it begins.
+
+`setup_of` checks the settings of a drive and compiles it once; `rollout_kernel` runs it.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any, get_type_hints
 from uuid import uuid4
 
 import numpy as np
@@ -41,7 +39,7 @@ from ..compile.lower import lower
 from ..compile.program import Program
 from ..core import record
 from ..core.arrays import AnyArray, Array
-from ..core.checks import instance_of, must_be, positive, steps_in, whole
+from ..core.checks import instance_of, positive, steps_in, whole
 from ..core.files import brief_repr
 from ..core.model import Constant, Vehicle, vehicle_of
 from ..core.policy import Nothing, Policy
@@ -53,75 +51,29 @@ from ..run.kept import Kept
 from ..run.monte_carlo import replayed
 from ..run.monte_carlo_runs import Experiment, input_rows
 from ..run.trajectory import Trajectory
-from ..units import Allowed
-from .experiment import FAILED, RUN, Column, Resources, Rows, only_adds, plain
+from .experiment import (
+    FAILED,
+    RUN,
+    Column,
+    ExperimentBase,
+    Resources,
+    Rows,
+    Setting,
+    blank_columns,
+    plain,
+)
 from .identify.log import Log, read_log
 from .identify.replay import Replay, recording
 from .metrics import Fold, Quantity, happened
-from .rollout_kernel import Common, Course, Driven, Loop, RowArrays, Strips, unit_of
-
-
-@dataclass(frozen=True, eq=False)
-class DriveSettings:
-    """The settings of a `Drive`, which checks them."""
-
-    vehicle: Vehicle
-    _: KW_ONLY
-    duration: float | None = None
-    """How long a run is, in s; or say `steps`, or give a table of inputs."""
-    steps: int | None = None
-    dt: float = 0.001
-    """Step in s."""
-    integrator: str | Integrator = "auto"
-    substeps: int | None = None
-    precision: str = "float64"
-    x0: Any = None
-    """Start: a record, a mapping of names, a whole state (nx,), or an `UncertaintyModel`. Dependent
-    fields of a start by names fit the parameters of each run."""
-    controls: Any = None
-    """Held inputs, a record or a mapping; or a table (steps, nu)."""
-    pending: Any = None
-    """Commands before the first ones, oldest first, (rows, nu): of a model with dead time."""
-    policy: Policy | None = None
-    references: Any = None
-    """What the policy is told: as `controls`."""
-    params: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Parameters of the vehicle that differ from its own: numbers, or models of one number that
-    they are drawn from for each run."""
-    policy_params: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """The same of the policy."""
-    disturbance: UncertaintyModel | None = None
-    """What the model's Disturbance record is drawn from at every step."""
-    noise: UncertaintyModel | None = None
-    """What is added to the state that the policy sees."""
-    metrics: Mapping[str, Fold] = field(default_factory=dict[str, Fold])
-    """Columns by name; see `folds`."""
-    events: Mapping[str, Quantity] = field(default_factory=dict[str, Quantity])
-    """What may happen, by name: a column each that tells whether it did."""
-    until: Quantity | None = None
-    """A run ends at the first sample at which this happens: that sample counts, and the vehicle
-    stays there. The column `ended_at` has the time in s, NaN of a run that went on to the end."""
-    log: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Series (steps + 1,) that metrics may compare with, as `log.y`."""
-
+from .rollout_kernel import Common, Course, Driven, Loop, RowArrays, Strips
 
 ENDED = "ended_at"
 """Column of a drive with `until`."""
 
 
-class Digests(NamedTuple):
-    """Of Programs in IEEE operations, which stand for the functions of a drive."""
-
-    motion: str
-    until: str
-    """When a run ends."""
-    metrics: Mapping[str, str]
-    """Of each alone."""
-
-
 @dataclass(frozen=True)
 class Setup:
-    """A drive, ready to run."""
+    """A drive that is checked and compiled."""
 
     loop: Loop
     course: Course
@@ -133,29 +85,30 @@ class Setup:
 
     @property
     def common(self) -> Common:
-        """What all runs have in common."""
+        """The settings that all runs share."""
         return self.arrays.common
 
     @cached_property
-    def digests(self) -> Digests:
-        """Which functions it has, lowered once: plans ask for them again and again."""
+    def digests(self) -> dict[str, Any]:
+        """Digests of Programs in IEEE operations, for the functions of the drive: its motion, the
+        condition that ends it and each metric alone."""
         folding, runner = self.loop.folding, self.loop.runner
 
         def digest(program: Program) -> str:
             return lower(program, runner.settings.precision).digest
 
-        return Digests(
-            digest(runner.plant.step),
-            digest(replace(folding, folds={}).closing),
-            {
+        return {
+            "motion": digest(runner.plant.step),
+            "until": digest(replace(folding, folds={}).closing),
+            "metrics": {
                 name: digest(replace(folding, folds={name: fold}).closing)
                 for name, fold in folding.folds.items()
             },
-        )
+        }
 
     @property
     def start(self) -> Any:
-        """The start as a plain state and the fields that were named, or what it is drawn from."""
+        """The start as a plain state with the named fields, or the model that it is drawn from."""
         x0 = self.common.x0
         if isinstance(x0, UncertaintyModel):
             return x0
@@ -168,7 +121,7 @@ class Setup:
 
     def replayed(self, rows: Rows) -> Trajectory:
         """One run again, step by step."""
-        ready = self.arrays.prepared(rows)
+        ready = self.arrays.prepare(rows)
         n = record.size(self._State)
         names = record.names(self.loop.runner.plant.Params)
         dim = ready.w.shape[2]
@@ -192,7 +145,7 @@ class Setup:
 
 @dataclass(frozen=True, kw_only=True)
 class _Repeated(Experiment):
-    """A run that was done already, so that it need not be looked at whether it can be meant."""
+    """Replays a finished run; skips the plausibility check."""
 
     before: Array | None
     """Commands before the first ones, (rows, 1, n)."""
@@ -206,18 +159,26 @@ class _Repeated(Experiment):
         pass
 
 
-def setup_of(drive: DriveSettings) -> Setup:
-    """The drive, checked."""
+def setup_of(drive: Drive) -> Setup:
+    """Check the settings of a drive and compile it."""
     vehicle = vehicle_of(drive.vehicle)
     folds = _folds(drive)
-    _check_driver(drive)
+    policy = drive.policy
+    if policy is None:
+        for name in ("references", "noise", "policy_params"):
+            if getattr(drive, name) not in (None, {}):
+                raise InvalidValue(f"{name} are for a policy, and there is none: give policy=")
+    else:
+        instance_of("policy", policy, Policy)
+        if drive.controls is not None:
+            raise InvalidValue("controls are for a drive without policy: give references=")
     driven = Driven(
         vehicle=vehicle,
         dt=drive.dt,
         integrator=drive.integrator,
         substeps=drive.substeps,
         precision=drive.precision,
-        policy=drive.policy,
+        policy=policy,
         noisy=drive.noise is not None,
         Log=_log_record(vehicle, drive.log),
         folds=folds,
@@ -226,27 +187,26 @@ def setup_of(drive: DriveSettings) -> Setup:
     loop = Loop(driven)
     log = {name: drive.log[name] for name in loop.folding.log_columns}
     if len(log) < len(drive.log):
-        # A kernel reads all that it is given, at every step.
+        # A kernel reads all of its inputs at every step.
         loop = Loop(replace(driven, Log=_log_record(vehicle, log)))
-    Told = vehicle.model.Input if drive.policy is None else drive.policy.Reference
-    inputs = _inputs(drive, loop, Told)
+    Reference = vehicle.model.Input if policy is None else policy.Reference
+    inputs = _inputs(drive, loop, Reference)
     steps = _steps(drive, inputs)
     for name, fold in folds.items():
         fold.check_time(name, steps, loop.base.settings.dt)
     course = Course(steps, _disturbance(drive), _noise(drive), _log(log, steps))
     common = Common(
         x0=_start(drive),
-        memory=_memory(drive),
+        memory=np.array(() if policy is None else record.flatten(record.build(policy.Memory))),
         inputs=inputs,
         params=_params(drive),
         disturbed=drive.disturbance is not None,
     )
-    return Setup(
-        loop, course, RowArrays(loop.runner, loop.base, Told, common), folds, _pending(drive, loop)
-    )
+    arrays = RowArrays(loop.runner, loop.base, Reference, common)
+    return Setup(loop, course, arrays, folds, _pending(drive, loop))
 
 
-def _folds(drive: DriveSettings) -> dict[str, Fold]:
+def _folds(drive: Drive) -> dict[str, Fold]:
     for what, named in (("metrics", drive.metrics), ("events", drive.events)):
         if not isinstance(named, Mapping):
             raise InvalidValue(f"{what} = {named!r} must be a mapping by name")
@@ -264,23 +224,10 @@ def _folds(drive: DriveSettings) -> dict[str, Fold]:
     return {**drive.metrics, **{name: happened(event) for name, event in drive.events.items()}}
 
 
-def _check_driver(drive: DriveSettings) -> None:
-    if drive.policy is None:
-        for name in ("references", "noise"):
-            if getattr(drive, name) is not None:
-                raise InvalidValue(f"{name} are for a policy, and there is none: give policy=")
-        if drive.policy_params:
-            raise InvalidValue("policy_params are for a policy, and there is none: give policy=")
-        return
-    instance_of("policy", drive.policy, Policy)
-    if drive.controls is not None:
-        raise InvalidValue("controls are for a drive without policy: give references=")
-
-
-def _inputs(drive: DriveSettings, loop: Loop, Told: type) -> Array:
+def _inputs(drive: Drive, loop: Loop, Reference: type) -> Array:
     """Controls or references as (1 or steps, 1, n)."""
     values = drive.controls if drive.policy is None else drive.references
-    rows = input_rows(loop.base if drive.policy is None else loop.runner, Told, values)
+    rows = input_rows(loop.base if drive.policy is None else loop.runner, Reference, values)
     if rows.shape[1] != 1:
         raise InvalidValue(
             f"controls have shape {np.shape(values)}; allowed are one row held, or a table "
@@ -291,7 +238,7 @@ def _inputs(drive: DriveSettings, loop: Loop, Told: type) -> Array:
     return rows.astype(float)
 
 
-def _pending(drive: DriveSettings, loop: Loop) -> Array | None:
+def _pending(drive: Drive, loop: Loop) -> Array | None:
     if drive.pending is None:
         return None
     if not loop.runner.engines.channels:
@@ -302,7 +249,7 @@ def _pending(drive: DriveSettings, loop: Loop) -> Array | None:
     return rows[:, None]
 
 
-def _steps(drive: DriveSettings, inputs: Array) -> int:
+def _steps(drive: Drive, inputs: Array) -> int:
     counts = {len(inputs)} if len(inputs) > 1 else set[int]()
     if drive.duration is not None:
         counts.add(steps_in(drive.duration, drive.dt))
@@ -317,23 +264,17 @@ def _steps(drive: DriveSettings, inputs: Array) -> int:
     return counts.pop()
 
 
-def _start(drive: DriveSettings) -> Any:
+def _start(drive: Drive) -> Any:
     State = drive.vehicle.model.State
     if isinstance(drive.x0, UncertaintyModel):
         return checked_model("x0", drive.x0, record.names(State), "the state")
     record.build(State, drive.x0)
-    # A copy: whoever changes what he gave changes no run.
+    # A copy, so that later changes by the caller change no run.
     return copy(drive.x0)
 
 
-def _memory(drive: DriveSettings) -> Array:
-    if drive.policy is None:
-        return np.empty(0)
-    return np.array(record.flatten(record.build(drive.policy.Memory)), dtype=float)
-
-
-def _params(drive: DriveSettings) -> dict[str, Any]:
-    """Parameters by the names that they have in the loop."""
+def _params(drive: Drive) -> dict[str, Any]:
+    """Parameters by their names in the loop."""
     own = drive.policy.Params if drive.policy is not None else Nothing
     named: dict[str, Any] = {}
     for before, kind, values in (
@@ -356,7 +297,7 @@ def _params(drive: DriveSettings) -> dict[str, Any]:
     return named
 
 
-def _disturbance(drive: DriveSettings) -> UncertaintyModel | None:
+def _disturbance(drive: Drive) -> UncertaintyModel | None:
     if drive.disturbance is None:
         return None
     kind = drive.vehicle.model.Disturbance
@@ -369,7 +310,7 @@ def _disturbance(drive: DriveSettings) -> UncertaintyModel | None:
     return checked_model("disturbance", drive.disturbance, record.names(kind), what)
 
 
-def _noise(drive: DriveSettings) -> UncertaintyModel | None:
+def _noise(drive: Drive) -> UncertaintyModel | None:
     if drive.noise is None:
         return None
     State = drive.vehicle.model.State
@@ -378,7 +319,7 @@ def _noise(drive: DriveSettings) -> UncertaintyModel | None:
 
 
 def _log_record(vehicle: Vehicle, log: Mapping[str, Any]) -> type | None:
-    """The record of the columns of a log, with the units of fields of the same names."""
+    """A record of the columns of a log, with the units of fields of the same names."""
     if not log:
         return None
     for name in log:
@@ -412,45 +353,76 @@ def _log(log: Mapping[str, Any], steps: int) -> Array | None:
 MOST_RUNS = {"cpu": 16_384, "cuda": 262_144}
 """Runs that are in memory at a time; a larger chunk is done in parts."""
 MOST_SETUPS = 16
-"""Drives that are kept compiled."""
+"""Compiled drives that are cached."""
 
 
 @dataclass(frozen=True, eq=False)
-class Drive(DriveSettings, Constant):
-    """Runs of one vehicle; `DriveSettings` says what can be given.
+class Drive(ExperimentBase, Constant):
+    """Runs of one vehicle.
 
     Factors may be parameters of the vehicle (`m`, `tyres.D`), `policy.k_p`, `x0.v_x`,
     `input.steer` of held controls or references, and `disturbance.F_y`, held.
     """
 
+    threaded = True
+    growing = ("metrics", "metric_starts")
+
+    vehicle: Vehicle
+    _: KW_ONLY
+    duration: float | None = None
+    """Length of a run in s; or `steps`, or a table of inputs."""
+    steps: int | None = None
+    dt: float = 0.001
+    """Step in s."""
+    integrator: str | Integrator = "auto"
+    substeps: int | None = None
+    precision: str = "float64"
+    x0: Any = None
+    """Start: a record, a mapping of names, a whole state (nx,), or an `UncertaintyModel`. Dependent
+    fields of a start by names are made consistent with the parameters of each run."""
+    controls: Any = None
+    """Held inputs, a record or a mapping; or a table (steps, nu)."""
+    pending: Any = None
+    """Commands before the first ones, oldest first, (rows, nu): of a model with dead time."""
+    policy: Policy | None = None
+    references: Any = None
+    """References of the policy: as `controls`."""
+    params: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Parameters of the vehicle that replace its own: numbers, or models of one number that they
+    are drawn from for each run."""
+    policy_params: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The same of the policy."""
+    disturbance: UncertaintyModel | None = None
+    """Model of the Disturbance record, drawn from at every step."""
+    noise: UncertaintyModel | None = None
+    """Model of the error of the state that the policy sees."""
+    metrics: Mapping[str, Fold] = field(default_factory=dict[str, Fold])
+    """Columns by name; see `metrics`."""
+    events: Mapping[str, Quantity] = field(default_factory=dict[str, Quantity])
+    """Conditions by name: a column each that says whether it was met."""
+    until: Quantity | None = None
+    """A run ends at the first sample at which this condition is met: that sample counts, and the
+    vehicle stays there. The column `ended_at` has the time in s, NaN if it was never met."""
+    log: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Series (steps + 1,) that metrics may compare with, as `log.y`."""
     _mark: str = field(default_factory=lambda: uuid4().hex, init=False, repr=False)
 
     __repr__ = brief_repr
 
     def __post_init__(self) -> None:
-        # What cannot be compiled is known here, not in the first chunk.
+        # Faults that prevent compiling are raised here, not in the first chunk.
         assert self._setup().loop.folding.update
 
     def _setup(self) -> Setup:
-        """The drive as it is compiled, once for all chunks of this process."""
+        """The compiled drive, once for all chunks of this process."""
         return _SETUPS.get(None, self._mark, lambda: setup_of(self))
 
-    @property
-    def block(self) -> int:
-        """Any number of runs may be done together."""
-        return 1
-
-    @property
-    def threaded(self) -> bool:
-        """One process keeps all processors busy."""
-        return True
-
-    def factor_units(self) -> dict[str, str]:
-        """Names that a factor may have, with units."""
-        return {name: unit_of(leaf) for name, leaf in self._setup().arrays.factors.items()}
+    def settings(self) -> dict[str, Setting]:
+        """Names of factors, with units and ranges."""
+        return {name: Setting.of(leaf) for name, leaf in self._setup().arrays.factors.items()}
 
     def columns(self) -> tuple[Column, ...]:
-        """When runs ended, where they may end, then metrics and events."""
+        """The time at which a run ended, if there is `until`, then metrics and events."""
         setup = self._setup()
         records = setup.loop.folding.records
         named = [
@@ -461,15 +433,14 @@ class Drive(DriveSettings, Constant):
         return (*([] if self.until is None else [ended]), *named)
 
     def check(self, ends: Mapping[str, tuple[float, float]]) -> None:
-        """Raise for factors that are unknown or whose ends cannot be meant."""
+        """Raise for factors that are unknown or whose ends are implausible."""
         setup = self._setup()
-        for name, pair in ends.items():
-            leaf = setup.arrays.check_name(name)
-            for end in pair:
-                must_be(f"factor {name}", end, leaf.allowed or Allowed(), unit_of(leaf))
+        for name in ends:
+            setup.arrays.check_name(name)
+        super().check(ends)
         table = _corners(ends)
         count = max(map(len, table.values()), default=1)
-        ready = setup.arrays.prepared(Rows(np.arange(count), table, 0))
+        ready = setup.arrays.prepare(Rows(np.arange(count), table, 0))
         names = record.names(setup.loop.runner.plant.Params)
         own = not any(name in names for name in (*ends, *setup.common.params))
         arrays = RolloutArrays(ready.x, ready.u, ready.w, ready.p)
@@ -477,11 +448,10 @@ class Drive(DriveSettings, Constant):
 
     def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
         """All columns, (n,) each, and `failed`: whether a state was not finite at some sample,
-        because it diverged or a step found no solution. Of such a run numbers are NaN and nothing
-        is true."""
+        because it diverged or a step found no solution. In such a run numbers are NaN and truth
+        values are false."""
         if not len(rows.runs):
-            kinds = {FAILED: "truth", **{column.name: column.kind for column in self.columns()}}
-            return {name: np.empty(0, bool if k == "truth" else float) for name, k in kinds.items()}
+            return blank_columns(self.columns(), 0, failed=False)
         most = MOST_RUNS.get(resources.device, MOST_RUNS["cpu"])
         whole = [
             self._part(rows.part(slice(begin, begin + most)), resources)
@@ -491,7 +461,7 @@ class Drive(DriveSettings, Constant):
 
     def _part(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
         setup = self._setup()
-        ready = setup.arrays.prepared(rows)
+        ready = setup.arrays.prepare(rows)
         strips = Strips(setup.course, setup.arrays, rows, ready, resources.threads)
         _, results, failed = setup.loop.run(ready.x, ready.p, strips, resources, setup.pending)
         kinds = {ENDED: "number", **{name: fold.kind for name, fold in setup.folds.items()}}
@@ -515,12 +485,12 @@ class Drive(DriveSettings, Constant):
         return run if np.isnan(ended) else run[: round(ended / self.dt) + 1]
 
     def identity(self) -> dict[str, Any]:
-        """What it is; Programs, in IEEE operations, stand for functions: that of the motion, and
-        that of each metric alone."""
+        """Settings as plain values, and digests of Programs in IEEE operations for functions: the
+        motion, and each metric alone."""
         setup = self._setup()
         plant, common = setup.loop.runner.plant, setup.common
         params = dict(zip(record.names(plant.Params), record.flatten(plant.params), strict=True))
-        folding, digests = setup.loop.folding, setup.digests
+        folding = setup.loop.folding
         return {
             "kind": "drive",
             "vehicle": plant.name,
@@ -529,9 +499,7 @@ class Drive(DriveSettings, Constant):
             "steps": setup.course.steps,
             "substeps": folding.substeps,
             "precision": self.precision,
-            "motion": digests.motion,
-            "until": digests.until,
-            "metrics": dict(digests.metrics),
+            **setup.digests,
             "metric_starts": {name: plain(fold.start) for name, fold in folding.folds.items()},
             "params": plain({**params, **common.params}),
             "x0": plain(setup.start),
@@ -542,13 +510,9 @@ class Drive(DriveSettings, Constant):
             "log": plain(setup.course.log),
         }
 
-    def extends(self, before: Mapping[str, Any]) -> bool:
-        """Whether it differs from the drive before in more metrics alone."""
-        return only_adds(self.identity(), before, "metrics", "metric_starts")
-
 
 _SETUPS: Kept[Setup] = Kept(MOST_SETUPS)
-"""Drives as they are compiled, by their marks, which go along when a drive is pickled."""
+"""Compiled drives by their marks, which are pickled along with a drive."""
 
 
 def _corners(ends: Mapping[str, tuple[float, float]]) -> dict[str, AnyArray]:
@@ -566,20 +530,23 @@ def _corners(ends: Mapping[str, tuple[float, float]]) -> dict[str, AnyArray]:
 
 
 @dataclass(frozen=True, eq=False)
-class LogDrive(Constant):
+class LogDrive(ExperimentBase, Constant):
     """Runs of one vehicle with the commands of a log; metrics may use its columns as `log.NAME`.
 
     Factors may be parameters of the vehicle and fields of the start.
     """
+
+    threaded = True
+    growing = ("metrics", "metric_starts")
 
     vehicle: Vehicle
     log: str | os.PathLike[str] | Trajectory | Log
     """A file (.csv, .parquet, .mcap), a bag of ROS 2, or a Trajectory."""
     _: KW_ONLY
     names: Mapping[str, str] | None = None
-    """Columns of the log and what they are here: `{"steer_cmd": "u_steer"}`."""
+    """Columns of the log with their names here: `{"steer_cmd": "u_steer"}`."""
     dt: float | None = None
-    """Longest step in s; a whole part of the log's period is taken. The period itself if None."""
+    """Longest step in s, reduced to a whole fraction of the log's period; None for the period."""
     integrator: str | Integrator = "auto"
     substeps: int | None = None
     precision: str = "float64"
@@ -588,9 +555,9 @@ class LogDrive(Constant):
     metrics: Mapping[str, Fold] = field(default_factory=dict[str, Fold])
     events: Mapping[str, Quantity] = field(default_factory=dict[str, Quantity])
     until: Quantity | None = None
-    """As of a `Drive`."""
+    """As for a `Drive`."""
     drive: Drive = field(init=False, repr=False)
-    """What is run."""
+    """The drive that repeats the log."""
 
     __repr__ = brief_repr
 
@@ -604,13 +571,17 @@ class LogDrive(Constant):
         again = Replay(vehicle, recorded, longest)
         lead = int(again.begins[0])
         before = again.begins[:, None] + np.arange(-lead, 0)[None]
+        start = again.start[0].copy()
+        if again.start_has_bias:  # the measured steering angle less the bias of its measurement
+            place = record.names(vehicle.model.State).index("steer")
+            start[place] -= vehicle.params.steer_bias
         drive = Drive(
             vehicle,
             dt=again.dt,
             integrator=self.integrator,
             substeps=self.substeps,
             precision=self.precision,
-            x0=_log_drive_start(again),
+            x0=start,
             controls=recorded.split(again.rows[:-1, 0], again.split),
             pending=recorded.split(before[0], again.split) if lead else None,
             params=self.params,
@@ -622,26 +593,16 @@ class LogDrive(Constant):
         )
         object.__setattr__(self, "drive", drive)
 
-    @property
-    def block(self) -> int:
-        """Any number of runs may be done together."""
-        return self.drive.block
-
-    @property
-    def threaded(self) -> bool:
-        """One process keeps all processors busy."""
-        return self.drive.threaded
-
-    def factor_units(self) -> dict[str, str]:
-        """Names that a factor may have, with units."""
-        return self.drive.factor_units()
+    def settings(self) -> dict[str, Setting]:
+        """Names of factors, with units and ranges."""
+        return self.drive.settings()
 
     def columns(self) -> tuple[Column, ...]:
-        """As of a `Drive`."""
+        """As for a `Drive`."""
         return self.drive.columns()
 
     def check(self, ends: Mapping[str, tuple[float, float]]) -> None:
-        """Raise for factors that are unknown or whose ends cannot be meant."""
+        """Raise for factors that are unknown or whose ends are implausible."""
         self.drive.check(ends)
 
     def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
@@ -653,26 +614,12 @@ class LogDrive(Constant):
         return self.drive.replay(rows)
 
     def identity(self) -> dict[str, Any]:
-        """That of the drive: what was read of the log, not where it lies."""
+        """The identity of the drive: the contents of the log, not where it lies."""
         return self.drive.identity() | {"kind": "log drive"}
-
-    def extends(self, before: Mapping[str, Any]) -> bool:
-        """Whether it differs from the drive before in more metrics alone."""
-        return only_adds(self.identity(), before, "metrics", "metric_starts")
-
-
-def _log_drive_start(again: Replay) -> Array:
-    """The measured state at the first row; a steering angle less the bias of its measurement."""
-    start = again.start[0].copy()
-    if again.start_has_bias:
-        place = record.names(again.vehicle.model.State).index("steer")
-        start[place] -= again.vehicle.params.steer_bias
-    return start
 
 
 def _columns(log: Log, again: Replay) -> dict[str, Array]:
-    """All columns of the log with plain names at the samples of the drive, linear between the
-    values that there are."""
+    """Columns of the log with plain names at the samples of the drive, interpolated linearly."""
     recorded, rows = again.recorded, again.rows[:, 0]
     count = (len(rows) - 1) * again.split + 1
     times = recorded.t[rows[0]] + again.dt * np.arange(count)
@@ -686,6 +633,6 @@ def _columns(log: Log, again: Replay) -> dict[str, Array]:
         name: np.interp(times, one.t[known], one.values[known])
         for name, (one, known) in others.items()
     }
-    # By numbers of rows, not by times, so that a row keeps its bits.
+    # By row numbers rather than times, so that a row keeps its bits.
     places, whole = np.arange(count) / again.split, np.arange(len(rows))
     return columns | {name: np.interp(places, whole, v[rows]) for name, v in matched.items()}

@@ -1,27 +1,25 @@
-"""Manoeuvres of a vehicle as the experiment of a campaign.
+"""Manoeuvres, episodes of learning tasks and functions of users as experiments of campaigns.
 
     runs = ManoeuvreRuns(sp.vehicles.two_track(), ["step_steer", "slalom_18_m"])
     Campaign(experiment=runs, factors={"m": Range(1200.0, 1800.0), "step_steer.speed": ...}, ...)
 
-A run is what `manoeuvres.perform` gives for the vehicle with the parameters of the run, alone, to
-the bit: limits, linear theory and searches are those of this vehicle. Compiled drives of several
-runs share rollouts, in which vehicles do not see each other.
-
-Episodes of a learning task as the experiment of a campaign.
+A run of `ManoeuvreRuns` is, to the bit, what `manoeuvres.perform` gives for the vehicle with the
+parameters of the run: limits, linear theory and searches are those of this vehicle. Compiled drives
+of several runs share rollouts, in which vehicles do not influence each other.
 
     runs = TaskRuns("race", "driver.npz", options={"lidar": 108})
     Campaign(experiment=runs, factors={"params.m": Range(1200.0, 1800.0)}, design=Sobol(4096))
 
-A run is one episode, driven by a network or a function of what is observed. What is no factor is
-drawn as the task draws it, from the streams of the run.
+A run of `TaskRuns` is one episode, driven by a network or a function of observations. Quantities
+that are not factors are drawn as the task draws them, from the streams of the run.
 
-A function of one's own as the experiment of a campaign: for what no other experiment does.
+    def stopping(v: si.m_s, mu: si.one, draw: Draw) -> dict[str, Array]:
+        grip = mu * (1.0 + 0.05 * draw.normal()[:, 0])
+        return {"distance": v**2 / (2.0 * 9.81 * grip)}
 
-def stopping(v: si.m_s, mu: si.one, draw: Draw) -> dict[str, Array]:
-    grip = mu * (1.0 + 0.05 * draw.normal()[:, 0])
-    return {"distance": v**2 / (2.0 * 9.81 * grip)}
+    FunctionRuns(stopping, [Column("distance", "m", "until it stands")])
 
-FunctionRuns(stopping, [Column("distance", "m", "until it stands")])
+`FunctionRuns` is for everything that no other experiment does.
 """
 
 from __future__ import annotations
@@ -29,9 +27,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, cast, get_type_hints
 
 import numpy as np
 
@@ -41,7 +40,7 @@ from ..compile.plant import Plant
 from ..control.networks.network import Network
 from ..core import record
 from ..core.arrays import AnyArray, Array
-from ..core.checks import must_be, whole
+from ..core.checks import whole
 from ..core.files import brief_repr
 from ..core.model import Constant, Vehicle, arguments, pickled_fields, vehicle_of
 from ..core.record import unknown_name
@@ -61,47 +60,48 @@ from .experiment import (
     FAILURES,
     Block,
     Column,
+    ExperimentBase,
     Resources,
     Rows,
-    argument_marks,
+    Setting,
+    blank_columns,
     function_identity,
     in_blocks,
-    only_adds,
     plain,
 )
-from .manoeuvres.case_run import CaseRun
 from .manoeuvres.catalogue import chosen
 from .manoeuvres.kernels import Kernels
 from .manoeuvres.proving_ground import Manoeuvre, Result, perform, perform_each
 from .manoeuvres.subject import Subject
-from .rollout_kernel import unit_of
 
 TOGETHER = 16
-"""Runs that are driven side by side."""
+"""Runs that share rollouts."""
 
 
 @dataclass(frozen=True, eq=False)
-class ManoeuvreRuns(Constant):
+class ManoeuvreRuns(ExperimentBase, Constant):
     """Runs of one or several manoeuvres, each with the vehicle of the run.
 
-    Factors are parameters of the vehicle (`m`, `tyres.D`) and numbers that a manoeuvre is set by
-    (`step_steer.speed`). Columns are metrics: `step_steer.yaw_rate_overshoot`. They are those of
-    the vehicle as it is, which drives everything once when this is made; a metric that a run does
-    not have is NaN. A manoeuvre has failed where it cannot be driven or gives no number, as where
-    the vehicle spins; a run, where one of its manoeuvres has.
+    Factors are parameters of the vehicle (`m`, `tyres.D`) and numbers among the settings of a
+    manoeuvre (`step_steer.speed`). Columns are metrics: `step_steer.yaw_rate_overshoot`. They are
+    those of the unchanged vehicle, which drives everything once when the experiment is made; a
+    metric that a run does not have is NaN. A manoeuvre has failed if it cannot be driven or gives
+    no number, as when the vehicle spins; a run has failed if one of its manoeuvres has.
     """
+
+    growing = ("manoeuvres",)
 
     vehicle: Vehicle
     manoeuvres: str | Manoeuvre | Sequence[str | Manoeuvre] | Mapping[str, str | Manoeuvre]
-    """Names of standard ones or own objects; a mapping gives them other names in columns, so that
-    one manoeuvre can be there with several settings."""
+    """Names of standard manoeuvres, or manoeuvres; a mapping gives them other names in columns, so
+    that one manoeuvre can be used with several settings."""
     _: KW_ONLY
     dt: float = 0.001
-    """Step of the simulation in s; ten of them are from sample to sample."""
+    """Step of the simulation in s; a tenth of the sampling interval."""
     replayed: str = ""
     """The manoeuvre whose drive a replay gives; the first if empty."""
     known: tuple[Column, ...] = field(default=(), repr=False)
-    """The columns; found by a drive of the vehicle if there are none."""
+    """The columns; found by a trial drive of the vehicle if empty."""
 
     __repr__ = brief_repr
 
@@ -119,29 +119,18 @@ class ManoeuvreRuns(Constant):
         return pickled_fields("a ManoeuvreRuns", self, "take one of skidpad's manoeuvres")
 
     @property
-    def block(self) -> int:
-        """Any number of runs may be done together: each is computed for itself."""
-        return 1
-
-    @property
-    def threaded(self) -> bool:
-        """Metrics are computed by Python, on one processor."""
-        return False
-
-    @property
     def _all(self) -> dict[str, Manoeuvre]:
         made: Any = self.manoeuvres
         return made
 
-    def factor_units(self) -> dict[str, str]:
+    def settings(self) -> dict[str, Setting]:
         """Parameters of the vehicle, then settings of manoeuvres."""
-        own = {leaf.name: unit_of(leaf) for leaf in record.fields(self.vehicle.model.Params)}
-        settings = {
-            f"{name}.{setting}": argument_marks(type(one), setting)[0]
+        own = {leaf.name: Setting.of(leaf) for leaf in record.fields(self.vehicle.model.Params)}
+        return own | {
+            f"{name}.{setting}": Setting.of_argument(type(one), setting)
             for name, one in self._all.items()
-            for setting in _settings(one)
+            for setting in _numeric_settings(one)
         }
-        return own | settings
 
     def columns(self) -> tuple[Column, ...]:
         """Metrics of all manoeuvres."""
@@ -149,38 +138,30 @@ class ManoeuvreRuns(Constant):
 
     def check(self, ends: Mapping[str, tuple[float, float]]) -> None:
         """Raise for factors whose ends the vehicle or a manoeuvre does not take."""
-        leaves = {leaf.name: leaf for leaf in record.fields(self.vehicle.model.Params)}
-        settings = {f"{name}.{one}": m for name, m in self._all.items() for one in _settings(m)}
-        for name, pair in ends.items():
-            if name in leaves:
-                unit, allowed = unit_of(leaves[name]), leaves[name].allowed or Allowed()
-            else:
-                setting = name.rpartition(".")[2]
-                unit, allowed = argument_marks(type(settings[name]), setting)
-            for end in pair:
-                must_be(f"factor {name}", end, allowed, unit)
+        super().check(ends)
+        names = record.names(self.vehicle.model.Params)
         for side in (0, 1):
-            self.vehicle.with_params({n: float(p[side]) for n, p in ends.items() if n in leaves})
+            self.vehicle.with_params({n: float(p[side]) for n, p in ends.items() if n in names})
 
     def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
-        """All columns and `failed`, (n,) each; of a manoeuvre that failed all numbers are NaN."""
+        """All columns and `failed`, (n,) each; all numbers of a failed manoeuvre are NaN."""
         kernels = _kernels(self.dt, resources)
-        numbers = {column.name: np.full(len(rows.runs), np.nan) for column in self.known}
-        failed = np.zeros(len(rows.runs), dtype=bool)
+        out = blank_columns(self.known, len(rows.runs), failed=False)
         for begin in range(0, len(rows.runs), TOGETHER):
             places = range(begin, min(begin + TOGETHER, len(rows.runs)))
-            for k, results in zip(places, self._driven(rows, places, kernels), strict=True):
+            for k, results in zip(places, self._perform(rows, places, kernels), strict=True):
                 for name in self._all:
-                    own = _numbers(name, results.get(name))
-                    failed[k] |= not np.isfinite(list(own.values())).any()
-                    for column in own.keys() & numbers.keys():
-                        numbers[column][k] = own[column]
-        return {**numbers, FAILED: failed}
+                    findings = results[name].findings if name in results else None
+                    metrics = () if findings is None else findings.metrics
+                    own = {f"{name}.{one.name}": float(one.value[0]) for one in metrics}
+                    out[FAILED][k] |= not np.isfinite(list(own.values())).any()
+                    for column in own.keys() & out.keys():
+                        out[column][k] = own[column]
+        return out
 
     def replay(self, rows: Rows) -> Trajectory:
-        """A drive of one manoeuvre, as the run of `rows` made it: of those that were driven last
-        the first that came through, or the last of all that did. Of a run that could not be driven
-        the start alone."""
+        """A drive of one manoeuvre of the run: the first of the last drives that was completed, or
+        the last completed one of all. A run that could not be driven has only the start."""
         name = self.replayed or next(iter(self._all))
         requests = _attempt(self._requests, rows, 0)
         pair = () if requests is None else ([one] for one in requests[name])
@@ -190,10 +171,14 @@ class ManoeuvreRuns(Constant):
         (result,) = results
         tried = (*result.last, *result.runs[::-1])
         run = next((run for run in tried if run.done[0]), result.last[0])
-        return _trajectory(result.car.vehicle, run, f"{name}: {run.label}")
+        assert run.states is not None
+        assert run.inputs is not None
+        model = result.car.vehicle.model
+        states, inputs = (model.State, run.states[:, 0]), (model.Input, run.inputs[:, 0])
+        return Trajectory.from_arrays(run.t, states, inputs, name=f"{name}: {run.label}")
 
     def identity(self) -> dict[str, Any]:
-        """Vehicle with its parameters and Program, manoeuvres with their settings and code."""
+        """The vehicle with parameters and Program, the manoeuvres with settings and code."""
         names = record.names(self.vehicle.model.Params)
         values = record.flatten(self.vehicle.params)
         step = Plant.of(self.vehicle, integrate.get("rk4")).step
@@ -208,19 +193,15 @@ class ManoeuvreRuns(Constant):
             },
         }
 
-    def extends(self, before: Mapping[str, Any]) -> bool:
-        """Whether it only has other manoeuvres beside those before."""
-        return only_adds(self.identity(), before, "manoeuvres")
-
-    def _driven(
+    def _perform(
         self, rows: Rows, places: Sequence[int], kernels: Kernels
     ) -> list[dict[str, Result]]:
-        """Results by manoeuvre of some of the rows; nothing of one that cannot be meant."""
+        """Results by manoeuvre of some of the rows; without those that cannot be driven."""
         requests = [_attempt(self._requests, rows, k) or {} for k in places]
         places_of = [(k, name) for k, row in enumerate(requests) for name in row]
         pairs = [requests[k][name] for k, name in places_of]
         results = _attempt(perform_each, pairs, kernels)
-        if results is None:  # each alone, to the same bits
+        if results is None:  # one by one, to the same bits
             alone = [_attempt(perform_each, [pair], kernels) for pair in pairs]
             results = [one[0] if one else None for one in alone]
         out: list[dict[str, Result]] = [{} for _ in requests]
@@ -230,17 +211,20 @@ class ManoeuvreRuns(Constant):
         return out
 
     def _requests(self, rows: Rows, k: int) -> dict[str, tuple[Manoeuvre, Subject]]:
-        """The manoeuvres of a run, each with a subject of its own."""
+        """The manoeuvres of a run, each with a vehicle under test of its own."""
         names = record.names(self.vehicle.model.Params)
         values = {name: float(column[k]) for name, column in rows.factors.items()}
         vehicle = self.vehicle.with_params({n: v for n, v in values.items() if n in names})
-        return {
-            name: (_set(one, name, values), Subject(vehicle, name=self.vehicle.name))
-            for name, one in self._all.items()
-        }
+        requests: dict[str, tuple[Manoeuvre, Subject]] = {}
+        for name, one in self._all.items():
+            wanted = {setting: f"{name}.{setting}" for setting in _numeric_settings(one)}
+            changes = {key: values[place] for key, place in wanted.items() if place in values}
+            own: Any = replace(cast(Any, one), **changes) if changes else one
+            requests[name] = own, Subject(vehicle, name=self.vehicle.name)
+        return requests
 
     def _trial_columns(self) -> tuple[Column, ...]:
-        """By a drive of the vehicle as it is; raises where it cannot do a manoeuvre."""
+        """Columns by a drive of the unchanged vehicle; raises if it cannot do a manoeuvre."""
         pairs = [(one, Subject(self.vehicle)) for one in self._all.values()]
         columns: list[Column] = []
         try:
@@ -267,7 +251,6 @@ class ManoeuvreRuns(Constant):
 
 
 def _by_name(manoeuvres: Any) -> dict[str, Manoeuvre]:
-    """Manoeuvres by the names of their columns."""
     if isinstance(manoeuvres, Mapping):
         return {str(name): _manoeuvre(one) for name, one in manoeuvres.items()}
     listed = (
@@ -291,54 +274,28 @@ def _manoeuvre(one: Any) -> Manoeuvre:
     return chosen([one])[0] if isinstance(one, str) else one
 
 
-def _settings(one: Any) -> list[str]:
-    """Fields of a manoeuvre that are one real number."""
+def _numeric_settings(one: Any) -> list[str]:
     hints = get_type_hints(type(one))
     return [setting.name for setting in fields(one) if hints[setting.name] is float]
 
 
-def _set(one: Any, name: str, values: Mapping[str, float]) -> Manoeuvre:
-    """A manoeuvre with the settings of a run."""
-    wanted = {setting: values.get(f"{name}.{setting}") for setting in _settings(one)}
-    changes = {setting: value for setting, value in wanted.items() if value is not None}
-    return replace(one, **changes) if changes else one
-
-
 def _attempt(work: Any, *arguments: Any) -> Any:
-    """What a function returns; None where it raises for what it was given."""
+    """What a function returns; None if it raises for its arguments."""
     try:
         return work(*arguments)
     except FAILURES:
         return None
 
 
-def _numbers(name: str, result: Result | None) -> dict[str, float]:
-    """By column; none of a manoeuvre that failed."""
-    if result is None or result.findings is None:
-        return {}
-    return {f"{name}.{one.name}": float(one.value[0]) for one in result.findings.metrics}
-
-
-def _trajectory(vehicle: Vehicle, run: CaseRun, name: str) -> Trajectory:
-    assert run.states is not None
-    assert run.inputs is not None
-    states, inputs = run.states[:, 0], run.inputs[:, 0]
-    model = vehicle.model
-    return Trajectory.from_arrays(run.t, (model.State, states), (model.Input, inputs), name=name)
-
-
 _BEYOND = (ArithmeticError, LookupError, MemoryError, TypeError)
-"""What settings cause that a manoeuvre did not expect: a duration for which there is no memory, a
-speed of which the square is infinite, a side that there is not."""
-_KERNELS: dict[Any, Kernels] = {}
-"""Compiled vehicles of this process, by step, threads and device."""
+"""Exceptions of settings that a manoeuvre does not check: a duration that exceeds the memory, a
+speed whose square is infinite, a side that does not exist."""
 
 
+@cache
 def _kernels(dt: float, resources: Resources) -> Kernels:
-    key = dt, resources
-    if key not in _KERNELS:
-        _KERNELS[key] = Kernels(dt=dt, threads=resources.threads, device=resources.device)
-    return _KERNELS[key]
+    """The compiled vehicles of this process."""
+    return Kernels(dt=dt, threads=resources.threads, device=resources.device)
 
 
 COLUMNS = (
@@ -351,12 +308,12 @@ _MOST_SETUPS = 8
 
 
 @dataclass(frozen=True, eq=False)
-class TaskRuns(Constant):
+class TaskRuns(ExperimentBase, Constant):
     """Runs of episodes of a task, one vehicle each.
 
-    Factors are what the task draws: `draw.NAME` (its `draws`), `params.NAME` and
+    Factors are the quantities that the task draws: `draw.NAME` (its `draws`), `params.NAME` and
     `disturbance.NAME` of the vehicle and `task.NAME` of its own numbers. Columns are the return,
-    the duration, whether it ended for good and, on tracks, the progress. A run has failed where its
+    the duration, whether it ended for good and, on tracks, the progress. A run has failed if its
     vehicle diverged.
     """
 
@@ -370,7 +327,7 @@ class TaskRuns(Constant):
     """Arguments of the function that makes the task."""
     precision: str = "float64"
     block: int = 64
-    """Episodes that are always driven together; see `blocks`."""
+    """Episodes that are always driven together; see `experiment.in_blocks`."""
 
     __repr__ = brief_repr
 
@@ -389,11 +346,6 @@ class TaskRuns(Constant):
     def __getstate__(self) -> dict[str, Any]:
         return pickled_fields("a TaskRuns", self, "take another driver")
 
-    @property
-    def threaded(self) -> bool:
-        """The driver is called by Python, on one processor."""
-        return False
-
     def _made(self) -> Task:
         if isinstance(self.task, str):
             return task_of(self.task, self.options)
@@ -404,42 +356,24 @@ class TaskRuns(Constant):
             raise InvalidValue(f"task must be a name or a function that makes a Task: {made!r:.60}")
         return made
 
-    def factor_units(self) -> dict[str, str]:
-        """What the task draws, and what it could."""
+    def settings(self) -> dict[str, Setting]:
+        """The quantities that the task draws, and fields that it could draw."""
         task = self._setup(()).task
         model = task.vehicle.model
         kinds = {"params": model.Params, "disturbance": model.Disturbance, "task": task.Params}
-        drawn = {f"draw.{name}": "" for name in task.draws}
-        return drawn | {
-            f"{group}.{leaf.name}": unit_of(leaf)
-            for group, kind in kinds.items() for leaf in record.fields(kind)
-        }  # fmt: skip
+        return {f"draw.{name}": Setting("", Allowed()) for name in task.draws} | {
+            f"{group}.{leaf.name}": Setting.of(leaf)
+            for group, kind in kinds.items()
+            for leaf in record.fields(kind)
+        }
 
     def columns(self) -> tuple[Column, ...]:
         """Return, duration, end and progress."""
         return (*COLUMNS, PROGRESS) if self._setup(()).task.tracks else COLUMNS
 
-    def check(self, ends: Mapping[str, tuple[float, float]]) -> None:
-        """Raise for factors that a field does not take."""
-        task = self._setup(()).task
-        model = task.vehicle.model
-        kinds = {"params": model.Params, "disturbance": model.Disturbance, "task": task.Params}
-        for name, pair in ends.items():
-            group, _, path = name.partition(".")
-            if group == "draw":
-                continue
-            leaf = next(one for one in record.fields(kinds[group]) if one.name == path)
-            for end in pair:
-                must_be(f"factor {name}", end, leaf.allowed or Allowed(), unit_of(leaf))
-
     def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
         """All columns and `failed`, (n,) each."""
-        names = [column.name for column in self.columns()]
-        truths = {"terminated", FAILED}
-        out: dict[str, AnyArray] = {
-            name: np.zeros(len(rows.runs), bool if name in truths else float)
-            for name in (*names, FAILED)
-        }
+        out = blank_columns(self.columns(), len(rows.runs), failed=False)
         for block in in_blocks(rows, self.block):
             columns, _ = self._driven(block.rows, None)
             for name, values in columns.items():
@@ -459,10 +393,8 @@ class TaskRuns(Constant):
         """Columns of a block of episodes, and the states of one of them."""
         environments = self._setup(tuple(sorted(rows.factors)))
         count, task = len(rows.runs), environments.task
-        numbers = {name: rows.factors[name] for name in rows.factors}
-        observations = environments.reset(
-            [of_run(rows.seed, int(k)) for k in rows.runs], given=numbers
-        )
+        seeds = [of_run(rows.seed, int(k)) for k in rows.runs]
+        observations = environments.reset(seeds, given=dict(rows.factors))
         state = [] if watched is None else [environments.state[watched]]
         measures = {name: np.zeros(count) for name in ("return", "duration", "progress")}
         alive, ended = np.ones(count, np.bool_), np.zeros(count, np.bool_)
@@ -498,7 +430,7 @@ class TaskRuns(Constant):
         return driver(seen)
 
     def _setup(self, factors: tuple[str, ...]) -> Environments:
-        """The environments of a block, with these factors told instead of drawn."""
+        """The environments of a block, with these factors supplied rather than drawn."""
         return _SETUPS.get(self, factors, lambda: self._environments(factors))
 
     def _environments(self, factors: tuple[str, ...]) -> Environments:
@@ -516,7 +448,7 @@ class TaskRuns(Constant):
         )  # fmt: skip
 
     def identity(self) -> dict[str, Any]:
-        """The Programs of the task and what its driver does."""
+        """The Programs of the task, and the weights or the code of its driver."""
         programs = compiled(self._setup(()).task)
         parts = (programs.plant.step, programs.judge, programs.look, programs.start, programs.sense)
         digests = [lower(part, self.precision).digest for part in parts]
@@ -535,40 +467,36 @@ class TaskRuns(Constant):
                        for t in task.tracks],
         }  # fmt: skip
 
-    def extends(self, before: Mapping[str, Any]) -> bool:
-        """Whether it is the same: its columns do not grow."""
-        return self.identity() == before
-
 
 _SETUPS: Kept[Environments] = Kept(_MOST_SETUPS)
 
 DRAW, RUN_NUMBER, SEED = "draw", "run", "seed"
-"""What a function may ask for beside factors."""
+"""Arguments of a function that are not factors."""
 
 
 @dataclass(frozen=True, eq=False)
-class FunctionRuns(Constant):
+class FunctionRuns(ExperimentBase, Constant):
     """Runs of a Python function that can be imported.
 
-    Factors are its arguments, with units and ranges as they are annotated. It may also name `draw`,
-    a `skidpad.random.Draw` of these runs, `run`, their numbers, and `seed`, that of the campaign.
-    It returns a column, or columns by name, of which some may be kept; `failed` may be among them.
-    Else runs with a NaN have failed, and so have those for which it raises a `ValueError` or an
-    `ArithmeticError`. Nothing is true of a run that failed.
+    Factors are its arguments, with units and ranges from their annotations. It may also take
+    `draw`, a `skidpad.random.Draw` of these runs, `run`, their numbers, and `seed`, that of the
+    campaign. It returns a column, or columns by name, of which not all need to be stored; `failed`
+    may be among them. If it is not, runs with a NaN have failed, and so have those for which the
+    function raises a `ValueError` or an `ArithmeticError`. Truth values of failed runs are false.
     """
 
     function: Callable[..., Any]
     gives: Sequence[Column | str]
-    """What it returns, in order; a name alone is a number without a unit."""
+    """The columns that it returns, in order; a name alone is a number without a unit."""
     _: KW_ONLY
     vectorised: bool = True
-    """Whether it takes arrays (n,) and returns such; else it is called for each run with numbers,
-    `draw` being of one run."""
+    """Whether it takes and returns arrays (n,); otherwise it is called for each run with numbers,
+    and `draw` is that of one run."""
     block: int = 256
-    """Rows that a vectorised function is always called with; see `blocks`."""
+    """Rows that a vectorised function is always called with; see `experiment.in_blocks`."""
     trajectory: Callable[..., Trajectory] | None = None
-    """What a run is replayed by: a function with the same arguments, which are numbers. Without
-    one a replay has one sample, with the columns."""
+    """A function of the same arguments, as numbers, that replays a run. Without one a replay has
+    one sample, with the columns."""
 
     __repr__ = brief_repr
 
@@ -585,35 +513,27 @@ class FunctionRuns(Constant):
     def __getstate__(self) -> dict[str, Any]:
         return pickled_fields("a FunctionRuns", self, "take another function")
 
-    @property
-    def threaded(self) -> bool:
-        """Python runs on one processor."""
-        return False
-
-    def factor_units(self) -> dict[str, str]:
+    def settings(self) -> dict[str, Setting]:
         """Its arguments."""
-        return {name: argument_marks(self.function, name)[0] for name in self._arguments()}
+        return {name: Setting.of_argument(self.function, name) for name in self._arguments()}
 
     def columns(self) -> tuple[Column, ...]:
-        """As given."""
+        """The columns of `gives`."""
         return tuple(one for one in self.gives if isinstance(one, Column))
 
     def check(self, ends: Mapping[str, tuple[float, float]]) -> None:
-        """Raise for ends outside of what arguments are annotated with, and for arguments that have
-        neither a factor nor a default."""
-        for name, pair in ends.items():
-            unit, allowed = argument_marks(self.function, name)
-            for end in pair:
-                must_be(f"factor {name}", end, allowed, unit)
-        for name, usual in self._arguments().items():
-            if usual is inspect.Parameter.empty and name not in ends:
+        """Raise for ends outside the ranges of the annotations, and for arguments that have neither
+        a factor nor a default."""
+        super().check(ends)
+        for name, default in self._arguments().items():
+            if default is inspect.Parameter.empty and name not in ends:
                 raise InvalidValue(f"argument {name} of {self._name} has no default and no factor")
 
     def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
         """All columns and `failed`, (n,) each."""
-        out = self._nothing(len(rows.runs))
+        out = blank_columns(self.columns(), len(rows.runs), failed=True)
         for block in in_blocks(rows, self.block):
-            for part, columns in self._of_block(block):
+            for part, columns in self._evaluate_block(block):
                 for name, values in columns.items():
                     out[name][part.among] = values[part.places]
         return out
@@ -630,20 +550,16 @@ class FunctionRuns(Constant):
         return Trajectory(np.zeros(1), tuple(series), self._name)
 
     def identity(self) -> dict[str, Any]:
-        """Where the function is imported from and what it does; see `functions`."""
+        """Where the function is imported from and what it does; see `function_identity`."""
         own = {"kind": "function", **function_identity("function", self.function)}
         return {**own, "vectorised": self.vectorised, "block": self.block}
-
-    def extends(self, before: Mapping[str, Any]) -> bool:
-        """Whether it is the same function: more of its columns may be kept."""
-        return self.identity() == before
 
     @property
     def _name(self) -> str:
         return str(getattr(self.function, "__name__", type(self.function).__name__))
 
     def _arguments(self) -> dict[str, Any]:
-        """Those that are factors, with their defaults."""
+        """The arguments that are factors, with their defaults."""
         parameters = inspect.signature(self.function).parameters
         arguments("function", self.function, tuple(parameters))
         return {
@@ -653,32 +569,23 @@ class FunctionRuns(Constant):
             and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
         }
 
-    def _of_block(self, block: Block) -> list[tuple[Block, dict[str, AnyArray]]]:
-        """What came of a block; where it raises, of each of its runs that does not."""
+    def _evaluate_block(self, block: Block) -> list[tuple[Block, dict[str, AnyArray]]]:
+        """Columns of a block; if the function raises, of each of its runs for which it does not."""
         try:
-            return [(block, self._called(block.rows))]
+            return [(block, self._call(block.rows))]
         except FAILURES:
             if len(block.places) == 1:
                 return []
         alone = [block.alone(place) for place in block.places.tolist()]
-        return [pair for one in alone for pair in self._of_block(one)]
+        return [pair for one in alone for pair in self._evaluate_block(one)]
 
-    def _called(self, rows: Rows) -> dict[str, AnyArray]:
+    def _call(self, rows: Rows) -> dict[str, AnyArray]:
+        """The columns that the function returns, checked."""
         if self.vectorised:
-            values: dict[str, Any] = {**rows.factors, **_beside(rows)}
-            answer = self.function(**_asked(self.function, values))
+            answer = self.function(**_named_arguments(self.function, rows, rows.factors))
         else:
             answer = self.function(**self._numbers(rows, self.function))
-        return self._columns_of(answer, len(rows.runs))
-
-    def _numbers(self, rows: Rows, function: Callable[..., Any]) -> dict[str, Any]:
-        """Arguments of a function of one run."""
-        values: dict[str, Any] = {name: float(row[0]) for name, row in rows.factors.items()}
-        return _asked(function, {**values, **_beside(rows), RUN_NUMBER: int(rows.runs[0])})
-
-    def _columns_of(self, answer: Any, count: int) -> dict[str, AnyArray]:
-        """What a function returned, by name and checked."""
-        columns = self.columns()
+        count, columns = len(rows.runs), self.columns()
         names = [column.name for column in columns]
         if not isinstance(answer, Mapping):
             if len(names) != 1:
@@ -690,11 +597,20 @@ class FunctionRuns(Constant):
                 there = [str(name) for name in answer]
                 raise TypeError(unknown_name(self._name, column.name, there, "column"))
             out[column.name] = self._column(column.name, answer[column.name], count, column.kind)
-        lost = self._lost(out, count)
-        failed = self._column(FAILED, answer[FAILED], count, "truth") if FAILED in answer else lost
-        truths = {column.name for column in columns if column.kind == "truth"}
-        out = {name: values & ~failed if name in truths else values for name, values in out.items()}
+        truths = [column.name for column in columns if column.kind == "truth"]
+        if FAILED in answer:
+            failed = self._column(FAILED, answer[FAILED], count, "truth")
+        else:
+            failed = np.zeros(count, dtype=bool)
+            for name in out.keys() - truths:
+                failed |= np.isnan(out[name])
+        out |= {name: out[name] & ~failed for name in truths}
         return {**out, FAILED: failed}
+
+    def _numbers(self, rows: Rows, function: Callable[..., Any]) -> dict[str, Any]:
+        """Arguments of a function of one run."""
+        values: dict[str, Any] = {name: float(row[0]) for name, row in rows.factors.items()}
+        return _named_arguments(function, rows, values, int(rows.runs[0]))
 
     def _column(self, name: str, values: Any, count: int, kind: str) -> AnyArray:
         array = np.asarray(values, dtype=bool if kind == "truth" else float)
@@ -703,30 +619,13 @@ class FunctionRuns(Constant):
             raise TypeError(f"{self._name} returned {name} of shape {shape}; allowed is ({count},)")
         return np.broadcast_to(array, (count,))
 
-    def _lost(self, out: Mapping[str, AnyArray], count: int) -> AnyArray:
-        lost = np.zeros(count, dtype=bool)
-        for column in self.columns():
-            if column.kind == "number":
-                lost |= np.isnan(out[column.name])
-        return lost
 
-    def _nothing(self, count: int) -> dict[str, Array]:
-        """Rows of runs that have all failed."""
-        kinds = {column.name: column.kind for column in self.columns()}
-        empty: dict[str, Any] = {
-            name: np.zeros(count, dtype=bool) if kind == "truth" else np.full(count, np.nan)
-            for name, kind in kinds.items()
-        }
-        return {**empty, FAILED: np.ones(count, dtype=bool)}
-
-
-def _beside(rows: Rows) -> dict[str, Any]:
-    """What a function may ask for beside factors."""
+def _named_arguments(
+    function: Callable[..., Any], rows: Rows, values: Mapping[str, Any], run: Any = None
+) -> dict[str, Any]:
+    """Factors, draw, run number and seed, as far as the function names them."""
     draw = Draw(rows.seed, "function", rows.runs)
-    return {DRAW: draw, RUN_NUMBER: rows.runs, SEED: rows.seed}
-
-
-def _asked(function: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Those that a function names."""
+    run = rows.runs if run is None else run
+    known = {**values, DRAW: draw, RUN_NUMBER: run, SEED: rows.seed}
     names = inspect.signature(function).parameters
-    return {name: value for name, value in values.items() if name in names}
+    return {name: value for name, value in known.items() if name in names}

@@ -1,4 +1,10 @@
-"""What drives the vehicles of a world in a campaign.
+"""Worlds as experiments of campaigns: a scene that is stepped once per run.
+
+    runs = WorldRuns(
+        "yard.world.xml", duration=10.0, drive={"r1": Demand(v=1.0)},
+        metrics={"hit": worlds.collided("r1"), "gap": worlds.nearest("r1", "crate")},
+    )
+    Campaign(experiment=runs, factors={"block.crate.y": Range(-1.0, 1.0)}, ...)
 
 `drive` is a function of the world and the time, called before every step, or says for vehicles by
 name what each does:
@@ -9,9 +15,9 @@ name what each does:
   `Controlled(stanley.policy, (path,))`; or a `Policy` whose function can be imported;
 * a function of the vehicle and the time.
 
-A class in place of a function is made anew for every run, so that what it remembers is its own.
+A class in place of a function is instantiated for every run, so that runs share no state.
 
-What of a scene differs between the runs of a campaign, by name.
+Factors set numbers of the scene by name:
 
 | name | what it sets |
 |---|---|
@@ -20,33 +26,12 @@ What of a scene differs between the runs of a campaign, by name.
 | `vehicle.NAME.PARAMETER` | a parameter of its model, such as `vehicle.r1.friction.mu` |
 | `vehicle.NAME.command.FIELD` | an input that it is commanded from the start on |
 | `block.NAME.x`, `.y`, `.yaw` | where a block stands |
-| `block.NAME.mass`, `.ground_friction`, `.lateral_friction`, `.restitution` | what it is like |
-| `actor.NAME.walking_speed`, `.running_speed` | how fast somebody walks |
+| `block.NAME.mass`, `.ground_friction`, `.lateral_friction`, `.restitution` | its properties |
+| `actor.NAME.walking_speed`, `.running_speed` | speeds of a pedestrian |
 | `variable.NAME` | a variable that the world file is read with |
 
-What is kept of the run of a world: numbers and truths told from where everything was.
-
-metrics = {
-    "hit": collided("r1"),
-    "gap": nearest("r1", "crate"),
-    "arrived": time_to_reach("r1", 8.0, 0.0, 0.5),
-    "spread": spread,  # a function of one's own that takes a WorldRun
-}
-
-Takes down where everything is while a world runs, for metrics.
-
-The world of a campaign before its runs: read once, known by all that its files say.
-
-Worlds as the experiment of a campaign: a scene that is stepped once per run.
-
-    runs = WorldRuns(
-        "yard.world.xml", duration=10.0, drive={"r1": Demand(v=1.0)},
-        metrics={"hit": collided("r1"), "gap": nearest("r1", "crate")},
-    )
-    Campaign(experiment=runs, factors={"block.crate.y": Range(-1.0, 1.0)}, ...)
-
-`world_factors` says what factors may set, `world_driving` what may drive, `world_metrics` what may
-be kept.
+Metrics are functions of a `WorldRun`, the record of where everything was: the ones below, such as
+`collided` and `time_to_reach`, or functions of the user.
 """
 
 from __future__ import annotations
@@ -54,8 +39,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, is_dataclass, replace
-from dataclasses import fields as world_setup_fields
+from dataclasses import KW_ONLY, dataclass, field, fields, is_dataclass, replace
 from hashlib import sha256
 from math import cos, pi, sin
 from typing import Any, NamedTuple, get_type_hints
@@ -69,7 +53,7 @@ from ..compile.plant import Plant
 from ..core import record
 from ..core.arrays import AnyArray, Array
 from ..core.body import Demand, Outline
-from ..core.checks import must_be, steps_in
+from ..core.checks import steps_in
 from ..core.files import brief_repr
 from ..core.model import Constant, Vehicle, pickled_fields
 from ..core.policy import Policy
@@ -80,18 +64,15 @@ from ..geometry.pose import points_to_body, points_to_world
 from ..random.streams import of_run
 from ..run.kept import Kept
 from ..run.trajectory import Trajectory
-from ..units import Allowed, Unit, kg, m, m_s, non_negative, positive, rad, s
-from ..units import one as world_factors_one
+from ..units import Allowed, m, m_s, non_negative, positive, rad, s
 from ..vehicles import wheeled
 from ..world import xml
 from ..world.contact.touches import ContactEvent
 from ..world.scene import (
-    ActorSpec,
     BlockSpec,
     OccupancyGrid,
     OwnDynamics,
     Scene,
-    Shape,
     VehicleSpec,
     Velocity,
 )
@@ -101,13 +82,14 @@ from .experiment import (
     FAILED,
     FAILURES,
     Column,
+    ExperimentBase,
     Resources,
     Rows,
+    Setting,
+    blank_columns,
     function_identity,
-    only_adds,
     plain,
 )
-from .rollout_kernel import unit_of
 
 __all__ = [
     "Controlled",
@@ -128,21 +110,20 @@ Pilot = Callable[[float], None]
 
 @dataclass(frozen=True, eq=False)
 class Controlled(Constant):
-    """A controller that is made for the vehicle of a run."""
+    """A controller that is made for the vehicle of each run."""
 
     make: Callable[..., Policy]
     """Called with the vehicle, these arguments and settings: `controllers.stanley.policy`."""
     arguments: tuple[Any, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     reference: Any = None
-    """What the policy is told: a record or mapping, or a function of time that returns one."""
+    """Reference of the policy: a record or mapping, or a function of time that returns one."""
 
     __repr__ = brief_repr
 
 
 def pilots(drive: Any, world: World) -> list[Pilot]:
-    """What is to be called with the time before every step of a run; commands that are held are
-    given here."""
+    """Functions to call with the time before every step of a run; held inputs are set at once."""
     if drive is None:
         return []
     if not isinstance(drive, Mapping):
@@ -159,21 +140,19 @@ def _pilot(one: Any, vehicle: WorldVehicle, world: World) -> Pilot | None:
         vehicle.command(one)
         return None
     if isinstance(one, (Policy, Controlled)):
-        policy, told = (
-            (one, None) if isinstance(one, Policy) else (_made(one, vehicle), one.reference)
-        )
-        control = policy.controller(world.dt, reference=told)
+        if isinstance(one, Policy):
+            policy, reference = one, None
+        else:
+            policy = one.make(vehicle.vehicle, *one.arguments, **one.settings)
+            reference = one.reference
+        control = policy.controller(world.dt, reference=reference)
         return lambda t: vehicle.command(control(t, vehicle.state))
     act = one() if isinstance(one, type) else one
     return lambda t: act(vehicle, t)
 
 
-def _made(one: Controlled, vehicle: WorldVehicle) -> Policy:
-    return one.make(vehicle.vehicle, *one.arguments, **one.settings)
-
-
 def check_drive(drive: Any, world: World) -> None:
-    """Raise for vehicles that are not there and for what cannot drive one."""
+    """Raise for vehicles that do not exist and for values that cannot drive one."""
     if drive is None or (callable(drive) and not isinstance(drive, Mapping)):
         return
     if not isinstance(drive, Mapping):
@@ -193,7 +172,7 @@ def check_drive(drive: Any, world: World) -> None:
 
 
 def drive_identity(drive: Any) -> Any:
-    """What drives, as plain values."""
+    """The `drive` of an experiment as plain values."""
     if drive is None:
         return None
     if not isinstance(drive, Mapping):
@@ -206,27 +185,22 @@ def _identity(what: str, one: Any) -> Any:
         act = function_identity(what, one.act)
         return {"policy": one.name, "params": plain(one.params), "act": act}
     if isinstance(one, Controlled):
-        told = one.reference
+        reference = one.reference
         return {
             "made_by": function_identity(what, one.make),
             "arguments": plain(one.arguments),
             "settings": plain(one.settings),
-            "reference": function_identity(what, told) if callable(told) else plain(told),
+            "reference": function_identity(what, reference)
+            if callable(reference)
+            else plain(reference),
         }
     if isinstance(one, Mapping) or is_record_type(type(one)):
         return {"inputs" if isinstance(one, Mapping) else type(one).__name__: plain(one)}
     return function_identity(what, one)
 
 
-class Setting(NamedTuple):
-    """A number that may differ between runs."""
-
-    unit: str
-    allowed: Allowed
-
-
 class _Start(NamedTuple):
-    """Of a vehicle or a block."""
+    """Pose and speed of a vehicle or a block at the start."""
 
     x: m = 0.0
     y: m = 0.0
@@ -236,35 +210,32 @@ class _Start(NamedTuple):
 
 COMMAND = "command."
 POSE = ("x", "y", "yaw")
-OF_BLOCKS: dict[str, tuple[Any, Allowed]] = {
-    "mass": (kg, positive),
-    "ground_friction": (world_factors_one, non_negative),
-    "lateral_friction": (world_factors_one, non_negative),
-    "restitution": (world_factors_one, non_negative),
+OF_BLOCKS = {
+    "mass": Setting("kg", positive),
+    "ground_friction": Setting("", non_negative),
+    "lateral_friction": Setting("", non_negative),
+    "restitution": Setting("", non_negative),
 }
 OF_ACTORS = ("walking_speed", "running_speed")
 
 
 def settings_of(world: World) -> dict[str, Setting]:
-    """All that may differ between runs of a world, by name."""
-    start = {leaf.name: Setting(unit_of(leaf), Allowed()) for leaf in record.fields(_Start)}
+    """Unit and range of all that a factor may set in a world, by name."""
+    start = {leaf.name: Setting.of(leaf) for leaf in record.fields(_Start)}
     settings: dict[str, Setting] = {}
     for name, vehicle in world.vehicles.items():
         model = vehicle.vehicle.model
         own = {
-            leaf.name: Setting(unit_of(leaf), leaf.allowed or Allowed())
+            leaf.name: Setting.of(leaf)
             for leaf in record.fields(model.Params)
-            # A road is one of the whole scene.
+            # The road belongs to the whole scene.
             if world.scene.road is None or not leaf.name.startswith("road.")
         }
-        commands = {
-            f"{COMMAND}{leaf.name}": Setting(unit_of(leaf), leaf.allowed or Allowed())
-            for leaf in record.fields(model.Input)
-        }
+        inputs = record.fields(model.Input)
+        commands = {f"{COMMAND}{leaf.name}": Setting.of(leaf) for leaf in inputs}
         settings |= {f"vehicle.{name}.{key}": one for key, one in (own | start | commands).items()}
     for block in world.scene.blocks:
-        own = {key: Setting(_symbol(unit), allowed) for key, (unit, allowed) in OF_BLOCKS.items()}
-        own |= {key: start[key] for key in POSE}
+        own = OF_BLOCKS | {key: start[key] for key in POSE}
         settings |= {f"block.{block.name}.{key}": one for key, one in own.items()}
     for actor in world.scene.actors:
         settings |= {f"actor.{actor.name}.{key}": Setting("m/s", positive) for key in OF_ACTORS}
@@ -281,29 +252,29 @@ def changed_scene(scene: Scene, values: Mapping[str, float]) -> Scene:
             _vehicle(spec, _own(values, "vehicle", spec.name), scene) for spec in scene.vehicles
         ),
         blocks=tuple(_block(spec, _own(values, "block", spec.name)) for spec in scene.blocks),
-        actors=tuple(_actor(spec, _own(values, "actor", spec.name)) for spec in scene.actors),
+        actors=tuple(replace(one, **_own(values, "actor", one.name)) for one in scene.actors),
     )
 
 
 def commanded(scene: Scene, values: Mapping[str, float]) -> dict[str, dict[str, float]]:
-    """What vehicles are commanded at the start of a run, by vehicle and field."""
-    told: dict[str, dict[str, float]] = {}
+    """Inputs at the start of a run, by vehicle and field."""
+    commands: dict[str, dict[str, float]] = {}
     for spec in scene.vehicles:
         own = _own(values, "vehicle", spec.name)
         first: dict[str, float] = {}
         # A robot whose parameters are changed is a plain vehicle, which has no set point.
         if isinstance(spec.dynamics, wheeled.Description) and _params(own):
             first |= spec.dynamics.control.set_point
-        told[spec.name] = first | {
+        commands[spec.name] = first | {
             key.removeprefix(COMMAND): value
             for key, value in own.items()
             if key.startswith(COMMAND)
         }
-    return {name: fields for name, fields in told.items() if fields}
+    return {name: inputs for name, inputs in commands.items() if inputs}
 
 
 def _own(values: Mapping[str, float], kind: str, name: str) -> dict[str, float]:
-    """Values of one thing."""
+    """Values of one vehicle, block or actor."""
     prefix = f"{kind}.{name}."
     return {k.removeprefix(prefix): v for k, v in values.items() if k.startswith(prefix)}
 
@@ -326,29 +297,18 @@ def _vehicle(spec: VehicleSpec, own: Mapping[str, float], scene: Scene) -> Vehic
         return replace(spec, dynamics=replace(dynamics, parameters=parameters))
     if isinstance(dynamics, wheeled.Description):
         vehicle = wheeled.vehicle(dynamics, scene.compat).with_params(params)
-        return replace(spec, dynamics=vehicle, shape=_said(spec.shape))
+        shape = spec.shape
+        if shape is not None and shape.made_from == "default":
+            # The shape of a robot applies to the plain vehicle too.
+            shape = replace(shape, made_from="shape")
+        return replace(spec, dynamics=vehicle, shape=shape)
     return replace(spec, dynamics=dynamics.with_params(params))
-
-
-def _said(shape: Shape | None) -> Shape | None:
-    """The shape of a robot, which counts also where it is the usual one."""
-    usual = shape is not None and shape.made_from == "default"
-    return replace(shape, made_from="shape") if shape is not None and usual else shape
 
 
 def _block(spec: BlockSpec, own: Mapping[str, float]) -> BlockSpec:
     place = {key: own[key] for key in POSE if key in own}
     like = {key: own[key] for key in OF_BLOCKS if key in own}
     return replace(spec, pose=spec.pose._replace(**place), **like) if own else spec
-
-
-def _actor(spec: ActorSpec, own: Mapping[str, float]) -> ActorSpec:
-    return replace(spec, **own) if own else spec
-
-
-def _symbol(unit: Any) -> str:
-    mark = next(mark for mark in unit.__metadata__ if isinstance(mark, Unit))
-    return "" if mark.symbol == "1" else mark.symbol
 
 
 FIELDS = {"x": "m", "y": "m", "yaw": "rad", "v_x": "m/s", "v_y": "m/s", "omega": "rad/s"}
@@ -362,11 +322,11 @@ class WorldRun:
     t: Array
     """Times in s, (T,), from the start to the end, a step apart."""
     motion: Mapping[str, Array]
-    """Of vehicles by name, (T, 6): x, y, yaw, and v_x, v_y, omega along and across the vehicle."""
+    """Motion of vehicles by name, (T, 6): x, y, yaw, and v_x, v_y, omega in vehicle axes."""
     places: Mapping[str, Array]
-    """Of blocks, walls and actors by name: x, y, yaw, (T, 3) of what moves, (1, 3) of the rest."""
+    """x, y, yaw of blocks, walls and actors by name: (T, 3) if they move, else (1, 3)."""
     outlines: Mapping[str, Outline]
-    """Of everything that has one, as seen from its pose."""
+    """Outlines by name, in the frame of each pose."""
     events: tuple[ContactEvent, ...]
     """Beginnings and ends of contacts."""
 
@@ -388,25 +348,25 @@ class WorldRun:
 
 @dataclass(frozen=True, eq=False)
 class WorldMetric(Constant):
-    """A function of a `WorldRun`, with what its column is."""
+    """A function of a `WorldRun`, with unit, kind and meaning of its column."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...] = ()
-    """Handed to it after the run."""
+    """Further arguments, after the run."""
     unit: str = ""
     kind: str = "number"
     meaning: str = ""
     things: tuple[str, ...] = ()
-    """Names that must be there."""
+    """Names that the world must have; empty ones do not count."""
 
     __repr__ = brief_repr
 
     def __call__(self, run: WorldRun) -> Any:
-        """What it tells of a run."""
+        """The metric of a run."""
         return self.function(run, *self.arguments)
 
     def column(self, name: str) -> Column:
-        """Its column under a name."""
+        """The column of this name."""
         return Column(name, self.unit, self.meaning, self.kind)
 
     def identity(self) -> dict[str, Any]:
@@ -416,7 +376,7 @@ class WorldMetric(Constant):
 
 
 def metric_of(name: str, metric: Any) -> WorldMetric:
-    """A metric, or a function of a run as one: a truth if it is annotated to return a bool."""
+    """A metric, or a function of a run as one: a truth value if it is annotated to return bool."""
     if isinstance(metric, WorldMetric):
         return metric
     if not callable(metric):
@@ -425,7 +385,7 @@ def metric_of(name: str, metric: Any) -> WorldMetric:
 
 
 def measured(function: Callable[[WorldRun], Any], unit: str = "", meaning: str = "") -> WorldMetric:
-    """A function of one's own as a metric, with the unit of what it returns."""
+    """A metric from a function of a `WorldRun`, with the unit of its result."""
     try:
         truth = get_type_hints(function).get("return") is bool
     except (NameError, TypeError):
@@ -435,15 +395,15 @@ def measured(function: Callable[[WorldRun], Any], unit: str = "", meaning: str =
 
 
 def collided(name: str, other: str = "") -> WorldMetric:
-    """Whether a vehicle or block touched something, or one other thing."""
+    """Whether a vehicle or block touched anything, or one other thing."""
     words = f"whether {name} touched {other or 'anything'}"
-    return WorldMetric(_collided, (name, other), "", "truth", words, _named(name, other))
+    return WorldMetric(_collided, (name, other), "", "truth", words, (name, other))
 
 
 def collision_time(name: str, other: str = "") -> WorldMetric:
-    """When a vehicle or block first touched something, or one other thing; NaN if never."""
+    """Time at which a vehicle or block first touched anything, or one other thing; NaN if never."""
     words = f"time at which {name} first touched {other or 'anything'}"
-    return WorldMetric(_collision_time, (name, other), "s", "number", words, _named(name, other))
+    return WorldMetric(_collision_time, (name, other), "s", "number", words, (name, other))
 
 
 def nearest(name: str, other: str) -> WorldMetric:
@@ -459,7 +419,8 @@ def reached(name: str, x: m, y: m, r: m) -> WorldMetric:
 
 
 def time_to_reach(name: str, x: m, y: m, r: m) -> WorldMetric:
-    """When it first was there; NaN if never."""
+    """Time at which the reference point of a vehicle or block first was within a circle; NaN if
+    never."""
     words = f"time at which {name} first was within {r:g} m of ({x:g}, {y:g}) m"
     return WorldMetric(_time_to_reach, (name, x, y, r), "s", "number", words, (name,))
 
@@ -474,12 +435,8 @@ def final(name: str, field: str) -> WorldMetric:
 
 
 def travelled(name: str) -> WorldMetric:
-    """Length of the way of a vehicle or block."""
+    """Distance that a vehicle or block travels."""
     return WorldMetric(_travelled, (name,), "m", "number", f"length of the way of {name}", (name,))
-
-
-def _named(*names: str) -> tuple[str, ...]:
-    return tuple(name for name in names if name)
 
 
 def _collision_time(run: WorldRun, name: str, other: str) -> s:
@@ -523,7 +480,7 @@ def _nearest(run: WorldRun, name: str, other: str) -> m:
     poses = np.broadcast_arrays(run.pose(name), run.pose(other))
     reach = np.hypot(*first.T).max() + np.hypot(*second.T).max()
     apart = np.hypot(*(poses[0] - poses[1])[:, :2].T)
-    # Where they are farther apart than at best they can be, corners need not be looked at.
+    # Samples at which the centres are too far apart for the smallest gap are skipped.
     near = apart <= apart.min() + 2.0 * reach
     at, beside = (pose[near].T[..., None] for pose in poses)
     return min(_gap(first, second, at, beside), _gap(second, first, beside, at))
@@ -538,13 +495,13 @@ def _gap(outline: Array, corners: Array, at: Any, beside: Any) -> m:
 
 
 CORNERS = 8
-"""Of the outline of an actor, as contacts have it."""
+"""Corners of the outline of an actor, as in contacts."""
 
 
 class RunLog:
-    """The log of one run: `sample()` after every step, `run()` at the end.
+    """Records one run: `sample()` after every step, `run()` at the end.
 
-    Events of contacts are taken out of the world, where they would be dropped when there are many.
+    Contact events are moved out of the world, which drops the oldest when there are many.
     """
 
     def __init__(self, world: World) -> None:
@@ -560,11 +517,11 @@ class RunLog:
             **{wall.name: np.zeros((1, 3)) for wall in scene.walls},
             **{name: np.empty((0, 3)) for name in moving},
         }
-        """Of all things but vehicles."""
+        """Poses of everything but vehicles."""
         self.sample()
 
     def sample(self) -> None:
-        """Take down this moment."""
+        """Record the present moment."""
         world = self._world
         self._t.append(world.time)
         self._motion.append(world.motion(in_world=False))
@@ -575,7 +532,7 @@ class RunLog:
             world.contact_events.clear()
 
     def run(self) -> WorldRun:
-        """All that was taken down."""
+        """The recorded run."""
         motion = np.stack(self._motion)
         vehicles = {name: motion[:, k] for k, name in enumerate(self._world.vehicles)}
         moved = {name: np.array(places) for name, places in self._moving.items()}
@@ -584,17 +541,14 @@ class RunLog:
 
     def _outlines(self) -> dict[str, Outline]:
         scene = self._world.scene
-        outlines = {
-            name: _outline(v.built.geometry.outlines) for name, v in self._world.vehicles.items()
-        }
+        outlines: dict[str, Outline] = {}
+        for name, vehicle in self._world.vehicles.items():
+            parts = vehicle.built.geometry.outlines
+            corners = [corner for part in parts for corner in part]
+            outlines[name] = parts[0] if len(parts) == 1 else hull(corners)
         outlines |= {block.name: block.shape.outline for block in scene.blocks}
         outlines |= {wall.name: wall.outline for wall in scene.walls}
         return outlines | {actor.name: _circle(actor.collision_radius) for actor in scene.actors}
-
-
-def _outline(parts: tuple[Outline, ...]) -> Outline:
-    """Of a vehicle; around all of its parts where it has several."""
-    return parts[0] if len(parts) == 1 else hull([corner for part in parts for corner in part])
 
 
 def _circle(r: float) -> Outline:
@@ -606,27 +560,27 @@ VARIABLE = "variable."
 NOT_SIMULATED = frozenset(
     ("source", "file", "warnings", "gui", "lights", "visuals", "color", "log_path", "variables")
 )
-"""Fields of a scene that no motion depends on."""
+"""Fields of a scene that do not influence the motion."""
 
 
 @dataclass(frozen=True)
 class WorldSetup:
-    """What the runs of a world have in common."""
+    """A world before its runs: read once, with all that its files say."""
 
     source: str
-    """In messages."""
+    """Its name in messages."""
     definition: Any
     """A file, the text of one, a scene or a function that makes a world."""
     variables: Mapping[str, float]
     options: Mapping[str, Any]
     world: World
-    """With the usual values, seed 0."""
+    """The world with default values and seed 0."""
     digest: str
-    """Of its scene."""
+    """Digest of its scene."""
     varies: bool
     """Whether the scene itself depends on the seed."""
     settings: Mapping[str, Setting]
-    """What factors may set."""
+    """Unit and range of all that factors may set."""
     programs: Mapping[str, str]
     """Digests of the equations of the vehicles."""
 
@@ -643,7 +597,7 @@ class WorldSetup:
             own or self.varies or callable(self.definition)
         ):
             return self.world.scene
-        return _world_setup_made(self.definition, {**self.variables, **own}, self.options, seed)
+        return _instance(self.definition, {**self.variables, **own}, self.options, seed)
 
 
 def world_setup(
@@ -652,22 +606,18 @@ def world_setup(
     options: Mapping[str, Any],
     units: Mapping[str, str],
 ) -> WorldSetup:
-    """The world as it usually is."""
+    """The world with default values, and what is known of it."""
     if isinstance(definition, Scene) and (variables or options):
         raise InvalidValue("variables and options are of a world file; a scene is read already")
-    made = _world_setup_made(definition, variables, options, 0)
+    made = _instance(definition, variables, options, 0)
     world = made if isinstance(made, World) else World(made)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # said just now
-        again = (
-            definition
-            if isinstance(definition, Scene)
-            else _world_setup_made(definition, variables, options, 1)
-        )
+        warnings.simplefilter("ignore", UserWarning)  # given above
+        again = _instance(definition, variables, options, 1)
     other = again.scene if isinstance(again, World) else again
     digest = scene_digest(world.scene)
     own = {f"{VARIABLE}{name}": Setting(units.get(name, ""), Allowed()) for name in variables}
-    # What is set in the scene has to be set before the world is made of it.
+    # Settings of a scene apply before the world is made of it.
     inside = {} if isinstance(made, World) else settings_of(world)
     return WorldSetup(
         source=_source(definition),
@@ -682,7 +632,7 @@ def world_setup(
     )
 
 
-def _world_setup_made(
+def _instance(
     definition: Any, variables: Mapping[str, float], options: Mapping[str, Any], seed: int
 ) -> World | Scene:
     if isinstance(definition, Scene):
@@ -710,7 +660,7 @@ def _source(definition: Any) -> str:
 
 
 def _programs(world: World) -> dict[str, str]:
-    """By vehicle; traced once for each model."""
+    """Digests of steps by vehicle; traced once for each model."""
     known: dict[int, str] = {}
     digests: dict[str, str] = {}
     for name, vehicle in world.vehicles.items():
@@ -723,53 +673,55 @@ def _programs(world: World) -> dict[str, str]:
 
 
 def scene_digest(scene: Scene) -> str:
-    """Of all that a scene says and that counts for motion, wherever its files lie."""
-    return "sha256:" + sha256(repr(_told(scene)).encode()).hexdigest()
+    """Digest of all that a scene says about motion, wherever its files lie."""
+    return "sha256:" + sha256(repr(_contents(scene)).encode()).hexdigest()
 
 
-def _told(value: Any) -> Any:
+def _contents(value: Any) -> Any:
     if isinstance(value, Vehicle):
         names, values = record.names(value.model.Params), record.flatten(value.params)
         params = plain(dict(zip(names, values, strict=True)))
         return ("Vehicle", value.name, params, plain(value.outlines))
     if is_dataclass(value) and not isinstance(value, type):
-        kept = (one.name for one in world_setup_fields(value) if one.name not in NOT_SIMULATED)
-        return (type(value).__name__, [(name, _told(getattr(value, name))) for name in kept])
+        kept = (one.name for one in fields(value) if one.name not in NOT_SIMULATED)
+        return (type(value).__name__, [(name, _contents(getattr(value, name))) for name in kept])
     if isinstance(value, Mapping):
-        return [(str(name), _told(part)) for name, part in sorted(value.items())]
+        return [(str(name), _contents(part)) for name, part in sorted(value.items())]
     if isinstance(value, (list, tuple)):
-        return [_told(part) for part in value]
+        return [_contents(part) for part in value]
     return plain(value)
 
 
 MOST_SETUPS = 16
 _SETUPS: Kept[WorldSetup] = Kept(MOST_SETUPS)
-"""Worlds as they were read, by the marks of their experiments."""
+"""Worlds by the marks of their experiments."""
 
 
 @dataclass(frozen=True, eq=False)
-class WorldRuns(Constant):
+class WorldRuns(ExperimentBase, Constant):
     """Runs of a world, each with the seed `random.of_run(seed, run)`."""
 
+    growing = ("metrics",)
+
     world: str | os.PathLike[str] | Scene | Callable[[Mapping[str, float], int], World | Scene]
-    """A world file, the text of one, a scene, or a function of one's own that takes `variables`
-    and a seed and gives a world or a scene."""
+    """A world file, its text, a scene, or a function of `variables` and a seed that returns a world
+    or a scene."""
     duration: float
     """In s, a whole number of steps."""
     _: KW_ONLY
     drive: Any = None
-    """What drives; see `world_driving`. None: what the scene says."""
+    """What drives the vehicles; see the docstring of this module. None: what the scene says."""
     metrics: Mapping[str, WorldMetric | Callable[..., Any]] = field(
         default_factory=dict[str, WorldMetric]
     )
-    """Columns by name: functions of a `WorldRun`, ready ones in `world_metrics`."""
+    """Columns by name: functions of a `WorldRun`, such as `collided`."""
     variables: Mapping[str, float] = field(default_factory=dict[str, float])
-    """What a file or text is read with as variables, or a function is handed; the factor
+    """Variables that a file or text is read with, or that a function receives; the factor
     `variable.NAME` changes one."""
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """How a file or text is read, as of `world.xml.load`."""
+    """Options of `world.xml.load` for a file or text."""
     units: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Of `variables`, for tables and reports."""
+    """Units of `variables`, for tables and reports."""
     replayed: str = ""
     """The vehicle whose trajectory a replay gives; the first if empty."""
     _mark: str = field(default_factory=lambda: uuid4().hex, init=False, repr=False)
@@ -789,7 +741,7 @@ class WorldRuns(Constant):
         check_drive(self.drive, setup.world)
         things = (*setup.world.vehicles, *RunLog(setup.world).places, *setup.grids)
         for name, metric in metrics.items():
-            for thing in metric.things:
+            for thing in filter(None, metric.things):
                 if thing not in things:
                     where = f"metric {name}"
                     raise InvalidValue(record.unknown_name(where, thing, things, "thing"))
@@ -808,19 +760,9 @@ class WorldRuns(Constant):
             raise InvalidValue(f"{setup.source} is not what it was when the campaign began")
         return setup
 
-    @property
-    def block(self) -> int:
-        """Each run is a world of its own."""
-        return 1
-
-    @property
-    def threaded(self) -> bool:
-        """A world steps on one processor."""
-        return False
-
-    def factor_units(self) -> dict[str, str]:
-        """Names that a factor may have, with units."""
-        return {name: setting.unit for name, setting in self._setup().settings.items()}
+    def settings(self) -> Mapping[str, Setting]:
+        """Settings of the scene, and variables."""
+        return self._setup().settings
 
     def columns(self) -> tuple[Column, ...]:
         """The metrics."""
@@ -832,12 +774,9 @@ class WorldRuns(Constant):
         return made
 
     def check(self, ends: Mapping[str, tuple[float, float]]) -> None:
-        """Raise for ends that cannot be meant: the worlds of all lower and of all upper ends must
-        be there, and make a first step."""
-        settings = self._setup().settings
-        for name, pair in ends.items():
-            for end in pair:
-                must_be(f"factor {name}", end, settings[name].allowed, settings[name].unit)
+        """Raise for ends that are not allowed: the worlds of all lower and of all upper ends must
+        exist and make a first step."""
+        super().check(ends)
         for side in (0, 1):
             values = {name: np.array([pair[side]]) for name, pair in ends.items()}
             start = self._start(Rows(np.zeros(1, dtype=np.int64), values, 0))
@@ -845,25 +784,20 @@ class WorldRuns(Constant):
                 pass
 
     def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
-        """All columns and `failed`, (n,) each; of runs that failed numbers are NaN and nothing is
-        true."""
-        self._setup()  # what is wrong with it is wrong with every run
-        count, metrics = len(rows.runs), self._metrics
-        out: dict[str, AnyArray] = {
-            name: np.zeros(count, dtype=bool) if one.kind == "truth" else np.full(count, np.nan)
-            for name, one in metrics.items()
-        }
-        failed = np.zeros(count, dtype=bool)
-        for k in range(count):
+        """All columns and `failed`, (n,) each; of failed runs numbers are NaN and truth values are
+        false."""
+        self._setup()  # raises for faults that all runs share
+        out = blank_columns(self.columns(), len(rows.runs), failed=False)
+        for k in range(len(rows.runs)):
             try:
                 log = self.logged(rows.part(slice(k, k + 1)))
-                values = {name: metric(log) for name, metric in metrics.items()}
+                values = {name: metric(log) for name, metric in self._metrics.items()}
             except FAILURES:
-                failed[k] = True
+                out[FAILED][k] = True
                 continue
             for name, value in values.items():
                 out[name][k] = value
-        return {**out, FAILED: failed}
+        return out
 
     def logged(self, rows: Rows) -> WorldRun:
         """The one run of `rows` as metrics see it."""
@@ -878,7 +812,7 @@ class WorldRuns(Constant):
         return self._replayed(rows, None)
 
     def record(self, rows: Rows, path: str | os.PathLike[str], rate: float | None = 30.0) -> None:
-        """Write the one run of `rows` to an MCAP file, everything of the world in it, with so many
+        """Write the one run of `rows` to an MCAP file with everything in the world, at `rate`
         samples per second; None for every step."""
         from ..view.recording.world_recorder import WorldRecorder
 
@@ -896,7 +830,7 @@ class WorldRuns(Constant):
                 written.sample()
             for _ in start.steps(steps_in(self.duration, start.world.dt)):
                 states.append(group.state[row].copy())
-                # The input that led here is that of the sample before.
+                # The input that led here belongs to the sample before.
                 inputs[-1] = group.inputs[row].copy()
                 inputs.append(inputs[-1])
                 if written is not None:
@@ -926,35 +860,31 @@ class WorldRuns(Constant):
             "metrics": {name: metric.identity() for name, metric in self._metrics.items()},
         }
 
-    def extends(self, before: Mapping[str, Any]) -> bool:
-        """Whether it only has other metrics beside those before."""
-        return only_adds(self.identity(), before, "metrics")
-
-    def _start(self, rows: Rows) -> _WorldRunsStart:
+    def _start(self, rows: Rows) -> _Beginning:
         """The one run of `rows`, at its beginning."""
         values = {name: float(column[0]) for name, column in rows.factors.items()}
         seed = of_run(rows.seed, int(rows.runs[0]))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # said once, when this was made
+            warnings.simplefilter("ignore", UserWarning)  # given once, when the experiment was made
             made = self._setup().made(values, seed)
             if isinstance(made, World):
                 made.on_diverge = "raise"
-                return _WorldRunsStart(made, pilots(self.drive, made))
+                return _Beginning(made, pilots(self.drive, made))
             world = World(changed_scene(made, values), seed=seed, on_diverge="raise")
         acting = pilots(self.drive, world)
-        for name, fields in commanded(made, values).items():
-            world.vehicles[name].command(fields)
-        return _WorldRunsStart(world, acting)
+        for name, inputs in commanded(made, values).items():
+            world.vehicles[name].command(inputs)
+        return _Beginning(world, acting)
 
 
-class _WorldRunsStart(NamedTuple):
+class _Beginning(NamedTuple):
     """A run that is about to begin."""
 
     world: World
     pilots: Sequence[Callable[[float], None]]
 
     def steps(self, count: int) -> Iterator[None]:
-        """Make steps, and stop after each."""
+        """Make steps, yielding after each."""
         for _ in range(count):
             for act in self.pilots:
                 act(self.world.time)
