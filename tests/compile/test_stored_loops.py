@@ -50,7 +50,7 @@ def test_what_is_found_is_what_was_traced(folder: Path, monkeypatch: pytest.Monk
 def test_a_rollout_reads_no_code_of_what_is_compiled(folder: Path) -> None:
     car = sp.vehicles.kinematic_bicycle()
     for _ in range(2):
-        loop = sp.Fleet(car, 0.001, "rk4").loop(driver(car))
+        loop = sp.Fleet(car, 0.001, "rk4").closed_loop(driver(car))
         loop.rollout(record.build(loop.plant.State), None, steps=1)
     assert "code" not in vars(loop.plant.step)
 

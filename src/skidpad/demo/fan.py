@@ -89,7 +89,7 @@ def sampled(car: Vehicle, road: Reference, grip: Array) -> MonteCarlo:
 
 def driven(car: Vehicle, road: Reference, grip: Array) -> list[Trajectory]:
     """Some of the runs again, with the same bits, as trajectories."""
-    loop = Fleet(car, DT, substeps=SUBSTEPS, on_diverge="mask").loop(driver(car, road))
+    loop = Fleet(car, DT, substeps=SUBSTEPS, on_diverge="mask").closed_loop(driver(car, road))
     start = np.zeros((len(grip), record.size(loop.plant.State)))
     settle = car.model.settle
     assert settle is not None

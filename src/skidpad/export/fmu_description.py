@@ -30,7 +30,7 @@ from .. import __version__
 from ..core import record
 from ..core.arrays import ArrayNumber
 from ..core.record import Field
-from ..run.arguments import consistent
+from ..run.arguments import make_consistent
 from ..units import Unit
 from .exported import Export
 from .fmu_programs import Place, Programs
@@ -107,7 +107,7 @@ class Variables:
     def starts(self) -> dict[str, tuple[float, ...]]:
         """Start values of all leaves that have one, by group."""
         vehicle, model = self.exported.vehicle, self.exported.model
-        whole = consistent(model, record.build(model.State), vehicle.params, None, ())
+        whole = make_consistent(model, record.build(model.State), vehicle.params, None, ())
         return {
             "state": tuple(map(float, record.flatten(whole))),
             "input": record.flatten(record.build(model.Input)),

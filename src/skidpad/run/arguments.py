@@ -1,24 +1,10 @@
-"""What users hand to a fleet, as arrays (step, vehicle, field): checked, named in errors, not
-copied.
+"""Arguments of runs as arrays (step, vehicle, field): checked, with the errors, and not copied.
 
-A layout of "aos" has the field last, (T, B, n), as most array code does; "soa" has the vehicle
-last, (T, n, B), which a kernel reads fastest.
-
-What users hand to a Simulator as inputs: one for a step, a table or one held for a run.
-
-Starts of a vehicle: what a few fields stand for, and whether it can be in such a state.
-
-What a caller gives to many vehicles, looked at once before they run: can it be meant?
-
-Angles far beyond the ends of their actuators, starts that no such vehicle can be in, parameters
-whose modes are too fast for the steps.
-
-What `Simulator.run` is asked for: how many steps, driven by what, and whether they fit.
-
-What users hand to a fleet with a policy, as the arrays of the closed loop.
-
-They give what belongs to the vehicle and what belongs to its policy apart; the closed loop has the
-fields of the one behind those of the other.
+For a fleet: `states`, `series`, `parameters`, `rows`, and `loop_arrays` for a fleet with a policy.
+In the layout "aos" the field is last, (T, B, n), as in most array code; in "soa" the vehicle is
+last, (T, n, B), which a kernel reads fastest. For one vehicle: `Commands` and `step_count`. For
+both: starts with dependent fields (`make_consistent`) and sanity checks (`Plausible`) of angles
+far beyond their actuators, impossible starts, and parameters too stiff for the step.
 """
 
 from __future__ import annotations
@@ -37,8 +23,7 @@ from ..compile.cpu import RolloutArrays
 from ..compile.plant import Plant
 from ..core import record
 from ..core.arrays import AnyArray, Array
-from ..core.checks import check_room as batch_check_room
-from ..core.checks import steps_in, whole
+from ..core.checks import check_room, steps_in, whole
 from ..core.model import Vehicle
 from ..core.policy import Policy
 from ..errors import InvalidValue
@@ -106,7 +91,7 @@ def parameters(kind: type, base: Any, values: Any, space: Space) -> AnyArray:
 
 
 def _normal(kind: type, array: AnyArray) -> AnyArray:
-    """Parameters (1, B, n), if one over each is finite: compiled code multiplies with that."""
+    # Compiled code multiplies with the reciprocals of parameters (1, B, n), which must be finite.
     smallest = float(np.finfo(array.dtype).tiny)
     tiny = (array != 0.0) & (np.abs(array) < smallest)
     if bool(tiny.any()):
@@ -179,7 +164,7 @@ def lengths(values: Any, steps: int, precision: str) -> AnyArray:
 
 
 def empty(samples: int, count: int, size: int, space: Space, layout: str) -> AnyArray:
-    """Room for samples (sample, vehicle, field), laid out in memory as `layout` says."""
+    """An empty array for samples (sample, vehicle, field), laid out in memory as `layout` says."""
     shape = (samples, count, size) if layout == "aos" else (samples, size, count)
     try:
         room = space.xp.empty(shape, space.dtype)
@@ -214,15 +199,15 @@ def _shaped(
         )
     array = array.reshape((1,) * (3 - array.ndim) + array.shape)
     if math.prod(array.strides) == 0:  # one row in the place of many, which a run writes out
-        batch_check_room(f"vehicles in {what}", array.shape[1], n)
+        check_room(f"vehicles in {what}", array.shape[1], n)
     aligned = getattr(array.flags, "aligned", True)
     whole = aligned and all(s % array.itemsize == 0 for s in array.strides)
     return array if whole else array.copy()
 
 
 def goes_by_name(kind: type, values: Any) -> bool:
-    """Whether it is a mapping or a record, which `record.build` takes, or refuses if it is one of
-    another class: it has as many numbers, and other ones. So it does in a list."""
+    """Whether values are a mapping or a record, for `record.build`; raises for a list that holds
+    records of another class, whose numbers have another meaning."""
     if isinstance(values, (Mapping, kind)):
         return True
     if isinstance(values, (list, tuple)):
@@ -307,8 +292,8 @@ def batch_size(**arrays: AnyArray) -> int:
 
 
 FAR_BEYOND = 2.0
-"""An angle this often the actuator's end is a mistake, of units as a rule; up to there it is a
-controller that wants all there is."""
+"""Multiple of the actuator's end beyond which an angle is a mistake, usually of units; up to there
+a controller may demand all there is."""
 
 
 class AngleEnd(NamedTuple):
@@ -330,10 +315,10 @@ class AngleEnd(NamedTuple):
 
 def angle_ends(vehicle: Vehicle | None) -> tuple[AngleEnd, ...]:
     """The angles among a vehicle's inputs that must not be far beyond the ends of their actuators;
-    none of a vehicle that clips them, or reproduces a program that does."""
-    if vehicle is None or vehicle.clips_inputs or vehicle.model.reproduces:
+    empty for a vehicle that clips its inputs, or reproduces a program that does."""
+    if vehicle is None or vehicle.clips_inputs:
         return ()
-    if vehicle.model.body is None:
+    if vehicle.model.reproduces or vehicle.model.body is None:
         return ()
     ranges = vehicle.limits.inputs
     return tuple(
@@ -347,8 +332,8 @@ def check_angles(ends: tuple[AngleEnd, ...], what: str, array: AnyArray) -> None
     """Raise for the first angle of an array (step, vehicle, field) that is far beyond its end."""
     if not ends or not array.size:
         return
-    # Reductions need no room, as large arrays come here; and a GPU is asked once for all of them.
-    # What is infinite is said by others.
+    # Reductions need no memory, as arrays may be large; and a GPU is asked once for all of them.
+    # Infinite values are reported by the kernel.
     worst = [_beyond(angle, array) for angle in ends]
     if not bool(reduce(operator.or_, worst)):
         return
@@ -365,7 +350,7 @@ def check_row(ends: tuple[AngleEnd, ...], row: Any) -> None:
     for place, name, end in ends:
         try:
             value = float(row[place])
-        except (TypeError, ValueError, IndexError, OverflowError):  # said by who reads the row
+        except (TypeError, ValueError, IndexError, OverflowError):  # the reader of the row says so
             continue
         if FAR_BEYOND * end < abs(value) < inf:
             raise AngleEnd(place, f"Input.{name}", end).mistake(value)
@@ -383,7 +368,7 @@ class Commands:
     def __init__(self, vehicle: Vehicle, precision: str) -> None:
         self.Input = Input = vehicle.Input
         self.angles = angle_ends(vehicle)
-        """Those that are refused far beyond the ends of their actuators."""
+        """Angles that are refused far beyond the ends of their actuators."""
         self.defaults = record.flatten(record.build(Input))
         self._flat = len(self.defaults) == len(Input._fields)
         self._places = {name: k for k, name in enumerate(record.names(Input))}
@@ -405,7 +390,7 @@ class Commands:
         return record.flatten(record.build(self.Input, inputs))
 
     def with_fields(self, inputs: Any, fields: Mapping[str, float]) -> list[Any]:
-        """The same with some fields replaced, by (dotted) name."""
+        """The numbers of an input with some fields replaced, by (dotted) name."""
         row = list(self.row(inputs))
         try:
             for name, value in fields.items():
@@ -443,36 +428,36 @@ class Commands:
 
 
 OVERSHOOT: s = 0.1
-"""A step that begins below a limit of speed may end above it, by the acceleration over so long a
-step; and whatever a vehicle was simulated to it can be started from."""
+"""Step over which a start may be faster than a limit of speed, by the largest acceleration: a step
+that begins below the limit may end above it, and every simulated state can be started from."""
 LITTLE: m_s = 0.1
-"""The same where no acceleration is known."""
+"""Excess of speed allowed where no acceleration is known."""
 INNER_WHEEL = 0.25
 """Share of a limit of steering that a start may be beyond it: the limit may be that of a wheel in
 the middle, and the one on the inside of a bend is turned further."""
 
 
 class Settling(Protocol):
-    """A model, or a plant, that may have dependent fields."""
+    """A model or a plant that may have dependent fields."""
 
     @property
     def settle(self) -> Callable[[Any, Any], Any] | None:
-        """Makes them consistent."""
+        """Makes dependent fields consistent."""
         ...
 
     @property
     def fills(self) -> tuple[str, ...]:
-        """Those that 0 says nothing about."""
+        """Dependent fields whose 0 means "not set"."""
         ...
 
 
-def consistent(
+def make_consistent(
     model: Settling, start: Any, params: Any, source: Any, named: Collection[str]
 ) -> Any:
     """A start with its dependent fields made consistent, built from `source` and fields `named`.
 
-    What `Model.fills` tells and the start names stays as it is; what it does not name is filled,
-    unless the start is a whole state, of which only a model can tell whether 0 means nothing.
+    Fields of `Model.fills` that the start names keep their values; the others are filled, unless
+    the start is a whole state, where only the model knows whether 0 means "not set".
     """
     if model.settle is None:
         return start
@@ -483,24 +468,23 @@ def consistent(
     return model.settle(start, params)._replace(**explicit)
 
 
-def settled(plant: Plant, start: Any, params: AnyArray, layout: str = "aos") -> Any:
-    """What a start by names or as a record stands for, as in `Simulator.reset`: states with
-    dependent fields made consistent, (B, nx), or (nx, B) in the layout "soa", where the parameters
-    are (1, B, np).
+def consistent_states(plant: Plant, start: Any, params: AnyArray, layout: str = "aos") -> Any:
+    """States of a start by names or as a record, with dependent fields made consistent as in
+    `Simulator.reset`: (nx,), or (B, nx), in the layout "soa" (nx, B), for parameters (1, B, np).
 
-    Arrays are whole states, and taken as they are.
+    Arrays are whole states and are returned unchanged.
     """
     if not isinstance(start, (Mapping, plant.State)):
         return start
     source, start = start, record.build(plant.State, start)
     if plant.settle is None:
-        return start
-    whole = consistent(plant, start, record_of_rows(plant.Params, params), source, ())
+        return record.flatten(start)
+    whole = make_consistent(plant, start, record_of_rows(plant.Params, params), source, ())
     columns = np.broadcast_arrays(*record.flatten(whole))
     return np.stack(columns, axis=0 if layout == "soa" and columns[0].ndim else -1)
 
 
-def settled_rows(plant: Plant, rows: Array, params: AnyArray) -> Array:
+def consistent_rows(plant: Plant, rows: Array, params: AnyArray) -> Array:
     """Drawn starts (B, nx) with dependent fields made consistent."""
     if plant.settle is None:
         return rows
@@ -510,9 +494,9 @@ def settled_rows(plant: Plant, rows: Array, params: AnyArray) -> Array:
 
 
 def record_of_rows(Params: type, params: AnyArray) -> Any:
-    """Parameters (1, B, np) as a record: a number where all rows are the same."""
+    """Parameters (1, B, np) as a record: a number where all rows are the same, so that a start made
+    with them stays one for all."""
     rows = on_host(params)[0].astype(float)
-    # Parameters that are the same for all leave a start that is one for all.
     return record.unflatten(Params, [c[0] if (c == c[0]).all() else c for c in rows.T])
 
 
@@ -568,13 +552,13 @@ class _Look(NamedTuple):
 
 
 class Plausible:
-    """Looks at the arguments of one plant's rollouts; nothing is known of one that was loaded.
+    """Sanity checks of the arguments of one plant's rollouts; none for a plant from a file.
 
     Args:
         plant: of a vehicle alone.
         dt: step in s.
-        substeps: within it.
-        inputs: what the caller calls the inputs; None if they are not the vehicle's own.
+        substeps: steps of the integrator within dt.
+        inputs: the caller's name of the inputs; None if they are not the vehicle's own.
     """
 
     def __init__(self, plant: Plant, dt: s, substeps: int, inputs: str | None) -> None:
@@ -582,17 +566,17 @@ class Plausible:
         self._angles = () if inputs is None else angle_ends(plant.vehicle)
         own = np.array(record.flatten(plant.params), dtype=float)
         self._known = (own, own)
-        """Least and most of each parameter for which the steps are known to be short enough."""
+        """Lowest and highest parameters for which the step is known to be short enough."""
 
     def driven(self) -> Plausible:
-        """The same for closed loops, whose inputs are what a policy is told."""
+        """The checks for closed loops, whose inputs are the policy's references."""
         return Plausible(self.plant, self._dt, self._substeps, None)
 
     def check(self, arrays: RolloutArrays, *, own_params: bool) -> None:
-        """Raise for what cannot be meant; behind the vehicle's own fields there may be others.
+        """Raise for implausible arguments; the vehicle's own fields come first in each array.
 
-        `own_params` says that all vehicles have the parameters of the plant. Limits of others are
-        not known, so their starts are taken as they are.
+        `own_params`: whether all vehicles have the plant's parameters. The limits of other
+        parameters are not known, so such starts are not checked.
         """
         plant = self.plant
         if plant.vehicle is None:
@@ -603,16 +587,12 @@ class Plausible:
             start = arrays.x[0][:, : record.size(plant.State)]
             check_start(plant.vehicle, start, " of vehicle {}")
         else:
-            self._check_steps(arrays.p[0][:, : record.size(plant.Params)])
-
-    def _check_steps(self, params: AnyArray) -> None:
-        """Whether the steps are short enough for parameters (B, np)."""
-        params = on_host(params)
-        low, high = params.min(axis=0), params.max(axis=0)
-        known_low, known_high = self._known
-        if (low < known_low).any() or (high > known_high).any():
-            check_spread(self.plant, self._dt, self._substeps, params)
-            self._known = (np.minimum(low, known_low), np.maximum(high, known_high))
+            params = on_host(arrays.p[0][:, : record.size(plant.Params)])
+            low, high = params.min(axis=0), params.max(axis=0)
+            known_low, known_high = self._known
+            if (low < known_low).any() or (high > known_high).any():
+                check_spread(plant, self._dt, self._substeps, params)
+                self._known = (np.minimum(low, known_low), np.maximum(high, known_high))
 
 
 def step_count(controls: Any, dt: s, duration: float | None, steps: int | None) -> int:
@@ -629,7 +609,7 @@ def step_count(controls: Any, dt: s, duration: float | None, steps: int | None) 
 
 
 def driven_again(run: Trajectory, vehicle: Vehicle, dt: s) -> AnyArray:
-    """The inputs of the steps of a run, (T, nu): one less than it has samples."""
+    """The inputs of a run for driving it again, (T, nu): one row less than it has samples."""
     wanted = tuple(f"u_{name}" for name in record.names(vehicle.Input))
     names = tuple(column.name for column in run.columns if column.role == "input")
     if names != wanted:
@@ -646,8 +626,8 @@ def driven_again(run: Trajectory, vehicle: Vehicle, dt: s) -> AnyArray:
     return run.inputs[:-1]
 
 
-def check_room(vehicle: Vehicle, count: int) -> None:
-    """Raise if there is no room for the samples of so many steps."""
+def check_sample_room(vehicle: Vehicle, count: int) -> None:
+    """Raise if the samples of `count` steps do not fit into the memory."""
     model = vehicle.model
     width = sum(map(record.size, (model.State, model.Input, model.Outputs)))
     try:
@@ -660,12 +640,12 @@ def check_room(vehicle: Vehicle, count: int) -> None:
 
 
 def masked(rows: AnyArray, count: int) -> AnyArray:
-    """Rows (count, n) that begin with these and go on with NaN."""
+    """The rows, continued with NaN to (count, n)."""
     return np.vstack([rows, np.full((count - len(rows), rows.shape[1]), np.nan)])
 
 
 class LoopArguments(NamedTuple):
-    """The arguments of a rollout with a policy, as the caller has them."""
+    """The caller's arguments of a rollout with a policy."""
 
     x0: Any
     references: Any
@@ -683,26 +663,22 @@ def loop_arrays(
     u = series(policy.Reference, "references", references, space, layout)
     w = series(plant.Disturbance, "disturbances", disturbances, space, layout)
     p = parameters(plant.Params, plant.params, params, space)
-    x = states(plant.State, settled(plant, x0, p, layout), space, layout)
-    m = _memory(policy, memory, space, layout)
+    x = states(plant.State, consistent_states(plant, x0, p, layout), space, layout)
+    if memory is None or isinstance(memory, (Mapping, policy.Memory)):
+        m = series(policy.Memory, "memory", memory, space, layout)
+    else:
+        array = numbers("memory", memory, space)
+        array = np.swapaxes(array, -1, -2) if layout == "soa" and array.ndim > 1 else array
+        m = rows(policy.Memory, "memory", array, space, array.shape[:-1])
     try:
         own = parameters(policy.Params, policy.params, policy_params, space)
     except InvalidValue as error:
         raise InvalidValue(f"policy_params: {error}") from error
     batch_size(x0=x, memory=m, references=u, disturbances=w, params=p, policy_params=own)
-    return RolloutArrays(_beside(x, m, space), u, w, _beside(p, own, space))
+    return RolloutArrays(_joined(x, m, space), u, w, _joined(p, own, space))
 
 
-def _memory(policy: Policy, memory: Any, space: Space, layout: str) -> AnyArray:
-    """What a policy remembers at the start, as (1, B or 1, n)."""
-    if memory is None or isinstance(memory, (Mapping, policy.Memory)):
-        return series(policy.Memory, "memory", memory, space, layout)
-    array = numbers("memory", memory, space)
-    array = np.swapaxes(array, -1, -2) if layout == "soa" and array.ndim > 1 else array
-    return rows(policy.Memory, "memory", array, space, array.shape[:-1])
-
-
-def _beside(a: AnyArray, b: AnyArray, space: Space) -> AnyArray:
+def _joined(a: AnyArray, b: AnyArray, space: Space) -> AnyArray:
     """The fields of two arrays (1, vehicle or 1, field) in one."""
     if not b.shape[2]:
         return a

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Self
 
+import numpy as np
+
 from ..compile.closed_loop import policy_of
 from ..compile.cpu import CpuRollout
 from ..compile.plant import Plant
+from ..core import record
 from ..core.arrays import AnyArray
+from ..core.checks import whole
 from ..core.model import P, U, Vehicle, W, X, Y, vehicle_of
 from ..core.policy import Cost, Policy
 from ..core.progress import Choice
@@ -29,8 +33,8 @@ if TYPE_CHECKING:
     from .monte_carlo import MonteCarlo
 
 _MADE_FROM_RUNNER = frozenset(["_runner", "_derivatives", "__orig_class__"])
-"""What a fleet has from its runner; and what `typing` notes of its records, which may be classes
-that cannot be pickled."""
+"""Attributes that are not pickled: what a fleet makes from its runner, and a note of `typing` on
+record classes, which need not be picklable."""
 
 
 class Fleet(Generic[X, U, P, Y, W]):
@@ -110,7 +114,7 @@ class Fleet(Generic[X, U, P, Y, W]):
         self._runner = runner
 
     def __getstate__(self) -> dict[str, Any]:
-        """For `pickle` and `copy`: what it runs and how."""
+        """For `pickle` and `copy`: the plant and the settings."""
         kept = {name: value for name, value in vars(self).items() if name not in _MADE_FROM_RUNNER}
         return {**kept, "_runner": (self.plant, self._runner.settings)}
 
@@ -143,22 +147,22 @@ class Fleet(Generic[X, U, P, Y, W]):
 
     @property
     def dt(self) -> float:
-        """Step in s; another fleet has another."""
+        """Step in s."""
         return self._runner.settings.dt
 
     @property
     def precision(self) -> str:
-        """Of its numbers."""
+        """Precision of its numbers, "float64" or "float32"."""
         return self._runner.settings.precision
 
     @property
     def device(self) -> str:
-        """Where it runs."""
+        """Device on which it runs, "cpu" or "cuda"."""
         return self._runner.settings.device
 
     @property
     def on_diverge(self) -> str:
-        """What becomes of vehicles that diverge."""
+        """What happens to vehicles that diverge: "raise", "mask" or "return"."""
         return self._runner.settings.on_diverge
 
     @property
@@ -168,8 +172,8 @@ class Fleet(Generic[X, U, P, Y, W]):
 
     @property
     def vehicle(self) -> Vehicle[X, U, P, Y, W]:
-        """The vehicle of the fleet; one that was loaded from a file or is a closed loop has
-        none."""
+        """The vehicle of the fleet; raises for a fleet from a file or a closed loop, which has no
+        model."""
         if self.plant.vehicle is None:
             origin = "was loaded" if policy_of(self.plant) is None else "is a closed loop"
             raise InvalidValue(f"this fleet of {self.plant.name!r} {origin}: it has no model")
@@ -178,15 +182,12 @@ class Fleet(Generic[X, U, P, Y, W]):
     def closed_loop(self, policy: Policy) -> Self:
         """A fleet of this vehicle with its driver, compiled into one.
 
-        Its inputs are the policy's references. Behind the vehicle's own fields its states have
-        the policy's memory (`memory.integral`), its parameters those of the policy (`policy.k_p`)
-        and its outputs the commands (`command.steer`). It can be saved, and loaded elsewhere.
+        Its inputs are the policy's references. After the vehicle's own fields its states have the
+        policy's memory (`memory.integral`), its parameters those of the policy (`policy.k_p`) and
+        its outputs the commands (`command.steer`). It can be saved, and loaded elsewhere. Policies
+        that differ in parameters only share the compiled code.
         """
         return self._of(self._runner.closed_loop(policy))
-
-    def loop(self, policy: Policy) -> Self:
-        """The closed loop with a policy, compiled once whatever the policy's parameters."""
-        return self._of(self._runner.loop(policy))
 
     @property
     def lanes(self) -> int:
@@ -232,15 +233,15 @@ class Fleet(Generic[X, U, P, Y, W]):
             layout: "aos" as above, or "soa" with the vehicle last in x0, controls, disturbances and
                 the result: (nx, B), (T, nu, B), ...
             policy: what drives the vehicles; `controls` are then its references.
-            memory: what the policy remembers at the start, (B, nm), a record or a mapping; its
-                defaults if None.
+            memory: the policy's memory at the start, (B, nm), a record or a mapping; its defaults
+                if None.
             policy_params: like `params`, for the policy's parameters.
             return_memory: return the memory too, sampled like the states.
-            pending: commands before the first ones, oldest first, (rows, B, nu) or (rows, nu, B):
-                what a model with dead time has been commanded and has not felt yet. Its inputs'
-                defaults if None.
+            pending: for models with dead time, the commands that have not acted yet, oldest first,
+                (rows, B, nu) or (rows, nu, B). The defaults of the inputs if None.
             return_pending: return the queue after the last step too, for the next rollout.
-            progress: how far it is: None, True, False or a function, see `skidpad.core.progress`.
+            progress: how to report progress: None, True, False or a function, see
+                `skidpad.core.progress`.
 
         Returns:
             (steps / every + 1, B, nx) in the precision of the fleet, or (..., nx, B) for "soa";
@@ -284,8 +285,8 @@ class Fleet(Generic[X, U, P, Y, W]):
             x0, controls, steps, params, disturbances: as in `rollout`.
             cost: a `skidpad.Cost`, or a function: of `x` and `u` as stage cost, of `x` alone as
                 terminal cost. A fleet that was loaded uses the cost it was saved with.
-            references: what the cost sees as `r` at each step and at the end, (T + 1, B or 1, nr),
-                or one record held.
+            references: the argument `r` of the cost at each step and at the end,
+                (T + 1, B or 1, nr), or one record held.
             wrt: which derivatives to compute, of "x0", "controls" and "params".
             progress: as in `rollout`.
 
@@ -363,29 +364,53 @@ class Fleet(Generic[X, U, P, Y, W]):
             x0: one start state, (runs, nx), or an `UncertaintyModel` to draw them from.
             controls: one input held, a table (T, nu) for all runs, or (T, runs, nu); with a policy,
                 its references.
-            runs: how many, or the numbers of those wanted: any part of the runs gives the bits that
-                it has among all of them.
+            runs: number of runs, or the numbers of some: each run has the same bits in any part of
+                the runs as among all of them.
             disturbance: what the model's Disturbance record is drawn from; neutral if None.
             noise: what is added to the state that the policy sees, one number per state.
             policy: what drives the vehicles.
             seed: of all draws; run k has the seed `(seed << 32) + k`.
-            steps, duration: how long to run, in steps or in s.
+            steps, duration: length of a run, in steps or in s.
             params, policy_params: by name: a number, (runs,), or an `UncertaintyModel` of one.
-            quantities: names of states or functions of the state record, by name, to keep bands and
-                extremes of; all states if None.
-            events: functions of the state record that say whether something happens, by name.
+            quantities: names of states, or functions of the state record by name, of which bands
+                and extremes are kept; all states if None.
+            events: functions of the state record by name that return whether an event happens.
             quantiles: levels to keep, from 0 to 1.
-            confidence: of the intervals of these quantiles, one number or several.
+            confidence: levels of the confidence intervals of these quantiles, one or several.
             progress: as in `rollout`, in steps of all runs.
 
         Returns:
             A `MonteCarlo`: bands, probabilities with confidence intervals, worst cases with their
             seeds, and `replay` for any of them.
         """
-        return alone(_sampling)(
-            self._runner, x0, controls, runs, disturbance, noise, policy, seed, steps, duration,
-            params, policy_params, quantities, events, quantiles, confidence, progress,
-        )  # fmt: skip
+        (mc, mc_runs), runner, plant = alone(_monte_carlo), self._runner, self.plant
+        numbers = mc.run_numbers(runs)
+        inputs = mc_runs.input_rows(
+            runner, plant.Input if policy is None else policy.Reference, controls
+        )
+        experiment = mc_runs.Experiment(
+            runner=mc.with_policy(runner, policy, noise),
+            vehicle_states=record.size(plant.State),
+            steps=mc.step_count(self.dt, steps, duration, inputs),
+            seed=whole("seed", seed, "not negative", least=0, most=None),
+            start=mc.start_of(runner, x0),
+            memory=np.array(record.flatten(record.build(policy.Memory)) if policy else ()),
+            inputs=inputs,
+            params=mc.parameters_of(plant, params, policy, policy_params),
+            disturbance=mc.disturbance_of(plant, disturbance),
+            noise=mc.noise_of(plant, noise),
+        )
+        mc.check_run_counts(experiment, numbers)
+        tally = mc_runs.Tally(
+            plant.State,
+            mc.quantities_of(plant.State, quantities),
+            mc.events_of(events),
+            mc.levels_of("quantiles", quantiles),
+            experiment.steps + 1,
+            len(numbers),
+            mc.levels_of("confidence", confidence).tolist(),
+        )
+        return mc.MonteCarlo(experiment, numbers, tally).run(progress)
 
     def as_torch(self) -> Any:
         """The rollout as a function of PyTorch tensors that gradients flow through.
@@ -414,9 +439,8 @@ class Fleet(Generic[X, U, P, Y, W]):
         return self._runner.outputs(x, controls, start, params, disturbances)
 
 
-def _sampling() -> Callable[..., MonteCarlo]:
-    """What draws and runs. It brings numba along, which rollouts do not need; an interrupt within
-    that import would leave half of it behind."""
-    from .monte_carlo import sampled
+def _monte_carlo() -> tuple[Any, Any]:
+    # They import numba, which rollouts do not need; an interrupt would leave half of it behind.
+    from . import monte_carlo, monte_carlo_runs
 
-    return sampled
+    return monte_carlo, monte_carlo_runs

@@ -1,10 +1,7 @@
-"""Monte Carlo: many runs of one vehicle under drawn disturbances, and what they say.
+"""Monte Carlo: many runs of one vehicle with drawn disturbances, and their statistics.
 
-`Fleet.monte_carlo` runs them; see docs/monte_carlo.md.
-
-MonteCarlo: what many runs say, and a way back to each of them.
-
-From the arguments of `Fleet.monte_carlo` to its result.
+`Fleet.monte_carlo` runs them; see docs/monte_carlo.md. `MonteCarlo` is the result; the functions
+below it check the arguments and make the `Experiment` and the `Tally` of `monte_carlo_runs`.
 """
 
 from __future__ import annotations
@@ -29,27 +26,19 @@ from ..errors import InvalidValue
 from ..random.model import NoUncertainty, UncertaintyModel, checked_model
 from ..random.streams import of_run
 from . import arguments as batch
-from .arguments import settled
+from .arguments import consistent_states
 from .monte_carlo_runs import (
     Experiment,
     Extreme,
     Probability,
     Quantity,
     Tally,
-    input_rows,
     mean_bounds,
     proportion,
 )
 from .runner import Runner
 from .trajectory import Trajectory
 from .trajectory_table import Column
-
-__all__ = [
-    "Case",
-    "MonteCarlo",
-    "Probability",
-    "proportion",
-]
 
 
 def replayed(experiment: Experiment, run: int, seed: int) -> Trajectory:
@@ -90,7 +79,7 @@ class Case(NamedTuple):
     run: int
     """Number of the run."""
     value: float
-    """Of the quantity that was asked for."""
+    """Of the quantity."""
     time: float
     """When it had that value, in s."""
 
@@ -132,17 +121,17 @@ class MonteCarlo:
 
     @property
     def seed(self) -> int:
-        """The seed that was given; `case.seed` and `seed_of` are those of single runs."""
+        """Seed of all draws; `case.seed` and `seed_of` are those of single runs."""
         return self._experiment.seed
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """Names of what bands and worst cases are kept of."""
+        """Names of the quantities with bands and worst cases."""
         return tuple(self._tally.quantiles)
 
     @property
     def events(self) -> tuple[str, ...]:
-        """Names of what probabilities are kept of."""
+        """Names of the events with probabilities."""
         return tuple(self._tally.happened)
 
     @property
@@ -327,16 +316,14 @@ TOLD = "told"
 def noisy(policy: Policy, State: type) -> Policy:
     """The policy with `State` plus noise in place of the state; the noise comes by its reference.
 
-    Its reference record has the policy's own (`told`), if it has any, and behind it the noise of
-    the step in the units of the state (`noise`).
+    Its reference record has the policy's own (`told`), unless that is empty, followed by the noise
+    of the step in the units of the state (`noise`).
     """
+    leaves = [leaf.name.replace(".", "_") for leaf in record.fields(State)]
     kinds = {TOLD: policy.Reference} if record.size(policy.Reference) else {}
-    kinds[NOISE] = _noise_record(State)
+    kinds[NOISE] = record.define("Noise", dict.fromkeys(leaves, float), dict.fromkeys(leaves, 0.0))
     Reference = record.define("NoisyReference", kinds, doc="What a policy is told, and the noise.")
-    return replace(policy, act=_seeing(policy, State), Reference=Reference)
 
-
-def _seeing(policy: Policy, State: type) -> Callable[..., Any]:
     def act(**arguments: Any) -> Any:
         noise = record.flatten(getattr(arguments["r"], NOISE))
         pairs = zip(record.flatten(arguments["x"]), noise, strict=True)
@@ -344,71 +331,15 @@ def _seeing(policy: Policy, State: type) -> Callable[..., Any]:
         arguments = {**arguments, "x": seen, "r": getattr(arguments["r"], TOLD, None)}
         return policy.act(**{name: arguments[name] for name in policy.arguments})
 
-    # A policy is asked by the names of its arguments what it needs.
+    # The names of its arguments say what a policy needs.
     names = dict.fromkeys(("x", "r", *policy.arguments))
     keyword = inspect.Parameter.KEYWORD_ONLY
     act.__signature__ = inspect.Signature([inspect.Parameter(n, keyword) for n in names])
-    return act
+    return replace(policy, act=act, Reference=Reference)
 
 
-def _noise_record(State: type) -> Any:
-    """A record with the leaves of a state, all zero unless given."""
-    names = [leaf.name.replace(".", "_") for leaf in record.fields(State)]
-    return record.define("Noise", dict.fromkeys(names, float), dict.fromkeys(names, 0.0))
-
-
-def sampled(
-    runner: Runner,
-    x0: Any,
-    inputs: Any,
-    runs: int | Sequence[int],
-    disturbance: UncertaintyModel | None,
-    noise: UncertaintyModel | None,
-    policy: Policy | None,
-    seed: int,
-    steps: int | None,
-    duration: float | None,
-    params: Mapping[str, Any] | None,
-    policy_params: Mapping[str, Any] | None,
-    quantities: Any,
-    events: Mapping[str, Quantity] | None,
-    quantiles: Sequence[float],
-    confidence: float | Sequence[float],
-    progress: Choice,
-) -> MonteCarlo:
-    """Run a Monte Carlo; the arguments are those of `Fleet.monte_carlo`."""
-    plant = runner.plant
-    numbers = _run_numbers(runs)
-    told = input_rows(runner, plant.Input if policy is None else policy.Reference, inputs)
-    experiment = Experiment(
-        runner=_loop(runner, policy, noise),
-        vehicle_states=record.size(plant.State),
-        steps=_step_count(runner.settings.dt, steps, duration, told),
-        seed=whole("seed", seed, "not negative", least=0, most=None),
-        start=_start(runner, x0),
-        memory=_memory(policy),
-        inputs=told,
-        params={
-            **_own("params", plant.Params, params),
-            **_policy_params(policy, policy_params),
-        },
-        disturbance=_disturbance(runner.plant, disturbance),
-        noise=None if noise is None else _of_state("noise", noise, plant.State),
-    )
-    _check_runs(experiment, numbers)
-    tally = Tally(
-        plant.State,
-        _quantities(plant.State, quantities),
-        _events(events),
-        _levels(quantiles),
-        experiment.steps + 1,
-        len(numbers),
-        _confidences(confidence),
-    )
-    return MonteCarlo(experiment, numbers, tally).run(progress)
-
-
-def _run_numbers(runs: int | Sequence[int]) -> NDArray[np.int64]:
+def run_numbers(runs: int | Sequence[int]) -> NDArray[np.int64]:
+    """Numbers of the runs: the first so many, or those listed."""
     if np.ndim(runs) == 0:
         count = whole("runs", runs, "at least 1")
         check_room("runs", count)
@@ -421,99 +352,8 @@ def _run_numbers(runs: int | Sequence[int]) -> NDArray[np.int64]:
     return numbers.astype(np.int64)
 
 
-def _loop(runner: Runner, policy: Policy | None, noise: UncertaintyModel | None) -> Runner:
-    """What runs: the vehicle alone, or with its policy compiled in."""
-    if policy is None:
-        if noise is not None:
-            raise InvalidValue("noise is on what a policy sees; without policy= nobody sees it")
-        return runner
-    return runner.loop(policy if noise is None else noisy(policy, runner.plant.State))
-
-
-def _start(runner: Runner, x0: Any) -> Array | UncertaintyModel:
-    State = runner.plant.State
-    if isinstance(x0, UncertaintyModel):
-        return checked_model("x0", x0, record.names(State), "the state")
-    # The parameters that differ between runs are drawn later; a start is that of the vehicle's own.
-    whole = settled(runner.plant, x0, runner.own_params)
-    return batch.states(State, whole, batch.Space.of("cpu", runner.settings.precision), "aos")[0]
-
-
-def _memory(policy: Policy | None) -> Array:
-    return np.array(() if policy is None else record.flatten(record.build(policy.Memory)))
-
-
-def _of_state(name: str, model: Any, State: type) -> UncertaintyModel:
-    checked_model(name, model, record.names(State), "the state").check_state(State)
-    return model
-
-
-def _own(what: str, Params: type, params: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Parameters by name: models, or numbers () or (runs,)."""
-    if not isinstance(params or {}, Mapping):
-        raise InvalidValue(f"{what} = {params!r} must be numbers, arrays or models by name")
-    columns: dict[str, Any] = {}
-    for name, source in (params or {}).items():
-        if name not in record.names(Params):
-            raise InvalidValue(record.unknown_name(what, name, record.names(Params)))
-        place = f"{what}[{name!r}]"
-        if isinstance(source, UncertaintyModel):
-            columns[name] = checked_model(place, source, (name,), "a parameter")
-        else:
-            columns[name] = _column(place, source)
-    return columns
-
-
-def _column(place: str, values: Any) -> Array:
-    numbers = batch.numbers(place, values, batch.Space.of("cpu", "float64"))
-    if numbers.ndim > 1:
-        raise InvalidValue(f"{place} has shape {numbers.shape}; expected a number or (runs,)")
-    return numbers
-
-
-def _policy_params(policy: Policy | None, params: Mapping[str, Any] | None) -> dict[str, Any]:
-    if policy is None:
-        if params is not None:
-            raise InvalidValue("policy_params go with a policy=")
-        return {}
-    # Always there, as the compiled loop is shared by policies that differ in parameters only.
-    own = zip(record.names(policy.Params), record.flatten(policy.params), strict=True)
-    asked = _own("policy_params", policy.Params, params)
-    return {f"policy.{n}": v for n, v in {**dict(own), **asked}.items()}
-
-
-def _disturbance(plant: Plant, model: UncertaintyModel | None) -> UncertaintyModel:
-    kind = plant.Disturbance
-    neutral = record.flatten(record.build(kind))
-    if model is None:
-        return NoUncertainty(len(neutral), nominal_value=np.array(neutral))
-    if not neutral:
-        raise InvalidValue(
-            f"{plant.name!r} takes no disturbance; `skidpad.with_disturbance(vehicle)` makes "
-            "a vehicle that takes one on the rate of every state"
-        )
-    names = record.names(kind)
-    checked_model("disturbance", model, names, f"the disturbance of {plant.name!r}")
-    model.check_state(plant.State)
-    return model
-
-
-def _step_count(dt: float, steps: int | None, duration: float | None, told: Array) -> int:
-    counts = {len(told)} if len(told) > 1 else set[int]()
-    if duration is not None:
-        counts.add(steps_in(positive("duration", duration, "s"), dt))
-    if steps is not None:
-        counts.add(whole("steps", steps, "at least 1"))
-    if len(counts) != 1:
-        listed = " and ".join(map(str, sorted(counts))) or "none given"
-        raise InvalidValue(
-            f"number of steps: {listed}; say one with steps=, duration= in s, or a table of inputs"
-        )
-    return counts.pop()
-
-
-def _check_runs(experiment: Experiment, numbers: NDArray[np.int64]) -> None:
-    """Raise unless what is given per run is given for all."""
+def check_run_counts(experiment: Experiment, numbers: NDArray[np.int64]) -> None:
+    """Raise unless what the caller supplies per run is there for all runs."""
     last = int(numbers.max())
     counts = {"inputs": experiment.inputs.shape[1]}
     if not isinstance(experiment.start, UncertaintyModel):
@@ -526,64 +366,142 @@ def _check_runs(experiment: Experiment, numbers: NDArray[np.int64]) -> None:
             raise InvalidValue(f"{name}: {count} runs are given, but run {last} is wanted")
 
 
-def _quantities(State: type, quantities: Any) -> dict[str, Quantity]:
-    """Functions of the state by name; names of states stand for themselves."""
+def with_policy(runner: Runner, policy: Policy | None, noise: UncertaintyModel | None) -> Runner:
+    """What runs: the vehicle alone, or the closed loop with a policy that sees a noisy state."""
+    if policy is not None:
+        return runner.loop(policy if noise is None else noisy(policy, runner.plant.State))
+    if noise is not None:
+        raise InvalidValue("noise is on what a policy sees; without policy= nothing sees it")
+    return runner
+
+
+def start_of(runner: Runner, x0: Any) -> Array | UncertaintyModel:
+    """Start states (1 or runs, nx), or what they are drawn from."""
+    State = runner.plant.State
+    if isinstance(x0, UncertaintyModel):
+        return checked_model("x0", x0, record.names(State), "the state")
+    # Parameters that differ between runs are drawn later; a start is that of the vehicle's own.
+    start = consistent_states(runner.plant, x0, runner.own_params)
+    return batch.states(State, start, batch.Space.of("cpu", runner.settings.precision), "aos")[0]
+
+
+def parameters_of(
+    plant: Plant, params: Any, policy: Policy | None, policy_params: Any
+) -> dict[str, Any]:
+    """Parameters by name, those of the policy as `policy.name`: models, or numbers () or (runs,).
+
+    Those of a policy are all there, as policies that differ in parameters only share their loop.
+    """
+    columns = _columns("params", plant.Params, params)
+    if policy is not None:
+        own = zip(record.names(policy.Params), record.flatten(policy.params), strict=True)
+        others = {**dict(own), **_columns("policy_params", policy.Params, policy_params)}
+        columns.update({f"policy.{name}": value for name, value in others.items()})
+    elif policy_params is not None:
+        raise InvalidValue("policy_params go with a policy=")
+    return columns
+
+
+def _columns(what: str, Params: type, params: Any) -> dict[str, Any]:
+    if not isinstance(params or {}, Mapping):
+        raise InvalidValue(f"{what} = {params!r} must be numbers, arrays or models by name")
+    columns: dict[str, Any] = {}
+    for name, source in (params or {}).items():
+        if name not in record.names(Params):
+            raise InvalidValue(record.unknown_name(what, name, record.names(Params)))
+        place = f"{what}[{name!r}]"
+        if isinstance(source, UncertaintyModel):
+            columns[name] = checked_model(place, source, (name,), "a parameter")
+            continue
+        columns[name] = values = batch.numbers(place, source, batch.Space.of("cpu", "float64"))
+        if values.ndim > 1:
+            raise InvalidValue(f"{place} has shape {values.shape}; expected a number or (runs,)")
+    return columns
+
+
+def disturbance_of(plant: Plant, model: UncertaintyModel | None) -> UncertaintyModel:
+    """What a plant's Disturbance record is drawn from; its neutral values if None."""
+    neutral = record.flatten(record.build(plant.Disturbance))
+    if model is None:
+        return NoUncertainty(len(neutral), nominal_value=np.array(neutral))
+    if not neutral:
+        raise InvalidValue(
+            f"{plant.name!r} takes no disturbance; `skidpad.with_disturbance(vehicle)` makes "
+            "a vehicle that takes one on the rate of every state"
+        )
+    names = record.names(plant.Disturbance)
+    checked_model("disturbance", model, names, f"the disturbance of {plant.name!r}")
+    model.check_state(plant.State)
+    return model
+
+
+def noise_of(plant: Plant, model: UncertaintyModel | None) -> UncertaintyModel | None:
+    """What the noise on the state is drawn from, checked."""
+    if model is not None:
+        checked_model("noise", model, record.names(plant.State), "the state")
+        model.check_state(plant.State)
+    return model
+
+
+def step_count(dt: float, steps: int | None, duration: float | None, inputs: Array) -> int:
+    """The number of steps that `steps`, `duration` in s and a table of inputs agree on."""
+    counts = {len(inputs)} if len(inputs) > 1 else set[int]()
+    if duration is not None:
+        counts.add(steps_in(positive("duration", duration, "s"), dt))
+    if steps is not None:
+        counts.add(whole("steps", steps, "at least 1"))
+    if len(counts) != 1:
+        listed = " and ".join(map(str, sorted(counts))) or "none given"
+        raise InvalidValue(
+            f"number of steps: {listed}; say one with steps=, duration= in s, or a table of inputs"
+        )
+    return counts.pop()
+
+
+def quantities_of(State: type, quantities: Any) -> dict[str, Quantity]:
+    """Functions of the state by name; names of states stand for themselves, None for all."""
     names = record.names(State)
     if quantities is None:
         quantities = names
     if isinstance(quantities, str):
         quantities = (quantities,)
+    if not isinstance(quantities, Iterable):
+        raise InvalidValue(
+            f"quantities = {quantities!r} must be names of states, or functions by name"
+        )
     if not isinstance(quantities, Mapping):
-        if not isinstance(quantities, Iterable):
-            raise InvalidValue(
-                f"quantities = {quantities!r} must be names of states, or functions by name"
-            )
         quantities = {name: name for name in quantities}
     functions: dict[str, Callable[[Any], Any]] = {}
     for name, quantity in quantities.items():
-        if callable(quantity):
-            functions[name] = quantity
-        elif quantity in names:
-            functions[name] = attrgetter(quantity)
-        else:
+        if not callable(quantity) and quantity not in names:
             raise InvalidValue(record.unknown_name("State", str(quantity), names, "quantity"))
+        functions[name] = quantity if callable(quantity) else attrgetter(quantity)
     return functions
 
 
-def _events(events: Any) -> dict[str, Quantity]:
+def events_of(events: Any) -> dict[str, Quantity]:
     """Functions of the state by name."""
-    if events is None:
-        return {}
-    if not isinstance(events, Mapping):
+    if not isinstance(events or {}, Mapping):
         raise InvalidValue(
             f"events = {events!r} must be functions of the state by name, as in "
             "{'left the lane': lambda x: abs(x.y) > 0.3}"
         )
-    for name, event in events.items():
+    for name, event in (events or {}).items():
         if not callable(event):
             raise InvalidValue(f"event {name!r} must be a function of the state, got {event!r}")
-    return dict(events)
+    return dict(events or {})
 
 
-def _levels(quantiles: Any) -> Array:
-    levels = _different("quantiles", quantiles)
-    if not levels.size or not ((levels >= 0.0) & (levels <= 1.0)).all():
-        raise InvalidValue(f"quantiles = {quantiles!r} must lie between 0 and 1")
-    return levels
-
-
-def _confidences(confidence: Any) -> list[float]:
-    levels = _different("confidence", confidence)
-    if not levels.size or not ((levels > 0.0) & (levels < 1.0)).all():
-        raise InvalidValue(
-            f"confidence = {confidence!r} must be between 0 and 1, such as 0.95 or (0.9, 0.99)"
-        )
-    return levels.tolist()
-
-
-def _different(name: str, values: Any) -> Array:
-    """Numbers in order, each once."""
+def levels_of(name: str, values: Any) -> Array:
+    """Levels in increasing order, each once: quantiles from 0 to 1, confidences between them."""
     try:
-        return np.unique(np.asarray(values, dtype=float))
+        levels = np.unique(np.asarray(values, dtype=float))
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidValue(f"{name} = {shown(values)} must be numbers from 0 to 1") from error
+    if name == "confidence" and not (levels.size and ((levels > 0.0) & (levels < 1.0)).all()):
+        raise InvalidValue(
+            f"confidence = {values!r} must be between 0 and 1, such as 0.95 or (0.9, 0.99)"
+        )
+    if not levels.size or not ((levels >= 0.0) & (levels <= 1.0)).all():
+        raise InvalidValue(f"quantiles = {values!r} must lie between 0 and 1")
+    return levels

@@ -1,11 +1,9 @@
-"""The runs of a Monte Carlo: all of them together, one step of the disturbance at a time.
+"""The runs of a Monte Carlo, one step at a time, and the statistics taken while they pass.
 
-What a run draws depends on the seed, its number and the step, on nothing else; and a fleet gives a
-vehicle the same bits whatever else is in it. So a run is the same among any others, and alone.
-
-What is kept of the runs while they pass: bands, extremes and events, not every state.
-
-How sure runs make one: confidence intervals of probabilities, means and quantiles.
+What a run draws depends on the seed, its number and the step alone, and a fleet gives a vehicle the
+same bits whatever else is in it. So a run is the same among any others, and alone. Bands, extremes
+and events are kept of the runs (`Tally`), not every state; `proportion`, `mean_bounds` and
+`quantile_ranks` are the confidence intervals.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from numpy.typing import NDArray
 from ..compile.cpu import RolloutArrays
 from ..core import record
 from ..core.arrays import AnyArray, Array, Mask
-from ..core.checks import finite
+from ..core.checks import between
 from ..errors import InvalidValue, SimulationDiverged
 from ..random.draw import Draw
 from ..random.model import UncertaintyModel
@@ -28,7 +26,7 @@ from ..random.model import sampled as drawn
 from ..random.streams import of_run
 from . import arguments as batch
 from . import delay
-from .arguments import settled_rows
+from .arguments import consistent_rows
 from .runner import Runner
 from .trajectory import Trajectory
 
@@ -55,10 +53,10 @@ class Probability(NamedTuple):
 
 
 def proportion(happened: int, runs: int, level: float = 0.95) -> Probability:
-    """The probability of something that happened in so many of independent runs.
+    """The probability of an event that happened in `happened` of `runs` independent runs.
 
     The interval is that of C. J. Clopper and E. S. Pearson (Biometrika 26, 1934): it holds the true
-    value with at least the confidence asked for, also when nothing happened at all.
+    value with at least the confidence `level`, even if the event never happened.
     """
     tail = _tail(level)
     if runs < 1 or not 0 <= happened <= runs:
@@ -86,18 +84,16 @@ def mean_bounds(mean: Array, std: Array, runs: Any, level: float) -> tuple[Array
 
 
 def quantile_ranks(runs: int, quantile: float, level: float) -> tuple[int, int]:
-    """Which of so many values in order hold a quantile between them, whatever is distributed how.
+    """Ranks (low, high) of the ordered values between which a quantile lies, for any distribution.
 
     The number of runs below a quantile is binomial, so from the `low`-th to the `high`-th smallest
-    value, counted from 1, is an interval that holds it with at least the confidence asked for, each
-    tail with no more than half of the rest. 0 and runs + 1 say that there is no such value: too few
-    runs for so far a quantile.
+    value, counted from 1, is an interval that holds it with at least the confidence `level`, each
+    tail with at most half of the rest. 0 and runs + 1 mean that there is no such value: too few
+    runs for a quantile that far out.
     """
     tail = _tail(level)
-    return (
-        _lower_rank(runs, quantile, tail),
-        runs + 1 - _lower_rank(runs, 1.0 - quantile, tail),
-    )
+    low, high = (_lower_rank(runs, q, tail) for q in (quantile, 1.0 - quantile))
+    return low, runs + 1 - high
 
 
 def _lower_rank(runs: int, quantile: float, tail: float) -> int:
@@ -115,9 +111,7 @@ def _lower_rank(runs: int, quantile: float, tail: float) -> int:
 
 def _tail(level: float) -> float:
     """What may lie beyond either end of an interval of this confidence."""
-    if not 0.0 < finite("level", level) < 1.0:
-        raise InvalidValue(f"level = {level} must be between 0 and 1, such as 0.95")
-    return (1.0 - level) / 2.0
+    return (1.0 - between("level", level, 0.0, 1.0, hint=", such as 0.95")) / 2.0
 
 
 def _special() -> Any:
@@ -144,7 +138,7 @@ class Moment(NamedTuple):
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is run, how it starts, what drives it and what is drawn."""
+    """The runner, the start, the inputs and what is drawn in each run."""
 
     runner: Runner
     """Of the vehicle, or of the closed loop of vehicle and policy."""
@@ -198,7 +192,7 @@ class Experiment:
         yield Moment(self.steps, x, None, None)
 
     def _check(self, x: Array, named: Mapping[str, Array] | None, params: AnyArray | None) -> None:
-        """Raise for a start, inputs or parameters that cannot be meant."""
+        """Raise for an implausible start, input or parameter."""
         p = self.runner.own_params if params is None else params
         arrays = RolloutArrays(x.T[None], self.inputs, np.empty((1, 1, 0)), p)
         own = named is None or all(name.startswith("policy.") for name in named)
@@ -220,7 +214,7 @@ class Experiment:
         rows = np.concatenate([own, memory], axis=1)
         if drawing:
             p = self.runner.own_params if params is None else params
-            rows = settled_rows(self.runner.plant, rows, p)
+            rows = consistent_rows(self.runner.plant, rows, p)
         return np.ascontiguousarray(rows.T)
 
     def parameters(self, runs: Runs) -> dict[str, Array] | None:
@@ -407,13 +401,17 @@ class Extreme:
         self._sign = sign
         self._most = np.full(runs, -np.inf)
         self.sample = np.full(runs, -1, np.int64)
+        self._unset = True
 
     def take(self, sample: int, values: Array) -> None:
         """Compare with the values of one sample."""
         signed = values if self._sign > 0.0 else -values
-        further = (signed > self._most) | ((self.sample < 0) & ~np.isnan(signed))
-        self._most[further] = signed[further]
-        self.sample[further] = sample
+        further = signed > self._most
+        if self._unset:
+            further |= (self.sample < 0) & ~np.isnan(signed)
+        np.copyto(self._most, signed, where=further)
+        np.copyto(self.sample, sample, where=further)
+        self._unset = self._unset and bool((self.sample < 0).any())
 
     @property
     def value(self) -> Array:

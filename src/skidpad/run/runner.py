@@ -1,18 +1,14 @@
-"""Runner: a plant under settings, from what a caller gives to samples: checked, run, judged.
+"""Runner: a plant under settings, from the caller's arguments to samples.
 
-Everything that runs many vehicles composes it: `Fleet`, Monte Carlo, the groups of a world.
-
-What to make of a rollout: raise for what went wrong, with vehicle and time, or mask it.
-
-A rollout as a fleet is asked for it: from what the caller gave to the samples that he gets.
-
-The outputs of one vehicle at the moments of a run, by compiled code.
+`Fleet`, Monte Carlo and the vehicles of a world run through it. `judge` raises for what went wrong
+in a rollout, with vehicle and time, or masks it; `Rollout` is one call of `Fleet.rollout`, and
+`OutputRows` computes the outputs of one vehicle along a run.
 """
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -29,9 +25,9 @@ from ..core.model import Vehicle
 from ..core.policy import Policy
 from ..core.progress import Choice, Progress, watching
 from ..errors import InvalidValue, SimulationDiverged, StepNotConverged
-from . import arguments, delay
 from . import arguments as batch
-from .arguments import LoopArguments, Plausible, loop_arrays, settled
+from . import delay
+from .arguments import LoopArguments, Plausible, consistent_states, loop_arrays
 from .kept import ended
 from .settings import Engines, Settings
 from .stability import check_plant
@@ -48,9 +44,11 @@ def judge(
 ) -> None:
     """Raise for what went wrong in a rollout, or mask the vehicles that diverged.
 
-    `out` are its samples (sample, vehicle, field), `health` what the engine said of each vehicle
-    (3, vehicle), `queue` the delayed inputs it started with, `lengths` (step,) those of its steps
-    in s if they differ.
+    Args:
+        out: samples (sample, vehicle, field).
+        health: what the engine reports of each vehicle, (3, vehicle).
+        queue: the delayed inputs at the start.
+        lengths: lengths of the steps in s, (step,), if they differ.
     """
     diverged, bad_input, _ = batch.on_host(~np.isfinite(health))
     if bad_input.any():
@@ -63,12 +61,6 @@ def judge(
         raise _failure(engines, failed, arguments, out, every, queue, lengths)
     for vehicle in failed.tolist():
         out[_first_bad(out[:, vehicle]) :, vehicle] = np.nan
-
-
-def good_samples(out: AnyArray) -> int:
-    """How many samples (sample, vehicle, field) come before any vehicle's fails."""
-    fine = batch.on_host(np.isfinite(out).all(axis=(1, 2)))
-    return len(out) if fine.all() else int(np.argmin(fine))
 
 
 def _failure(
@@ -121,7 +113,7 @@ def _failure(
 def _acting(
     engines: Engines, arguments: RolloutArrays, queue: Late, vehicle: int, steps: int
 ) -> AnyArray:
-    """What acts on one vehicle at each of so many steps, (step, 1, field)."""
+    """The inputs that act on one vehicle in each of its first `steps` steps, (step, 1, field)."""
     own = _only(arguments.u, vehicle, 0, steps)
     only = delay.of_vehicle(queue, vehicle)
     return delay.acting(own, only, engines.channels.fields, steps, engines.space)
@@ -146,8 +138,8 @@ def _only(array: AnyArray, vehicle: int, begin: int, steps: int) -> AnyArray:
 
 
 _MANY = 32
-"""Vehicles with parameters of their own from which on outputs are computed sample by sample where
-there are as many vehicles as samples; where there are fewer, always vehicle by vehicle."""
+"""Number of vehicles with parameters of their own from which outputs are computed sample by sample,
+where there are as many vehicles as samples; with fewer vehicles, always vehicle by vehicle."""
 
 
 class Runner:
@@ -156,8 +148,8 @@ class Runner:
     Args:
         plant: what to run: a vehicle alone, or with its policy compiled in.
         settings: how.
-        inputs: what the caller calls the inputs, for errors; what a fleet calls them if None.
-        plausible: what looks at arguments, if the plant itself cannot tell.
+        inputs: the caller's name of the inputs, for errors; that of a fleet if None.
+        plausible: the sanity checks of arguments; those of the plant if None.
     """
 
     def __init__(
@@ -184,18 +176,18 @@ class Runner:
     def arguments(
         self, x0: Any, controls: Any, params: Any, disturbances: Any, layout: str = "aos"
     ) -> RolloutArrays:
-        """The arguments of a rollout as arrays (step, vehicle, field) of numbers that can be used;
-        `plausible` tells whether they can be meant."""
+        """The arguments of a rollout as checked arrays (step, vehicle, field); the sanity checks
+        are those of `plausible`."""
         plant, space, inputs = self.plant, self.space, self.engines.inputs
         p = self.own_params if params is None else self.parameters(params)
         arrays = RolloutArrays(
-            x=batch.states(plant.State, settled(plant, x0, p, layout), space, layout),
+            x=batch.states(plant.State, consistent_states(plant, x0, p, layout), space, layout),
             u=batch.series(plant.Input, inputs, controls, space, layout),
             w=batch.series(plant.Disturbance, "disturbances", disturbances, space, layout),
             p=p,
         )
         if self.engines.channels:
-            # The kernel looks at what acts; here the last ones act in a later rollout.
+            # The kernel checks the inputs that act; the last ones act only in a later rollout.
             batch.finite(plant.Input, inputs, arrays.u)
         series = {"x0": arrays.x, inputs: arrays.u, "disturbances": arrays.w}
         batch.batch_size(**series, params=arrays.p)
@@ -232,7 +224,7 @@ class Runner:
         return queue
 
     def no_dead_time(self) -> InvalidValue:
-        """The error for a queue where nothing is delayed."""
+        """The error for a queue of commands for a model without dead time."""
         return InvalidValue(
             "pending and return_pending are for models with dead time; "
             f"{self.plant.name!r} has none"
@@ -250,11 +242,12 @@ class Runner:
         progress: Progress | None = None,
         may_end_early: bool = False,
     ) -> AnyArray:
-        """Samples (sample, vehicle, field) of a rollout that went well, or masked.
+        """Samples (sample, vehicle, field) of a rollout; raises or masks what diverged.
 
-        Without a queue the inputs act at once; `lengths` (step,) are those of steps in s that
-        differ. The progress is advanced by the steps of all vehicles. Where it may end early, and
-        the settings say "return", a rollout that fails gives the samples before, with a warning.
+        Without a queue the inputs act at once; `lengths` (step,) are the lengths of the steps in s
+        if they differ. The progress is advanced by the steps of all vehicles. With `may_end_early`
+        and the setting on_diverge = "return", a rollout that fails returns the samples before, with
+        a warning.
         """
         count = vehicles(arguments, queue)
         out = batch.empty(steps // every + 1, count, arguments.x.shape[2], self.space, layout)
@@ -266,7 +259,8 @@ class Runner:
         except (SimulationDiverged, StepNotConverged) as error:
             if not may_end_early or self.settings.on_diverge != "return":
                 raise
-            out = out[: good_samples(out)]
+            fine = batch.on_host(np.isfinite(out).all(axis=(1, 2)))
+            out = out if fine.all() else out[: int(np.argmin(fine))]
             warnings.warn(f"rollout ended after {len(out)} samples: {error}", stacklevel=3)
         return out
 
@@ -281,10 +275,9 @@ class Runner:
     def bound(
         self, arguments: RolloutArrays, out: AnyArray, queue: Late | None = None
     ) -> BoundRollout:
-        """Steps of these arrays over and over, on the caller's thread; see `CpuRollout.bound`.
+        """Repeated steps of the same arrays, on the caller's thread; see `CpuRollout.bound`.
 
-        What is written into the arrays is what the next call gets. `judge` says whether a call went
-        well.
+        Each call reads what was last written into the arrays; `judge` checks its result.
         """
         engine = self.engines.rollout
         assert isinstance(engine, CpuRollout)
@@ -305,7 +298,7 @@ class Runner:
         p = batch.parameters(plant.Params, plant.params, params, space)
         u = batch.rows(plant.Input, self.engines.inputs, controls, space, shape)
         disturbed = batch.rows(plant.Disturbance, "disturbances", w, space, shape)
-        # A closed loop asks its policy for the command, and that may depend on the step.
+        # In a closed loop the policy gives the command, which may depend on the step.
         timed = plant.outputs.inputs[-1].name == "dt"
         dt = [np.full((1, 1, 1), self.settings.dt, space.dtype)] if timed else []
         if masked and start is None and p.shape[1] > 1 and shape[-1:] == (p.shape[1],):
@@ -317,7 +310,7 @@ class Runner:
         before = states
         if start is not None:
             before = batch.rows(plant.State, "start", start, space, shape, masked=masked)
-        # Looked at already, and once per vehicle, not per state: not to be looked at again.
+        # Checked already, once per vehicle instead of once per state.
         if p.shape[1] > 1:
             p = batch.rows(plant.Params, "params", p[0], space, shape, masked=True)
         ports = [states, before, u, disturbed, p, *dt]
@@ -364,16 +357,24 @@ class Runner:
         return x.reshape(-1, *x.shape[-2:])
 
     def loop(self, policy: Policy) -> Runner:
-        """The closed loop with a policy, compiled once whatever the policy's parameters."""
+        """The closed loop with a policy, compiled once whatever the policy's parameters; those of
+        the plant are the first policy's."""
         instance_of("policy", policy, Policy)
         code = (policy.act, policy.Memory, policy.Reference, policy.Params, policy.name)
         if code not in self._loops:
-            self._loops[code] = self.closed_loop(policy)
+            self._loops[code] = self._with_policy(policy)
         return self._loops[code]
 
     def closed_loop(self, policy: Policy) -> Runner:
-        """What runs this vehicle with a policy compiled in; see `Fleet.closed_loop`."""
-        instance_of("policy", policy, Policy)
+        """The closed loop with a policy and its parameters; see `Fleet.closed_loop`."""
+        loop, own = self.loop(policy), record.flatten(policy.params)
+        values = (*record.flatten(self.plant.params), *own)
+        if values == record.flatten(loop.plant.params):
+            return loop
+        plant = replace(loop.plant, params=record.unflatten(loop.plant.Params, values))
+        return Runner(plant, loop.settings, plausible=loop.plausible)
+
+    def _with_policy(self, policy: Policy) -> Runner:
         plant, substeps = self.plant, self.engines.substeps
         if self.engines.channels:
             raise InvalidValue(
@@ -391,13 +392,13 @@ class Runner:
 
 
 def vehicles(arguments: RolloutArrays, queue: Late | None) -> int:
-    """How many a rollout has."""
+    """Number of vehicles in a rollout."""
     return max(array.shape[1] for array in (*arguments, *(queue or ())))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rollout:
-    """The arguments of `Fleet.rollout`."""
+    """The arguments of `Fleet.rollout`, and from them to its result."""
 
     x0: Any
     controls: Any
@@ -415,8 +416,8 @@ class Rollout:
     return_pending: bool
 
     def states(self, fleet: Runner, progress: Choice) -> Any:
-        """What `Fleet.rollout` returns."""
-        one_of("layout", self.layout, arguments.LAYOUTS)
+        """The result of `Fleet.rollout`."""
+        one_of("layout", self.layout, batch.LAYOUTS)
         runner, arrays = self._arrays(fleet)
         runner.plausible.check(arrays, own_params=self.params is None)
         times = self._times(fleet)
@@ -452,7 +453,7 @@ class Rollout:
         return (states, self._laid_out(out[..., nx:], fleet)) if self.return_memory else states
 
     def _arrays(self, fleet: Runner) -> tuple[Runner, RolloutArrays]:
-        """What runs, the vehicle or its closed loop, and its arrays."""
+        """The runner of the vehicle or of its closed loop, and its arrays."""
         own = (self.x0, self.controls, self.params, self.disturbances)
         if self.policy is not None:
             runner = fleet.loop(self.policy)
@@ -474,32 +475,32 @@ class Rollout:
         every = whole("every", self.every, f"at least 1 and divide the {total} steps")
         if total % every:
             raise InvalidValue(f"every = {every} must be at least 1 and divide the {total} steps")
-        lengths = None if dt is None else arguments.lengths(dt, total, fleet.settings.precision)
+        lengths = None if dt is None else batch.lengths(dt, total, fleet.settings.precision)
         if lengths is not None:
             check_plant(fleet.plant, float(lengths.max()), fleet.engines.substeps)
         return _Times(total, every, lengths)
 
     def _laid_out(self, samples: AnyArray, fleet: Runner) -> Any:
-        """Samples (sample, vehicle, field) in the layout and the place that the caller wants."""
+        """Samples (sample, vehicle, field) in the layout of the caller, on its device."""
         space = fleet.space
         samples = samples if self.layout == "aos" else np.swapaxes(samples, -1, -2)
         if fleet.settings.device == "cuda":  # not every library takes an array with gaps
             samples = space.xp.ascontiguousarray(samples)
         callers = (self.x0, self.controls, self.params, self.disturbances)
-        return arguments.where_wanted(samples, space, *callers)
+        return batch.where_wanted(samples, space, *callers)
 
 
 class _Times(NamedTuple):
-    """How long a rollout is."""
+    """Length of a rollout."""
 
     steps: int
     every: int
     lengths: AnyArray | None
-    """Of the steps in s, where they differ."""
+    """Lengths of the steps in s, if they differ."""
 
 
 class OutputRows:
-    """Outputs of a vehicle; compiled when they are first asked for."""
+    """Outputs of one vehicle at the samples of a run, compiled on first use."""
 
     def __init__(self, vehicle: Vehicle, precision: str) -> None:
         self._vehicle, self._precision = vehicle, precision

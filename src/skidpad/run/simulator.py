@@ -43,10 +43,10 @@ from ..integrate.scipy_ivp import ScipyMethod
 from .arguments import (
     FAR_BEYOND,
     Commands,
-    check_room,
+    check_sample_room,
     check_start,
-    consistent,
     driven_again,
+    make_consistent,
     masked,
     step_count,
 )
@@ -585,7 +585,7 @@ class Simulator(Generic[X, U, P, Y, W]):
         time = finite("time", time, "s")
         check_start(self.vehicle, start)
         if model.settle is not None:
-            whole = consistent(model, start, self.vehicle.params, state, fields)
+            whole = make_consistent(model, start, self.vehicle.params, state, fields)
             start = record.build(model.State, whole)
         self._must_be_free()
         self._stepper.reset(record.flatten(start), time)
@@ -689,7 +689,7 @@ class Simulator(Generic[X, U, P, Y, W]):
         if isinstance(controls, Trajectory):
             controls = driven_again(controls, self.vehicle, self.dt)
         count = step_count(controls, self.dt, duration, steps)
-        check_room(self.vehicle, count)
+        check_sample_room(self.vehicle, count)
         start, thread = self.snapshot(), threading.get_ident()
         user = self._user
         if user is not None and user != thread:

@@ -34,7 +34,7 @@ from ..random.draw import Draw
 from ..random.model import UncertaintyModel
 from ..random.model import sampled as drawn
 from ..run import arguments, delay
-from ..run.arguments import consistent, record_of_rows, settled_rows
+from ..run.arguments import consistent_rows, make_consistent, record_of_rows
 from ..run.monte_carlo import TOLD, noisy
 from ..run.runner import Runner
 from ..run.settings import Engines, Settings
@@ -330,7 +330,7 @@ class RowArrays:
         own = p[:, :, : record.size(plant.Params)]
         if isinstance(x0, UncertaintyModel):
             states, _ = drawn(x0, self.draw(rows, "start"), x0.start(count))
-            states = settled_rows(plant, states, own)
+            states = consistent_rows(plant, states, own)
         else:
             states = self._start_by_name(rows, own)
         states = arguments.finite(
@@ -349,13 +349,8 @@ class RowArrays:
         if x0 is None or isinstance(x0, (Mapping, State)):
             whole = record.unflatten(State, list(values.values()))
             params = record_of_rows(self.base.plant.Params, own)
-            values = dict(
-                zip(
-                    record.names(State),
-                    record.flatten(consistent(self.base.plant, whole, params, x0, tuple(chosen))),
-                    strict=True,
-                )
-            )
+            whole = make_consistent(self.base.plant, whole, params, x0, tuple(chosen))
+            values = dict(zip(record.names(State), record.flatten(whole), strict=True))
         table = np.stack(np.broadcast_arrays(*values.values()), axis=-1)
         return arguments.in_range(State, "x0", np.atleast_2d(table)[None])[0]
 

@@ -75,7 +75,9 @@ def by_run(vehicle: sp.Vehicle, substeps: int | None) -> Any:
 
 def by_loop(vehicle: sp.Vehicle, substeps: int | None) -> Any:
     policy = sp.Policy(lambda x: Input(0.0 * x.n))
-    return sp.Fleet(vehicle, DT, substeps=substeps).loop(policy).rollout({}, {}, steps=2)[-1, 0]
+    return (
+        sp.Fleet(vehicle, DT, substeps=substeps).closed_loop(policy).rollout({}, {}, steps=2)[-1, 0]
+    )
 
 
 def by_monte_carlo(vehicle: sp.Vehicle, substeps: int | None) -> Any:

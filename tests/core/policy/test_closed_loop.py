@@ -134,7 +134,9 @@ def test_gains_per_vehicle_are_those_of_its_own_policy() -> None:
         own = replace(FOLLOW, params={name: values[k] for name, values in gains.items()})
         alone = fleet.rollout(start, Reference(8.0), steps=100, policy=own)
         assert alone.tobytes() == np.ascontiguousarray(together[:, k : k + 1]).tobytes()
-        assert fleet.loop(own).plant is fleet.loop(FOLLOW).plant, "compiled again for other gains"
+        assert fleet.closed_loop(own).plant.step is fleet.closed_loop(FOLLOW).plant.step, (
+            "compiled again for other gains"
+        )
 
 
 def test_parameters_of_vehicle_and_policy_go_together() -> None:

@@ -26,7 +26,7 @@ from ...integrate.base import Integrator
 from ...random import Draw, NoUncertainty, UncertaintyModel, sampled
 from ...random import streams as seeds
 from ...random.model import checked_model
-from ...run.arguments import check_room
+from ...run.arguments import check_sample_room
 from ...run.fleet import Fleet
 from ...run.trajectory import Trajectory
 from ...run.trajectory_table import Layout, TrajectoryMode
@@ -636,7 +636,7 @@ class Simulation:
         seconds = not_negative("t_final", t_final, "s")
         call = _Call(self._read_x0(x0), self._read_u(u), seconds, method)
         if call.t_final > _LONG * self._delta_t_w:
-            check_room(self._vehicle, self._grid(call.t_final).steps)
+            check_sample_room(self._vehicle, self._grid(call.t_final).steps)
         self._motion(method)
         return call
 

@@ -434,7 +434,7 @@ class Kernels:
         alone = is_open(vehicle)
         rests = cases[0].rests if alone else _stiff(cases[0])
         fleet, policy = self._fleet(vehicle, rests, own, whose=vehicle if alone else None)
-        loop = fleet if alone else fleet.loop(policy)
+        loop = fleet if alone else fleet.closed_loop(policy)
         steps = [self._steps(case) for case in cases]
         for group in together([sum(both) for both in steps], car.variants, loop.lanes):
             yield Drive(

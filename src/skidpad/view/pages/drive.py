@@ -55,7 +55,7 @@ from ...geometry.maps.track import Track
 from ...geometry.pose import towed
 from ...integrate.base import Integrator, as_written
 from ...ops import where
-from ...run.arguments import check_start, consistent
+from ...run.arguments import check_start, make_consistent
 from ...run.delay import DelayLine
 from ...units import m, s
 from ...world.motion.build import solids
@@ -322,7 +322,7 @@ class Place:
         """The start as `Simulator.reset` makes it consistent."""
         vehicle, start = self.vehicle, self.start
         check_start(vehicle, start)
-        return consistent(vehicle.model, start, vehicle.params, start, ())
+        return make_consistent(vehicle.model, start, vehicle.params, start, ())
 
 
 def plane_place(vehicle: Vehicle) -> Place:
