@@ -11,9 +11,9 @@ import pytest
 
 import skidpad as sp
 from skidpad.control import Reference, stanley
+from skidpad.core.lazy import RecentCache
 from skidpad.random import of_run
 from skidpad.random.factors import Range
-from skidpad.run.kept import Kept
 from skidpad.study import worlds
 from skidpad.study.campaign import Campaign
 from skidpad.study.designs import Random
@@ -266,7 +266,7 @@ def test_identity_is_that_of_what_files_say(
     assert faster.identity() != runs("driven", ROBOT, {"r1": sp.Demand(v=1.0)}).identity()
     sent = pickle.dumps(one)
     (tmp_path / "one" / "robot.xml").write_text(heavier)
-    monkeypatch.setattr(worlds, "_SETUPS", Kept())
+    monkeypatch.setattr(worlds, "_SETUPS", RecentCache())
     with pytest.raises(sp.InvalidValue, match=r"world\.xml is not what it was"):
         pickle.loads(sent).evaluate(rows_of(), Resources())
 

@@ -41,7 +41,7 @@ from ..core.model import Vehicle, vehicle_of
 from ..errors import InvalidValue, MissingExtra, SkidpadError
 from ..integrate.base import Integrator
 from ..ops import cos, sin
-from ..run.stability import chosen
+from ..run.stability import choose_integrator
 from ..units import m_s, rad, s
 from ..vehicles.parts.kinematics import drift
 from .car import car_of, push, signed_speed, unwrapped
@@ -465,7 +465,7 @@ class Nmpc:
         count = vehicle.model.substeps
         if substeps is not None:
             count = whole("substeps", substeps, "at least 1")
-        method = chosen(vehicle, integrator, dt, count)
+        method = choose_integrator(vehicle, integrator, dt, count)
         states, inputs = record.names(vehicle.State), record.names(vehicle.Input)
         q = weights("Q", states, Q)
         self.formulation = Formulation(

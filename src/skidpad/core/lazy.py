@@ -1,8 +1,8 @@
-"""Packages whose public names are imported when they are first used.
+"""Work on first use: public names imported when needed, and a cache of what was made last.
 
-`import skidpad` costs a few milliseconds because of this, and describing a car does not load the
-compiler. A package imports its names under `TYPE_CHECKING`, for editors and type checkers, and
-says where each of them is defined:
+`import skidpad` costs a few milliseconds because of `lazy_attributes`, and describing a car does
+not load the compiler. A package imports its names under `TYPE_CHECKING`, for editors and type
+checkers, and says where each of them is defined:
 
     __getattr__ = lazy_attributes(__name__, {".bicycles": ("single_track", "kinematic_bicycle")})
 """
@@ -12,9 +12,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-__all__ = ["lazy_attributes"]
+T = TypeVar("T")
 
 
 def lazy_attributes(
@@ -52,3 +52,29 @@ def lazy_attributes(
         return value
 
     return attribute
+
+
+MOST_RECENT = 64
+"""Entries of a cache unless it says otherwise."""
+
+
+class RecentCache(Generic[T]):
+    """The last values made, each for an owner that is told apart by identity: equal models are
+    compiled each for itself. Beyond `most` values the least recently used is dropped."""
+
+    def __init__(self, most: int = MOST_RECENT) -> None:
+        self._most = most
+        # The owner is stored with its value, so that no other one can get its address.
+        self._entries: dict[Any, tuple[Any, T]] = {}
+
+    def get(self, owner: Any, key: Any, make: Callable[[], T]) -> T:
+        """The value of this owner and key; made by `make` if there is none yet."""
+        place = (id(owner), key)
+        try:
+            entry = self._entries.pop(place, None)
+        except TypeError:  # an unhashable key, which `make` may refuse
+            return make()
+        self._entries[place] = entry = entry or (owner, make())
+        while len(self._entries) > self._most:
+            self._entries.pop(next(iter(self._entries)), None)
+        return entry[1]

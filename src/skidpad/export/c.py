@@ -27,7 +27,7 @@ from ..core.arrays import LONGEST_FLOAT32
 from ..core.body import Demand
 from ..core.files import path_of, replacing
 from ..errors import InvalidValue
-from ..run.arguments import consistent
+from ..run.arguments import make_consistent
 from .c_header import PORTS, Naming, Queues, comment, header, signatures
 from .exported import Export
 
@@ -554,7 +554,7 @@ def _defaults(naming: Naming) -> list[str]:
     exported, name = naming.exported, naming.name
     model = exported.model
     # As the Simulator starts, which settles by Python's own arithmetic.
-    start = consistent(model, record.build(model.State), exported.vehicle.params, None, ())
+    start = make_consistent(model, record.build(model.State), exported.vehicle.params, None, ())
     numbers = {
         "params": record.flatten(exported.vehicle.params),
         "state": record.flatten(record.build(model.State, start)),

@@ -21,7 +21,7 @@ from ..core.model import Model, Vehicle, vehicle_of
 from ..errors import InvalidValue
 from ..integrate.base import Integrator
 from ..run.settings import Settings
-from ..run.stability import chosen
+from ..run.stability import choose_integrator
 from ..units import s
 
 LONGEST = 63
@@ -148,7 +148,7 @@ class Export:
     ) -> None:
         self.vehicle = vehicle_of(vehicle)
         settings = Settings(dt, None, precision, threads=1, substeps=substeps)
-        method = chosen(self.vehicle, integrator, settings.dt, settings.substeps)
+        method = choose_integrator(self.vehicle, integrator, settings.dt, settings.substeps)
         if method.adaptive:
             raise InvalidValue(
                 f"integrator = {method.name!r} chooses its own steps and cannot be exported; "

@@ -31,13 +31,13 @@ from ..compile.trace import trace
 from ..core import record
 from ..core.backends import called
 from ..core.body import Pose, Velocity, body_of
+from ..core.lazy import RecentCache
 from ..core.policy import Policy
 from ..errors import InvalidValue
 from ..geometry.pose import relative, to_world
 from ..integrate.base import flat_result
 from ..ops import clip, maximum, minimum, where
-from ..run.kept import Kept
-from ..run.stability import chosen
+from ..run.stability import choose_integrator
 from ..units import one
 from .course import Course, Courses, PlaceMemory, course_of, place_of, placed_at, touches
 from .episode_info import DIVERGED, DURATION, OTHERS
@@ -182,7 +182,7 @@ def compiled(task: Any) -> TaskPrograms:
     return _PROGRAMS.get(task, None, lambda: _traced(task))
 
 
-_PROGRAMS: Kept[TaskPrograms] = Kept()
+_PROGRAMS: RecentCache[TaskPrograms] = RecentCache()
 
 
 def _traced(task: Task) -> TaskPrograms:
@@ -195,7 +195,7 @@ def _traced(task: Task) -> TaskPrograms:
         )
     radius = max(unit.radius for unit in units)
     courses = Courses(task.tracks, radius) if task.tracks else None
-    method = chosen(task.vehicle, task.integrator, task.dt, task.substeps)
+    method = choose_integrator(task.vehicle, task.integrator, task.dt, task.substeps)
     plant = closed_loop(task.vehicle, method, action_policy(task), task.substeps)
     maker = _Maker(task, courses, units, plant)
     return TaskPrograms(

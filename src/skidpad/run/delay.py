@@ -1,12 +1,11 @@
 """Dead time: commands that act late. It belongs to an input channel and is kept outside the model.
 
 A model names its delayed inputs and, for each, the parameter that holds the delay in s
-(`Model.dead_times`). What acts at a step is the newest command that is at least the delay old; a
-model that reproduces an upstream program may count updates instead, to the nearest. Before there is
-such a command, the input's default acts. Commands that have not acted yet are the queue of pending
-ones: rows of inputs, oldest first.
-
-Commands of one vehicle that act late, a step at a time; `delay` says what acts when.
+(`Model.dead_times`). The command that acts in a step is the newest that is at least the delay old;
+a model that reproduces an upstream program may count updates instead, to the nearest. Before there
+is such a command, the input's default acts. The queue of pending commands, which have not acted
+yet, has a row of inputs per step, oldest first. `queue_of`, `acting` and `pending_after` are for
+many vehicles in steps of one length, `DelayLine` for one vehicle, a step at a time.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ from . import arguments
 _MOST_STEPS = 1_000_000
 """Longest queue: more is a mistake in the unit of a delay."""
 SLACK = 1e-6
-"""Part of a step by which a delay may exceed whole steps and still count as them: 0.3 s is three
-steps of 0.1 s, whatever the rounding."""
+"""Part of a step by which a delay may exceed a whole number of steps: 0.3 s is three steps of
+0.1 s, whatever the rounding."""
 
 
 def age(delay: Any, dt: float, rule: str) -> Any:
@@ -43,9 +42,9 @@ class Channels(NamedTuple):
     """The delayed inputs of a model."""
 
     fields: tuple[int, ...]
-    """Their places in the input record."""
+    """Places of the delayed inputs in the input record."""
     delays: tuple[int, ...]
-    """The places of their delays in the parameter record."""
+    """Places of their delays in the parameter record."""
     names: tuple[str, ...]
     """The names of those parameters."""
     rule: str
@@ -53,7 +52,7 @@ class Channels(NamedTuple):
 
     @classmethod
     def of(cls, source: Model | Plant) -> Channels:
-        """Those of a model; none in most."""
+        """The delayed inputs of a model or a plant; empty for most."""
         inputs, params = record.names(source.Input), record.names(source.Params)
         return cls(
             tuple(inputs.index(name) for name in source.dead_times),
@@ -89,8 +88,8 @@ def whole_steps(age: Any) -> Any:
 def queue_of(
     channels: Channels, steps: AnyArray, pending: Any, space: arguments.Space, layout: str = "aos"
 ) -> Late:
-    """The queue that a rollout starts with, checked: `pending` is what the caller gave, (rows, B,
-    nu) or (rows, nu, B), or None for the inputs' defaults."""
+    """The queue at the start of a rollout, checked: `pending` is the caller's, (rows, B, nu) or
+    (rows, nu, B), or None for the inputs' defaults."""
     kind = channels.Input
     rows = int(steps.max(initial=0.0))
     if pending is None:
@@ -110,7 +109,7 @@ def queue_of(
 def acting(
     u: AnyArray, queue: Late, fields: tuple[int, ...], steps: int, space: arguments.Space
 ) -> AnyArray:
-    """What acts at each of `steps` steps, (steps, B or 1, nu), for commands (steps or 1, B, nu)."""
+    """Inputs that act in each step, (steps, B or 1, nu), for commands (steps or 1, B, nu)."""
     xp = space.xp
     count = max(u.shape[1], queue.pending.shape[1], queue.steps.shape[1])
     shape = (steps, count, u.shape[2])
@@ -126,10 +125,10 @@ def acting(
 def acting_over(
     channels: Channels, u: AnyArray, ages: AnyArray, lengths: AnyArray, space: arguments.Space
 ) -> AnyArray:
-    """What acts at each step (T, B or 1, nu) for commands (T or 1, B or 1, nu) if steps differ in
-    length: (T,), in parts of dt. Commands have acted before at no time, so defaults come first.
+    """Inputs that act in each step (T, B or 1, nu), for commands (T or 1, B or 1, nu) and steps of
+    lengths (T,), in parts of dt. The queue is empty at the start, so the defaults act first.
 
-    `DelayLine` goes by the same clock.
+    `DelayLine` uses the same clock.
     """
     steps, count = len(lengths), max(u.shape[1], ages.shape[1])
     out = space.xp.array(np.broadcast_to(u, (steps, count, u.shape[2])))
@@ -145,10 +144,10 @@ def acting_over(
 
 
 def command_gradient(g: AnyArray, queue: Late, fields: tuple[int, ...], held: bool) -> AnyArray:
-    """Derivatives with respect to commands, from those with respect to what acted, (T, B, nu).
+    """Derivatives with respect to commands, from those with respect to acting inputs, (T, B, nu).
 
-    A command acts after its delay, and one that would act after the end has no effect; commands
-    that are held have the sum of their steps, (1, B, nu).
+    A command acts after its delay, and one that would act after the end has no effect; the
+    derivative of a held command is the sum over the steps, (1, B, nu).
     """
     steps, count, _ = g.shape
     out = g.copy()
@@ -188,14 +187,14 @@ class Waiting(NamedTuple):
 class DelayLine:
     """The queue of a vehicle whose commands age by the steps it makes.
 
-    Its clock counts steps; one that is longer than the others may count for more. A command has
-    the stamp of the clock after the step it would act in if it were not delayed. So the clock alone
-    says which commands count: a step that is not made leaves nothing to take back.
+    Its clock counts steps; a longer step may count for more. A command has the stamp of the clock
+    after the step in which it would act without delay. So the clock alone says which commands
+    count: a step that failed leaves nothing to undo.
 
     Args:
         Input: the input record.
         fields: places of the delayed inputs.
-        ages: after how many steps each of them acts.
+        ages: number of steps after which each of them acts.
     """
 
     def __init__(self, Input: type, fields: tuple[int, ...], ages: Sequence[float]) -> None:
@@ -215,15 +214,14 @@ class DelayLine:
 
     @property
     def channels(self) -> tuple[tuple[int, float], ...]:
-        """Places of the delayed inputs, and after how many steps each of them acts."""
+        """Places of the delayed inputs, and the number of steps after which each of them acts."""
         return tuple(zip(self.fields, self._ages, strict=True))
 
     def acting(self, row: Sequence[float], clock: float, after: float) -> list[float]:
-        """The row of inputs that acts if this one is commanded in a step that takes the clock from
-        `clock` to `after`."""
+        """The inputs that act if this row is commanded in a step from `clock` to `after`."""
         out = list(row)
         for field, age, queue in zip(self.fields, self._ages, self._queues, strict=True):
-            while queue[-1][0] > clock:  # of a step that was not made
+            while queue[-1][0] > clock:  # of a step that failed
                 queue.pop()
             while len(queue) > 1 and clock - queue[1][0] >= age:
                 queue.popleft()
@@ -235,7 +233,7 @@ class DelayLine:
         return out
 
     def acting_rows(self, rows: AnyArray, waiting: Waiting, clock: float) -> AnyArray:
-        """What acts at each step (T, nu), for a row of commands per step behind those waiting."""
+        """Inputs that act in each step (T, nu), for a row of commands per step after `waiting`."""
         out, after = np.array(rows, dtype=float), clock + np.arange(1.0, len(rows) + 1.0)
         for field, age, commands in zip(self.fields, self._ages, waiting.commands, strict=True):
             older = np.array(commands)
@@ -245,21 +243,21 @@ class DelayLine:
         return out
 
     def push_rows(self, rows: AnyArray, clock: float) -> None:
-        """The rows (T, nu) have been commanded in steps from this clock on."""
+        """Add the rows (T, nu) that were commanded in steps from this clock on."""
         recent = max(len(rows) - int(max(self._ages)) - 2, 0)
         for k, row in enumerate(rows[recent:].tolist(), recent):
             self.acting(row, clock + k, clock + k + 1)
 
     def finite(self, row: Sequence[float]) -> bool:
-        """Whether delayed commands are finite numbers, which must not wait to be seen."""
+        """Whether the delayed commands of a row are finite: checked now, not when they act."""
         return all(math.isfinite(row[field]) for field in self.fields)
 
     def waiting(self, clock: float) -> Waiting:
-        """A copy of the queue when the clock shows this."""
+        """A copy of the queue at this reading of the clock."""
         queues = (tuple(c for c in queue if c[0] <= clock) for queue in self._queues)
         return Waiting(tuple(queues))
 
     def restore(self, waiting: Waiting | None) -> None:
-        """Put back what `waiting` gave, or forget all commands."""
+        """Put back the result of `waiting`, or forget all commands if None."""
         queues: Iterable[Any] = (waiting or self._start).commands
         self._queues: list[deque[tuple[float, float]]] = [deque(queue) for queue in queues]

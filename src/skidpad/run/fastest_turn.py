@@ -1,12 +1,11 @@
 """The fastest steady turn of a vehicle on a circle: what its equations of motion allow.
 
-No driver is part of it; whether the turn is stable does not matter, since a driver may hold one
-that is not. With the angle and the acceleration that its body is asked for, the steady turns on one
-circle are a curve in the space of states. It is followed from a slow turn on (pseudo-arclength
-continuation) to its first fold: with more slip of the axles, or of a wheel that has little load and
-begins to spin, the vehicle is slower again.
-There the derivative of the speed along the curve vanishes, so that the highest speed is as smooth
-in the parameters as the equations are.
+No driver is part of it, and the turn need not be stable, since a driver may hold an unstable one.
+With the steering angle and the acceleration demanded of the body, the steady turns on one circle
+are a curve in the space of states. It is followed from a slow turn (pseudo-arclength continuation)
+to its first fold: with more slip of the axles, or of a wheel that has little load and begins to
+spin, the vehicle is slower again. There the derivative of the speed along the curve vanishes, so
+that the highest speed is as smooth in the parameters as the equations are.
 """
 
 from __future__ import annotations
@@ -20,23 +19,21 @@ from ..core.arrays import Array
 from ..core.backends import inlined
 from ..core.body import Demand
 from ..core.checks import positive
+from ..core.lazy import RecentCache
 from ..core.model import Vehicle, vehicle_of
 from ..errors import InvalidValue
 from ..integrate.base import making_expressions
 from ..ops import atan2, sqrt
 from ..units import m, m_s, m_s2, rad
-from .kept import Kept
 from .linearisation import (
     Differentiated,
     Function,
     drifting,
     linearise_continuous,
     roles_of,
-    solved,
+    solve,
     steady,
 )
-
-__all__ = ["FastestTurn", "fastest_turn"]
 
 SLOW = 0.3
 """Speed of the first turn over that with a lateral acceleration of all grip."""
@@ -49,24 +46,21 @@ STRAIGHT, SHARP = 0.8, 1e-4
 """Cosine of the angle between tangents one stride apart for which a longer stride than `SHARP`, in
 rad, is halved: the next turn must not be one of another part of the curve."""
 PER_SPEED, PER_DEMAND, PER_SLIP = 0.03, 0.02, 0.2
-"""What 1 m/s, 1 m/s² of acceleration asked for and the slip of a wheel count for in a stride, in
-rad."""
+"""Weights of 1 m/s, 1 m/s² of demanded acceleration and the slip of a wheel in a stride, in rad."""
 IN_AIR = 1e-4
-"""Rate in 1/s at which the spin of a wheel goes to that of rolling: nothing beside what a tyre does
-on the ground, but without it a wheel in the air would have any spin."""
+"""Rate in 1/s at which the spin of a wheel approaches that of rolling: negligible compared with a
+tyre on the ground, but without it the spin of a wheel in the air would be undetermined."""
 LIGHT = 0.05
-"""Load over the mean one below which the slip of a wheel counts for less: in the air it may spin as
-it likes."""
+"""Load over the mean load below which the slip of a wheel counts for less."""
 MOST = 1000
-"""Turns that are looked for."""
+"""Most turns along the curve."""
 RESOLUTION = 1e-9
-"""To which the place of the fold in a stride is found, over the stride."""
+"""Resolution of the fold's place in a stride, over the stride."""
 FLAT = 1e-6
-"""In m/s per rad: turns that are faster by less are not faster: steering or drive are at their end.
-"""
-
+"""Rise of the speed in m/s per rad below which steering or drive are at their end."""
 
 TIPPED = -1.0
+"""Rise of the speed where no wheel on the inside is on the ground."""
 
 
 class FastestTurn(NamedTuple):
@@ -81,16 +75,16 @@ class FastestTurn(NamedTuple):
     sideslip: rad
     """At the centre of mass, negative where the vehicle points into the circle."""
     steer: rad
-    """Angle of the front wheels that the body is asked for."""
+    """Angle of the front wheels that is demanded of the body."""
     a: m_s2
-    """Acceleration that the body is asked for."""
+    """Acceleration that is demanded of the body."""
 
 
 def fastest_turn(vehicle: Vehicle, radius: m) -> FastestTurn:
     """The fastest steady turn to the left with the centre of mass on a circle of a radius in m.
 
-    Where steering or drive end before the tyres do, it is the fastest that they allow; where both
-    wheels on the inside leave the ground, the fastest before that.
+    Where steering or drive end before the tyres do, it is the fastest turn that they allow; where
+    both wheels on the inside leave the ground, the fastest turn before that.
 
     Raises:
         InvalidValue: if steady turns cannot be followed to a fastest one.
@@ -117,15 +111,14 @@ class _Point(NamedTuple):
     """A steady turn."""
 
     z: Array
-    """Inner states, then the angle and acceleration asked for."""
+    """Inner states, then the demanded angle and acceleration."""
     tangent: Array
-    """Of the curve of such turns, per rad of a stride."""
+    """Tangent of the curve of turns, per rad of a stride."""
     across: Array
-    """By which a stride is measured: the plane in which the next turn is looked for."""
+    """Normal of the plane in which the next turn is sought, which measures a stride."""
     v: m_s
     rise: float
-    """Of the speed along the tangent, in m/s per rad; `TIPPED` where no wheel on the inside is on
-    the ground."""
+    """Rise of the speed along the tangent, in m/s per rad, or `TIPPED`."""
 
 
 class _Curve:
@@ -136,7 +129,7 @@ class _Curve:
         shape = vehicle.geometry
         self._about = [*shape.centre_of_mass, radius]
         self._p = record.flatten(vehicle.params)
-        self._wished = _WISHED.get(vehicle.model, (), lambda: _wished(vehicle))
+        self._commanded = _COMMANDED.get(vehicle.model, (), lambda: _commanded(vehicle))
         v = SLOW * float(np.sqrt(min(vehicle.limits.grip, MOST_GRIP) * radius))
         start = steady(vehicle, v, 1.0 / radius)
         self._row = np.array(record.flatten(start.x), dtype=float)
@@ -168,7 +161,7 @@ class _Curve:
             left, slope, motion, by = self._balance(z)
             return np.append(left, motion[0] - v), np.vstack([slope, by[0]]), z
 
-        z, left = solved(at_speed, z)
+        z, left = solve(at_speed, z)
         if left is not None:
             raise InvalidValue(
                 f"{self._vehicle.name!r} has no steady turn on a circle of {self._radius:g} m at "
@@ -178,7 +171,7 @@ class _Curve:
         return self._point(z, by[0])
 
     def after(self, point: _Point, stride: rad) -> _Point | None:
-        """The turn a stride farther along the curve; None if none was found there."""
+        """The turn a stride farther along the curve, or None if the search failed."""
         across = point.across
         goal = across @ (point.z + stride * point.tangent)
 
@@ -186,7 +179,7 @@ class _Curve:
             left, slope, _, _ = self._balance(z)
             return np.append(left, across @ z - goal), np.vstack([slope, across]), z
 
-        z, left = solved(on_plane, point.z + stride * point.tangent)
+        z, left = solve(on_plane, point.z + stride * point.tangent)
         return None if left is not None else self._point(z, across)
 
     def peak(self, point: _Point, stride: rad, after: _Point) -> _Point:
@@ -205,7 +198,7 @@ class _Curve:
         return max(standing, key=lambda one: one.v)
 
     def turn(self, point: _Point) -> FastestTurn:
-        """What is told of a turn."""
+        """The turn at a point of the curve."""
         motion, u = self._balance(point.z)[2], self._input(point.z)[0]
         return FastestTurn(
             record.unflatten(self._vehicle.State, self._state(point.z).tolist()),
@@ -216,14 +209,14 @@ class _Curve:
         )
 
     def _point(self, z: Array, across: Array) -> _Point:
-        """With the tangent that goes ahead by a measure of before."""
+        """The point at z, with the tangent that continues in the direction of `across`."""
         _, slope, motion, by = self._balance(z)
         tangent = _last(np.vstack([slope, across]))
         load = self._loads(z)
-        angle, demand = np.eye(len(z))[-2:]
+        angle, a = np.eye(len(z))[-2:]
         share = np.minimum(load / (LIGHT * load.sum()) * len(load), 1.0)
         slips = share[:, None] * (self._speeds - by[0]) / motion[0]
-        metric = np.stack([PER_SPEED * by[0], by[1], angle, PER_DEMAND * demand])
+        metric = np.stack([PER_SPEED * by[0], by[1], angle, PER_DEMAND * a])
         metric = np.vstack([metric, PER_SLIP * slips])
         tangent = tangent / np.linalg.norm(metric @ tangent)
         rise = float(by[0] @ tangent) if self._stands(load) else TIPPED
@@ -233,7 +226,7 @@ class _Curve:
         return not self._tells or bool((load[self._left] > 0.0).any())
 
     def _loads(self, z: Array) -> Array:
-        """Of the wheels, whatever their unit; 1 of each if the vehicle does not tell."""
+        """Loads of the wheels in the unit of the outputs; 1 for each without such outputs."""
         if not self._tells:
             return np.ones(len(self._speeds))
         x = record.unflatten(self._vehicle.State, self._state(z).tolist())
@@ -247,13 +240,13 @@ class _Curve:
         return state
 
     def _input(self, z: Array) -> tuple[Array, Array, Array, Array]:
-        """Input, speed, sideslip and deviation from the circle, and derivatives by z."""
-        values, by_x, by_wish = self._wished(self._state(z), z[-2:], self._p, self._about)
-        by, n = np.hstack([by_x, by_wish]), len(values) - 3
+        """Input, its derivatives by z; speed, sideslip and deviation from the circle, theirs."""
+        values, by_x, by_demand = self._commanded(self._state(z), z[-2:], self._p, self._about)
+        by, n = np.hstack([by_x, by_demand]), len(values) - 3
         return values[:n], by[:n], values[n:], by[n:]
 
     def _balance(self, z: Array) -> tuple[Array, Array, Array, Array]:
-        """What is left to balance, its derivatives by z, and speed and sideslip with theirs."""
+        """The imbalance, its derivatives by z, and speed and sideslip with theirs."""
         u, u_by, motion, motion_by = self._input(z)
         rate, A, B = linearise_continuous(self._vehicle, self._state(z), u)
         nx = len(rate)
@@ -270,27 +263,27 @@ class _Curve:
 
 
 def _last(matrix: Array) -> Array:
-    """What the last row of a matrix takes to 1 and the others to 0."""
+    """The vector that the last row of a matrix maps to 1 and the others to 0."""
     goal = np.zeros(len(matrix))
     goal[-1] = 1.0
     found: Array = np.linalg.lstsq(matrix, goal, rcond=1e-13)[0].astype(float)
     return found
 
 
-_WISHED: Kept[Function] = Kept()
+_COMMANDED: RecentCache[Function] = RecentCache()
 
 
 @making_expressions()
-def _wished(vehicle: Vehicle) -> Function:
-    """Of a state, angle and acceleration asked for, parameters, centre of mass and radius: the
-    input, then speed, sideslip and deviation from the circle in m/s."""
+def _commanded(vehicle: Vehicle) -> Function:
+    """The input, then speed, sideslip and deviation from the circle in m/s, as a function of state,
+    demanded angle and acceleration, parameters, centre of mass and radius."""
     import casadi as ca
 
     x, p = (ca.SX.sym(n, record.size(k)) for n, k in (("x", vehicle.State), ("p", vehicle.Params)))
-    wish, about = ca.SX.sym("wish", 2), ca.SX.sym("about", 3)
+    demand, about = ca.SX.sym("demand", 2), ca.SX.sym("about", 3)
     steer: Any
     a: Any
-    steer, a = ca.vertsplit(wish)
+    steer, a = ca.vertsplit(demand)
     c_x, c_y, radius = ca.vertsplit(about)
     state = record.unflatten(vehicle.State, ca.vertsplit(x))
     params = record.unflatten(type(vehicle.params), ca.vertsplit(p) if p.numel() else [])
@@ -303,4 +296,4 @@ def _wished(vehicle: Vehicle) -> Function:
     speed = sqrt(ahead * ahead + aside * aside)
     motion = [speed, atan2(aside, ahead), speed - now.omega * radius]
     values = ca.vertcat(*map(ca.SX, [*record.flatten(u), *motion]))
-    return Differentiated(f"{vehicle.name}.wished", [x, wish, p, about], values, ())
+    return Differentiated(f"{vehicle.name}.commanded", [x, demand, p, about], values, ())

@@ -26,7 +26,7 @@ from ..integrate.base import Integrator
 from .gradient import WRT, Derivatives, Gradient, Jacobian, saved_cost
 from .runner import Rollout, Runner
 from .settings import Settings
-from .stability import check_plant, chosen, stable_steps
+from .stability import check_plant, choose_integrator, stable_steps
 
 if TYPE_CHECKING:
     from ..random.model import UncertaintyModel
@@ -78,7 +78,9 @@ class Fleet(Generic[X, U, P, Y, W]):
     ) -> None:
         settings = Settings(dt, None, precision, device, threads, lanes, fast, substeps, on_diverge)
         vehicle = vehicle_of(vehicle)
-        method = compiled_integrator(chosen(vehicle, integrator, settings.dt, settings.substeps))
+        method = compiled_integrator(
+            choose_integrator(vehicle, integrator, settings.dt, settings.substeps)
+        )
         self._use(Runner(Plant.of(vehicle, method), settings.replace(integrator=method)))
 
     @classmethod

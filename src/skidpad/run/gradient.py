@@ -1,13 +1,10 @@
-"""Derivatives of rollouts with respect to what the caller gave: shapes, delays and checks.
+"""Derivatives of rollouts by an adjoint sweep, backwards over the very steps that were simulated.
 
-`adjoint.Sweep` goes backwards over inputs as they act; here commands become such inputs and
-derivatives become those of commands.
-
-The adjoint sweep: backwards over the very steps that were simulated.
-
-The forward pass keeps states at checkpoints; the backward pass repeats the steps between two of
-them, then sweeps back over these. With K steps between checkpoints and T steps in all, T/K + K
-states of every vehicle are held at a time instead of T; short rollouts are one segment.
+`Derivatives` takes the caller's arguments and turns commands into inputs as they act, and
+derivatives back into those of commands. `Sweep` goes backwards over inputs as they act: the forward
+pass saves states at checkpoints; the backward pass repeats the steps between two of them, then
+sweeps back over these. With K steps between checkpoints and T steps in all, T/K + K states of every
+vehicle are held at a time instead of T; short rollouts are one segment.
 """
 
 from __future__ import annotations
@@ -52,7 +49,7 @@ class Segment(NamedTuple):
 class Sweep:
     """Sweeps backwards over rollouts of a runner, with inputs as they act.
 
-    The engines, one for each cost and choice of derivatives, are made when they are needed.
+    The engines, one for each cost and choice of derivatives, are made on first use.
     """
 
     def __init__(self, runner: Runner) -> None:
@@ -125,7 +122,7 @@ class Sweep:
         total: Swept | None,
         progress: Progress | None = None,
     ) -> Swept:
-        """One segment swept backwards, added to what later segments gave.
+        """One segment swept backwards, added to the derivatives of later segments.
 
         λ (1, B, nx) is the derivative of everything later with respect to its last state; seeds
         (steps + 1, B, nx) are added to it at the start of every step.
@@ -155,11 +152,11 @@ class Sweep:
         return Swept(swept.x, inputs, total.p + swept.p, total.value + swept.value)
 
     def work(self, arguments: RolloutArrays, steps: int) -> int:
-        """Steps of all vehicles to be made, forwards and backwards."""
+        """Number of steps of all vehicles, forwards and backwards."""
         return arguments.vehicles * (2 * steps + self._marks(arguments, steps)[-1])
 
     def _marks(self, arguments: RolloutArrays, steps: int) -> range:
-        """Where segments begin."""
+        """First steps of the segments."""
         length = steps
         if steps * arguments.vehicles * arguments.x.shape[2] > _MOST_NUMBERS:
             length = min(steps, max(math.isqrt(steps), 1))
@@ -201,7 +198,7 @@ class Sweep:
 
 
 def saved_cost(plant: Plant, cost: Any) -> SavedCost:
-    """The Programs of a cost, to be written beside a plant."""
+    """The Programs of a cost, for the file of a plant."""
     cost = Cost.of(cost)
     return SavedCost(
         cost.Reference,
@@ -239,7 +236,7 @@ def terminal_of(plant: Plant, cost: Cost | SavedCost, with_params: bool) -> Prog
 
 
 def without_output(program: Program, name: str) -> Program:
-    """The Program without what is needed for one output port alone."""
+    """The Program without one output port and the code that only this port needs."""
     outputs = tuple(Port(p.name, ()) if p.name == name else p for p in program.outputs)
     pairs = zip(program.outputs, program.results, strict=True)
     results = tuple(() if port.name == name else result for port, result in pairs)
@@ -272,7 +269,7 @@ WRT = ("x0", "controls", "params")
 
 
 class Gradient(NamedTuple):
-    """Derivatives of a number per vehicle; None for what was not asked for."""
+    """Derivatives of a number per vehicle; None for those that `wrt` leaves out."""
 
     x0: Any
     """With respect to the start states, (B, nx)."""
@@ -296,7 +293,7 @@ class Jacobian(NamedTuple):
 class Derivatives:
     """Gradients, pullbacks and Jacobians of the rollouts of one runner; see those of `Fleet`.
 
-    `rollout` are the arguments x0, controls, params and disturbances, as the caller gave them.
+    `rollout` are the caller's arguments x0, controls, params and disturbances.
     """
 
     def __init__(self, runner: Runner) -> None:
@@ -324,7 +321,7 @@ class Derivatives:
                 work.acting, r, work.steps, cost, with_params="params" in names, progress=watch
             )
         value = batch.where_wanted(value, self.space, *rollout[:3])
-        return value, self._chosen(work, swept, names)
+        return value, self._gradient(work, swept, names)
 
     def vjp(
         self,
@@ -343,7 +340,7 @@ class Derivatives:
         if tuple(c.shape) != shape:
             raise InvalidValue(f"cotangents have shape {tuple(c.shape)}; the rollout has {shape}")
         swept = self.sweep.vjp(work.acting, work.steps, every, c, with_params="params" in names)
-        return self._chosen(work, swept, names)
+        return self._gradient(work, swept, names)
 
     def jacobian(self, rollout: tuple[Any, Any, Any, Any], steps: int | None) -> Jacobian:
         """Derivatives of the last states; every vehicle is run once per state."""
@@ -381,14 +378,14 @@ class Derivatives:
         return _Work(arguments, queue, total, held, rollout[:3])
 
     def _of_commands(self, work: _Work, swept: Swept) -> AnyArray:
-        """Derivatives with respect to commands from those with respect to what acted."""
+        """Derivatives with respect to commands, from those with respect to inputs that acted."""
         if work.queue is None:
             return swept.u
         fields = self.runner.engines.channels.fields
         return delay.command_gradient(swept.u, work.queue, fields, work.held)
 
-    def _chosen(self, work: _Work, swept: Swept, names: tuple[str, ...]) -> Gradient:
-        """The parts that are wanted, in the shapes and the place of what the caller gave."""
+    def _gradient(self, work: _Work, swept: Swept, names: tuple[str, ...]) -> Gradient:
+        """The derivatives in `names`, in the shapes and on the device of the caller's arrays."""
         u = self._of_commands(work, swept)
         parts = (swept.x[0], u[0] if work.held else u, swept.p[0])
         self._warn_of_corners({n: a for n, a in zip(WRT, parts, strict=True) if n in names})
@@ -400,7 +397,7 @@ class Derivatives:
         )
 
     def _warn_of_corners(self, parts: Mapping[str, AnyArray]) -> None:
-        """Warn of derivatives that are not finite, unless what diverges is masked anyway."""
+        """Warn of derivatives that are not finite, unless diverged vehicles are masked."""
         if self.runner.settings.on_diverge == "mask":
             return
         plant = self.runner.plant
@@ -408,7 +405,6 @@ class Derivatives:
             zip(WRT, (plant.State, plant.Input, plant.Params), strict=True)
         )
         for what, part in parts.items():
-            # A GPU is asked once.
             finite = self.space.xp.isfinite(part)
             if bool(finite.all()):
                 continue
@@ -430,12 +426,12 @@ class _Work(NamedTuple):
     acting: RolloutArrays
     """Its arguments with inputs as they act."""
     queue: Late | None
-    """The delayed commands it starts with."""
+    """The delayed commands at the start."""
     steps: int
     held: bool
     """Whether the derivatives of inputs are summed over the steps."""
     callers: tuple[Any, Any, Any]
-    """x0, controls and params as the caller gave them."""
+    """The caller's x0, controls and params."""
 
 
 def wrt_names(wrt: Any) -> tuple[str, ...]:

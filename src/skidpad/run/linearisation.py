@@ -4,35 +4,28 @@
     rate, A, B = linearise_continuous(car, x, u)            # x' is about rate + A dx + B du
     along, across = normalised_acceleration(car, x, u)      # 1 is the limit of each
 
-The derivatives are exact: those of the expressions that the simulator itself steps. They are
-compiled once for a model and an integrator; after that a call takes some ten microseconds, and less
-through a `Linearisation` that is kept. An input with dead time counts as the one that acts.
+The derivatives are exact: those of the expressions of `interop.casadi`, which the simulator itself
+steps, compiled once for a model and an integrator. After that a call takes some ten microseconds,
+and less through a `Linearisation` that the caller holds. The step of a small model is one function;
+that of a large one is assembled at each call from the derivatives of its stages, by the same chain
+rule with far less to compile. An input with dead time counts as the one that acts.
 
-The step is one of RK4, and the derivatives are those of that step. Where that would be unstable at
-every speed of driving ("auto"), or on demand ("exact"), the linear motion is followed exactly
-instead: with the input held, x' = rate + A dx + B du has a closed solution, the exponential of its
-matrix, which no step is too long for. The step of a simulator is that by `sim.integrator`.
+The step is one of RK4. Where that would be unstable at every speed of driving ("auto"), or with
+"exact", the linear motion is solved exactly instead: with the input held, x' = rate + A dx + B du
+has a closed solution, the exponential of its matrix, for which no step is too long. The step of a
+simulator is that of `sim.integrator`.
 
-Functions of a vehicle with their exact derivatives, as machine code bound to its own memory.
-
-What is differentiated are the expressions of `interop.casadi`, the same that everything else steps.
-A small model's step is one function; the step of a large one is put together at each call from the
-derivatives of its stages, which is the same chain rule with far less to compile. Kernels that a
-vehicle calls stay functions, and so do their derivatives.
-
-Steady motion of a vehicle: the state and input about which it is linearised.
-
-In steady motion the rates of all states vanish but for
+A trim, `straight` or `steady`, is the state and input of steady motion. There the rates of all
+states vanish except
 
 - position and heading, which follow from speed and curvature;
-- fields that their record marks as `units.drifting`, such as the charge of a battery;
+- fields marked as `units.drifting`, such as the charge of a battery;
 - integrals on which no rate depends, their own included, such as an odometer.
 
-The latter two are held at their values. `straight` finds the acceleration to command the body of
-the vehicle, so that the inputs are those that a driver gives; `steady` starts from there and finds
-the inputs themselves, also in a bend. Both use Newton's method in the least-squares sense: it takes
-the nearest of several solutions, and a state without a restoring rate, such as an angle that is
-steered by its rate, stays where it is.
+The latter two are held at their values. `straight` finds the acceleration to command, so that the
+inputs are those of a driver; `steady` starts there and finds the inputs themselves, also in a bend.
+Both use Newton's method in the least-squares sense: it finds the nearest of several solutions, and
+a state without a restoring rate, such as an angle that is steered by its rate, keeps its value.
 """
 
 from __future__ import annotations
@@ -53,6 +46,7 @@ from ..core.arrays import AnyArray, Array
 from ..core.backends import taken_by
 from ..core.body import Demand, Pose, Velocity, body_of, own_fields
 from ..core.checks import finite, positive, positive_step
+from ..core.lazy import RecentCache
 from ..core.model import (
     Continuous,
     Discrete,
@@ -66,30 +60,13 @@ from ..integrate import compiled_integrator
 from ..integrate.base import Integrator, making_expressions
 from ..integrate.explicit import ExplicitRungeKutta, Tableau
 from ..units import m_s, m_s2, per_m
-from .kept import Kept
 from .stability import AUTO, EXPLICIT, automatic, check_step, takes
-
-__all__ = [
-    "AccelerationLimits",
-    "ContinuousLinearisation",
-    "Linearisation",
-    "Roles",
-    "Trim",
-    "linearise",
-    "linearise_acceleration",
-    "linearise_continuous",
-    "normalised_acceleration",
-    "roles_of",
-    "slopes",
-    "steady",
-    "straight",
-]
 
 WHOLE_STEP = 6_000
 """Operations up to which a step is one function; compiling that takes seconds."""
 LARGEST = 30_000
-"""Operations beyond which a function is left to CasADi's interpreter: compiling more takes longer
-than the calls of a session would save."""
+"""Operations beyond which CasADi's interpreter evaluates a function: compiling it takes longer than
+the calls of a session would save."""
 
 
 class Function(Protocol):
@@ -128,10 +105,6 @@ class Differentiated:
         self._lock = threading.Lock()
         self._compiled: BoundMap | None = None
 
-    def _interpret(self) -> None:
-        for array, result in zip(self._results, self._function(*self._points), strict=True):
-            array.reshape(-1)[:] = result.full().ravel()
-
     def _bound(self) -> BoundMap:
         """The function as machine code over the arrays of this object."""
         inputs, outputs = (
@@ -153,7 +126,8 @@ class Differentiated:
             for point, row in zip(self._points, rows, strict=True):
                 point[:] = row
             if self.operations > LARGEST:
-                self._interpret()
+                for array, result in zip(self._results, self._function(*self._points), strict=True):
+                    array.reshape(-1)[:] = result.full().ravel()
             else:
                 if self._compiled is None:
                     self._compiled = self._bound()
@@ -224,14 +198,12 @@ def _ahead(
     return ahead
 
 
-_FUNCTIONS: Kept[Function] = Kept()
+_FUNCTIONS: RecentCache[Function] = RecentCache()
 
 
 def differentiated(vehicle: Vehicle, what: str, integrator: Integrator | None = None) -> Function:
-    """The `derivative`, the `outputs` or the `step` (by an integrator) of a vehicle's model.
-
-    It is made once for a model: parameters are arguments.
-    """
+    """The `derivative`, the `outputs` or the `step` (by an integrator) of a vehicle's model, made
+    once for a model: parameters are arguments."""
     make = partial(_function, vehicle, what, integrator)
     return _FUNCTIONS.get(vehicle.model, (what, integrator), make)
 
@@ -245,7 +217,7 @@ def _function(vehicle: Vehicle, what: str, integrator: Integrator | None) -> Fun
     if what != "step":
         values = model.f_expl if what == "derivative" else model.y
         return Differentiated(name, symbols, values, ())
-    # What a model holds over the step, the stages of it cannot see one by one.
+    # The stages cannot see what a model holds over the whole step.
     alone = vehicle.model.continuous and vehicle.model.hold is None and vehicle.model.substeps == 1
     if isinstance(integrator, ExplicitRungeKutta) and alone:
         size: int = model.functions["f_disc"].n_instructions()
@@ -265,7 +237,7 @@ PAIRS = (("a_long", "a_lat"), ("a_x", "a_y"))
 
 
 class _Around:
-    """What the linearisations share: a vehicle, its compiled functions and its constants."""
+    """Base of the linearisations: a vehicle, its compiled functions and its constants."""
 
     def __init__(self, vehicle: Vehicle, functions: Function) -> None:
         self._vehicle, self._functions = vehicle, functions
@@ -276,7 +248,7 @@ class _Around:
 
     @property
     def vehicle(self) -> Vehicle:
-        """What is linearised."""
+        """The vehicle that is linearised."""
         return self._vehicle
 
     def _evaluated(self, x: Any, u: Any, w: Any, *rest: Any) -> list[AnyArray]:
@@ -284,14 +256,14 @@ class _Around:
         rows = (_row(State, x), _row(Input, u), self._w if w is None else _row(Disturbance, w))
         results = self._functions(*rows, self._p, *rest)
         if not np.isfinite(results[0]).all():
-            # The rows are looked at only here, so that it costs nothing when all is well.
+            # The rows are checked only here, so that it costs nothing in the usual case.
             for kind, row in zip(self._kinds, rows, strict=True):
                 record.build(kind, np.array(record.flatten(row), dtype=float))
         return results
 
 
 def _row(kind: type, values: Any) -> Any:
-    """The numbers of a record, mapping or array; quickly where it is what it should be."""
+    """The numbers of a record, mapping or array; without a copy where possible."""
     if type(values) is np.ndarray and values.shape == (record.size(kind),):
         return values
     if type(values) is kind and len(kind._fields) == record.size(kind):
@@ -314,7 +286,7 @@ class Linearisation(_Around):
             super().__init__(vehicle, ExactlyHeld(differentiated(vehicle, "derivative")))
             self._implicit = False
             return
-        # What a model samples at the start of a step is not part of a motion with a derivative.
+        # A model that samples at the start of a step has no motion with a derivative.
         method = automatic(vehicle, self.dt, model.substeps)
         if integrator != EXACT:
             method = compiled_integrator(integrator)
@@ -330,7 +302,7 @@ class Linearisation(_Around):
         return self._dt
 
     def __call__(self, x: Any, u: Any, w: Any = None) -> Discrete:
-        """The step from `x` with `u` held, given as records, mappings or arrays; `w` as well."""
+        """The step from `x` with `u` held and disturbance `w`: records, mappings or arrays."""
         x_next, A, B, residual = self._evaluated(x, u, w, (self.dt,))
         if self._implicit and not residual[0] <= integrate.RESIDUAL_TOLERANCE:
             raise StepNotConverged(
@@ -353,7 +325,7 @@ class ContinuousLinearisation(_Around):
         super().__init__(vehicle, differentiated(vehicle, "derivative"))
 
     def __call__(self, x: Any, u: Any, w: Any = None) -> Continuous:
-        """The rate at a state and input, given as records, mappings or arrays; `w` as well."""
+        """The rate at state `x`, input `u`, disturbance `w`: records, mappings or arrays."""
         return Continuous(*self._evaluated(x, u, w)[:3])
 
 
@@ -399,11 +371,10 @@ def _limit(vehicle: Vehicle, name: str, value: float | None) -> float:
     return positive(name, value, "m/s²")
 
 
-_LINEARISATIONS: Kept[Any] = Kept()
+_LINEARISATIONS: RecentCache[Any] = RecentCache()
 
 
-def _kept(kind: Any, vehicle: Vehicle, *options: Any) -> Any:
-    """The linearisation of this kind and vehicle, made once while few are in use."""
+def _cached(kind: Any, vehicle: Vehicle, *options: Any) -> Any:
     return _LINEARISATIONS.get(vehicle, (kind, *options), lambda: kind(vehicle, *options))
 
 
@@ -418,17 +389,17 @@ def linearise(
 ) -> Discrete:
     """One step of `dt` in s from `x` with `u` held, and its derivatives A and B.
 
-    State, input and disturbance are records, mappings or arrays; without `w` nothing disturbs. The
-    step is the vehicle's own by an `integrator`, or with "exact" that of the linearised motion,
-    solved exactly; "auto" is RK4, and exact where that is unstable at every speed of driving. That
-    of a simulator `sim` is its own by `sim.integrator`.
+    State, input and disturbance are records, mappings or arrays; `w` is neutral if None. The step
+    is the vehicle's own by an `integrator`, or with "exact" that of the linearised motion, solved
+    exactly; "auto" is RK4, or exact where RK4 is unstable at every speed of driving. With
+    `sim.integrator` it is the step of a simulator `sim`.
     """
-    return _kept(Linearisation, vehicle, dt, integrator)(x, u, w)
+    return _cached(Linearisation, vehicle, dt, integrator)(x, u, w)
 
 
 def linearise_continuous(vehicle: Vehicle, x: Any, u: Any, *, w: Any = None) -> Continuous:
     """The time derivative at a state and input, and its derivatives A and B."""
-    return _kept(ContinuousLinearisation, vehicle)(x, u, w)
+    return _cached(ContinuousLinearisation, vehicle)(x, u, w)
 
 
 def normalised_acceleration(
@@ -442,10 +413,10 @@ def normalised_acceleration(
 ) -> NormalisedAcceleration:
     """Accelerations along and across a vehicle over their limits in m/s².
 
-    They are its outputs `a_long`, `a_lat` if it has them, else `a_x`, `a_y`; the limits are its
-    parameters of these names unless given.
+    They are its outputs `a_long`, `a_lat` if it has them, else `a_x`, `a_y`; the limits are the
+    arguments or else its parameters of these names.
     """
-    return _kept(AccelerationLimits, vehicle, a_long_max, a_lat_max)(x, u, w)
+    return _cached(AccelerationLimits, vehicle, a_long_max, a_lat_max)(x, u, w)
 
 
 def linearise_acceleration(
@@ -458,7 +429,7 @@ def linearise_acceleration(
     a_lat_max: float | None = None,
 ) -> LinearAcceleration:
     """`normalised_acceleration` with its derivatives, for constraints of an optimisation."""
-    return _kept(AccelerationLimits, vehicle, a_long_max, a_lat_max).linearise(x, u, w)
+    return _cached(AccelerationLimits, vehicle, a_long_max, a_lat_max).linearise(x, u, w)
 
 
 STEPS = 40
@@ -486,7 +457,7 @@ class Trim(NamedTuple):
 
 
 class Roles(NamedTuple):
-    """The fields of a state that a line is compared with."""
+    """The fields of a state with the position, heading and speed of a vehicle."""
 
     ahead: str
     """Position along the world's x axis."""
@@ -501,7 +472,7 @@ class Roles(NamedTuple):
 
 
 def roles_of(vehicle: Any) -> Roles:
-    """Where the state of a vehicle has its position, heading and speed."""
+    """The fields of a vehicle's state with its position, heading and speed; raises without them."""
     body, p = body_of(vehicle, "a steady motion"), vehicle.params
     at_rest = record.build(vehicle.Input)
 
@@ -549,9 +520,9 @@ def straight(
         return Trim(record.build(model.State, x), command(x, 0.0), 0.0)
     row = np.array(record.flatten(x), dtype=float)
     moved = slopes(lambda row: _motion(vehicle, row), row)
-    # Position, heading and velocity are given; the rest has to be in balance.
+    # Position, heading and velocity are fixed; the rest has to be in balance.
     inner = np.flatnonzero(~(moved != 0.0).any(axis=0) & ~drifting(vehicle, row))
-    # Demands so far apart that a drive at its limit differs, too.
+    # Demands so far apart that a drive at its limit differs as well.
     driven = command(x, -FAR) != command(x, FAR)
 
     def imbalance(z: Array) -> tuple[Array, Array, Array]:
@@ -568,9 +539,9 @@ def straight(
         return np.concatenate(rows[0]), np.concatenate(rows[1]), np.append(state[inner], a)
 
     start = np.append(row[inner], 0.0)
-    z, left = solved(imbalance, start, slice(None) if driven else slice(-1))
+    z, left = solve(imbalance, start, slice(None) if driven else slice(-1))
     if left is not None and may_change_speed:
-        z, _ = solved(imbalance, start, slice(-1))
+        z, _ = solve(imbalance, start, slice(-1))
     elif left is not None:
         raise InvalidValue(
             f"nothing that its body commands holds {vehicle.name!r} at {v:g} m/s: give the inputs "
@@ -584,9 +555,9 @@ def straight(
 def steady(vehicle: Vehicle, v: m_s, curvature: per_m = 0.0) -> Trim:
     """A vehicle that drives along a line at a speed in m/s, its path along the world's x axis.
 
-    The curvature is positive to the left. Where several inputs do the same (the torques of four
-    wheels) they share the work. Inputs that the body's command moves neither for steering nor for
-    more speed, such as brakes and gears, stay what it commands straight ahead.
+    The curvature is positive to the left. Where several inputs have the same effect (the torques of
+    four wheels) they share the work. Inputs that the body's command changes neither for steering
+    nor for more speed, such as brakes and gears, keep their values of straight driving.
     """
     v, curvature = positive("v", v, "m/s"), finite("curvature", curvature, "1/m")
     roles = roles_of(vehicle)
@@ -604,7 +575,7 @@ def steady(vehicle: Vehicle, v: m_s, curvature: per_m = 0.0) -> Trim:
         rate, A, B = linearise_continuous(vehicle, full[:size], full[size:])
         return (rate - wanted)[fast], np.hstack([A, B])[np.ix_(fast, free)], z
 
-    z, left = solved(imbalance, start[free])
+    z, left = solve(imbalance, start[free])
     if left is not None:
         raise InvalidValue(
             f"{vehicle.name!r} has no steady motion at v = {v:g} m/s and curvature "
@@ -626,12 +597,12 @@ def slopes(function: Callable[[Sequence[float]], Any], at: Sequence[float] | Arr
     return np.stack(columns, axis=1)
 
 
-def solved(
+def solve(
     imbalance: Callable[[Array], tuple[Array, Array, Array]],
     z: Array,
     rows: slice = slice(None),
 ) -> tuple[Array, Array | None]:
-    """Values at which an imbalance vanishes, in `rows`, and None; or what is left of it."""
+    """Newton's method: values at which an imbalance vanishes in `rows`, and None, or its rest."""
     left = np.full(1, np.inf)
     for _ in range(STEPS):
         left, slope, z = imbalance(z)
@@ -644,19 +615,19 @@ def solved(
     return z, left
 
 
-_FELT: Kept[Any] = Kept()
+_COUPLED: RecentCache[Any] = RecentCache()
 
 
 def drifting(vehicle: Vehicle, x: Array) -> Any:
-    """Which states are held though their rates need not vanish, (nx,) of truths."""
+    """Mask (nx,) of the states that are held though their rates need not vanish."""
     marked = np.array([leaf.drifts for leaf in record.fields(vehicle.State)], dtype=bool)
-    felt = _FELT.get(vehicle.model, (), lambda: _felt(vehicle))
+    coupled = _COUPLED.get(vehicle.model, (), lambda: _coupled(vehicle))
     moved = slopes(lambda row: _motion(vehicle, row), x) != 0.0
-    return marked | ~(felt | moved.any(axis=0))
+    return marked | ~(coupled | moved.any(axis=0))
 
 
-def _felt(vehicle: Vehicle) -> Any:
-    """Which states some rate depends on, (nx,) of truths."""
+def _coupled(vehicle: Vehicle) -> Any:
+    """Mask (nx,) of the states on which some rate depends."""
     import casadi as ca
 
     traced = vehicle.casadi()
@@ -664,12 +635,11 @@ def _felt(vehicle: Vehicle) -> Any:
     return np.asarray(columns).ravel() > 0.0
 
 
-def _moved_inputs(vehicle: Vehicle, x: Any, wish: Demand) -> Any:
-    """Which inputs are commanded otherwise for steering and for more speed, (nu,) of truths."""
-    more = {"a": wish.a + 0.1, "v": 1.01 * wish.v}
-    wishes = [wish._replace(**{name: value}) for name, value in more.items()]
-    wishes += [wish._replace(steer=0.01 * k, omega=0.01 * k) for k in (-1.0, 1.0)]
-    usual, *others = (_flat(vehicle.body.command(x, w, vehicle.params)) for w in (wish, *wishes))
+def _moved_inputs(vehicle: Vehicle, x: Any, demand: Demand) -> Any:
+    """Mask (nu,) of the inputs that the body's command changes for steering or for more speed."""
+    demands = [demand, demand._replace(a=demand.a + 0.1), demand._replace(v=1.01 * demand.v)]
+    demands += [demand._replace(steer=0.01 * k, omega=0.01 * k) for k in (-1.0, 1.0)]
+    usual, *others = (_flat(vehicle.body.command(x, d, vehicle.params)) for d in demands)
     return np.any([other != usual for other in others], axis=0)
 
 
@@ -688,7 +658,7 @@ def _flat(values: Any) -> Array:
 
 
 def _worst(vehicle: Vehicle, left: Array, states: Any) -> str:
-    """What is farthest from rest, for an error."""
+    """The state that is farthest from rest, for an error."""
     worst = int(np.argmax(np.abs(left)))
     if worst >= len(states) or not np.isfinite(left).all():
         return ""

@@ -28,7 +28,7 @@ from ..errors import InvalidValue, SimulationDiverged, StepNotConverged
 from . import arguments as batch
 from . import delay
 from .arguments import LoopArguments, Plausible, consistent_states, loop_arrays
-from .kept import ended
+from .failures import ended
 from .settings import Engines, Settings
 from .stability import check_plant
 

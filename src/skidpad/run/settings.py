@@ -1,6 +1,6 @@
-"""Settings: how a vehicle is run, in one checked record.
+"""Settings of everything that runs a vehicle, in one checked record, and the engines they imply.
 
-Which engine runs a Program: the one place that chooses between the processor and a GPU.
+`Engines` is the one place that chooses between the processor and a GPU.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from .delay import Channels
 PRECISIONS = ("float64", "float32")
 DEVICES = ("cpu", "cuda")
 ON_DIVERGE = ("raise", "mask", "return")
-"""What becomes of a run in which a state diverges or a step fails: an exception, NaN from there on,
-or what there is up to there, with a warning."""
+"""Result of a run in which a state diverges or a step fails: an exception, NaN from there on, or
+the part before, with a warning."""
 
 
 @dataclass(frozen=True)
 class Settings:
     """Step, integrator, numbers and machine of everything that runs a vehicle.
 
-    The defaults are those of `Simulator` and `Fleet`, whose documentation says what each one does.
-    A value that cannot be used raises `InvalidValue` here, whoever gave it.
+    The defaults are those of `Simulator` and `Fleet`, whose docstrings explain each one. A value
+    that cannot be used raises `InvalidValue`.
     """
 
     dt: float
     """Step in s."""
     integrator: Integrator | None
-    """How a step is made; None where the step is compiled already, as in a file."""
+    """Method of the step; None where the step is compiled already, as in a file."""
     precision: str = "float64"
     device: str = "cpu"
     threads: int | None = None
@@ -73,7 +73,7 @@ class Settings:
         object.__setattr__(self, name, value)
 
     def replace(self, **changes: Any) -> Self:
-        """The same settings but for some, checked."""
+        """The settings with some changes, checked."""
         return dataclasses.replace(self, **changes)
 
     @property
@@ -90,16 +90,16 @@ AdjointEngine = CpuAdjoint | CudaAdjoint
 
 @dataclass(frozen=True)
 class Engines:
-    """Makes the engines of one plant under some settings, each when it is first used."""
+    """The engines of one plant under some settings, each made on first use."""
 
     plant: Plant
     settings: Settings
     inputs: str = "controls"
-    """What the caller calls the inputs, for errors."""
+    """The caller's name of the inputs, for errors."""
 
     @cached_property
     def space(self) -> arguments.Space:
-        """Where the arrays live."""
+        """Device and precision of the arrays."""
         return arguments.Space.of(self.settings.device, self.settings.precision)
 
     @property
@@ -109,7 +109,7 @@ class Engines:
 
     @cached_property
     def channels(self) -> Channels:
-        """The inputs that act late."""
+        """The delayed inputs."""
         return Channels.of(self.plant)
 
     @cached_property
@@ -119,7 +119,7 @@ class Engines:
 
     @cached_property
     def undelayed(self) -> RolloutEngine:
-        """The same with inputs that act at once, also those that the model delays."""
+        """As `rollout` with inputs that act at once, also those that the model delays."""
         return self._rollout(()) if self.channels else self.rollout
 
     def _rollout(self, delayed: tuple[int, ...]) -> RolloutEngine:

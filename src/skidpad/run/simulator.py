@@ -1,12 +1,9 @@
 """Simulator: one vehicle in closed loop, a step of compiled code per call.
 
-One vehicle bound to a block of memory that compiled code steps in place.
-
-A step is one call of compiled code, which changes the state, the input that acted, the state before
-and the clock together, or nothing at all if the step fails.
-
-One vehicle stepped by a method of `scipy.integrate`: adaptive, for references rather than for
-speed.
+`CompiledStepper` binds the vehicle to a block of memory that one call of compiled code steps in
+place: it changes the state, the input that acted, the state before and the clock together, or
+nothing at all if the step fails. `ScipyStepper` steps it by a method of `scipy.integrate`, for
+references rather than for speed. `Simulator` takes the user's inputs to either of them.
 """
 
 from __future__ import annotations
@@ -51,10 +48,10 @@ from .arguments import (
     step_count,
 )
 from .delay import DelayLine, Waiting
-from .kept import diverged, ended, foreign_snapshot, not_converged, not_numbers
+from .failures import diverged, ended, foreign_snapshot, not_converged, not_numbers
 from .runner import OutputRows
 from .settings import Settings
-from .stability import check_step, chosen
+from .stability import check_step, choose_integrator
 from .trajectory import Trajectory
 
 STRIP = 256
@@ -119,7 +116,7 @@ class CompiledStepper:
 
     @property
     def age(self) -> float:
-        """Steps made; a step of another length counts as `step_of` was told."""
+        """Steps made; a step of another length counts as its `age`."""
         return self._clock.unpack_from(self._buffer, self._clock_at)[1]
 
     @property
@@ -156,7 +153,7 @@ class CompiledStepper:
         self._buffer[self._disturbance_at : self._params_at] = packed
 
     def reset(self, state: tuple[float, ...], time: float) -> None:
-        """Start again at this state and time in s; the age goes on."""
+        """Start again at this state and time in s; the age is not reset."""
         packed = self._packed(self._states, state, "state")
         block = bytearray(self._buffer)
         block[: len(packed)] = block[self._before_at : self._acted_at] = packed
@@ -177,7 +174,7 @@ class CompiledStepper:
         return self._state_record(self._unpack_state(buffer))
 
     def step_of(self, row: Any, dt: float, age: float = 1.0) -> Any:
-        """One step of another length, dt in s, that counts as so many; returns the new state."""
+        """One step of dt in s that counts as `age` steps; returns the new state."""
         try:
             self._pack_input(self._buffer, self._input_at, *row)
         except (struct.error, OverflowError):
@@ -227,7 +224,7 @@ class CompiledStepper:
     def snapshot(self) -> bytes:
         """A copy of everything that changes."""
         block = bytearray(self._buffer)
-        # What a step that failed left behind is no part of the moment.
+        # The remains of a step that failed are no part of the moment.
         block[self._input_at : self._disturbance_at] = block[self._acted_at :][: self._inputs.size]
         self._residual.pack_into(block, self._residual_at, 0.0)
         return bytes(block)
@@ -250,7 +247,7 @@ class CompiledStepper:
 
 
 class _Moment(NamedTuple):
-    """All that changes, so that one assignment changes it together."""
+    """Everything that changes, so that one assignment changes it together."""
 
     state: Array
     previous_state: Array
@@ -280,7 +277,7 @@ class ScipyStepper:
 
     @property
     def age(self) -> float:
-        """Steps made; a step of another length counts as `step_of` was told."""
+        """Steps made; a step of another length counts as its `age`."""
         return self._now.age
 
     @property
@@ -313,7 +310,7 @@ class ScipyStepper:
         self._now = self._now._replace(disturbance=tuple(row))
 
     def reset(self, state: tuple[float, ...], time: float) -> None:
-        """Start again at this state and time in s; the age goes on."""
+        """Start again at this state and time in s; the age is not reset."""
         x, now = np.array(state), self._now
         self._now = _Moment(x, x, self._no_input, now.disturbance, time, now.age, 0)
 
@@ -323,7 +320,7 @@ class ScipyStepper:
         return self._commit(row, self.dt, now.time, now.age + 1.0, now.since + 1)
 
     def step_of(self, row: Any, dt: float, age: float = 1.0) -> Any:
-        """One step of another length, dt in s, that counts as so many; returns the new state."""
+        """One step of dt in s that counts as `age` steps; returns the new state."""
         return self._commit(row, dt, self.time + dt, self.age + age, 0)
 
     def _commit(self, row: Any, dt: float, *clock: Any) -> Any:
@@ -338,7 +335,7 @@ class ScipyStepper:
         try:
             return self._solver.advance(self._derivative, now.state, dt, self.time)
         except (SimulationDiverged, StepNotConverged) as error:
-            # What cannot step into a range where the equations end has gone short of it.
+            # A method that cannot step into the range where the equations end stops short of it.
             if isinstance(error, StepNotConverged) and not ended(self.vehicle, self.state):
                 raise
             raise diverged(self.time, self.state, self.vehicle) from None
@@ -408,9 +405,9 @@ class _Derivative:
 
 
 Numbers = Mapping[str, Any] | Sequence[float] | AnyArray | None
-"""A record as its fields by name or its numbers in order; what is not given has its default."""
+"""A record as its fields by name or its numbers in order; missing fields have their defaults."""
 _STEPPING = -1
-"""Who uses a simulator within a step; in a run it is the number of the thread."""
+"""User of a simulator during a step; during a run it is the number of the thread."""
 
 _READY = frozenset(
     [
@@ -426,8 +423,8 @@ _READY = frozenset(
         "__orig_class__",
     ]
 )
-"""What a simulator makes for itself from its vehicle and its settings; and what `typing` notes of
-its records, which may be classes that cannot be pickled."""
+"""Attributes that are not pickled: what a simulator makes from its vehicle and settings, and a note
+of `typing` on record classes, which need not be picklable."""
 
 
 class Simulator(Generic[X, U, P, Y, W]):
@@ -467,7 +464,7 @@ class Simulator(Generic[X, U, P, Y, W]):
             dt, None, precision, threads=1, substeps=substeps, on_diverge=on_diverge
         )
         self._vehicle = vehicle_of(vehicle)
-        self._integrator = chosen(
+        self._integrator = choose_integrator(
             self._vehicle, integrator, settings.dt, settings.substeps, **options
         )
         self._settings = settings.replace(integrator=self._integrator)
@@ -475,7 +472,6 @@ class Simulator(Generic[X, U, P, Y, W]):
         self.reset()
 
     def _get_ready(self) -> None:
-        """Make what steps the vehicle."""
         vehicle, method, settings = self.vehicle, self.integrator, self._settings
         self._stepper: CompiledStepper | ScipyStepper
         if isinstance(method, ScipyMethod):
@@ -499,7 +495,7 @@ class Simulator(Generic[X, U, P, Y, W]):
         self._longest_checked = self.dt
 
     def __getstate__(self) -> dict[str, Any]:
-        """For `pickle` and `copy`: how it steps, and this moment."""
+        """For `pickle` and `copy`: the settings and this moment."""
         self._must_be_free()
         kept = {name: value for name, value in vars(self).items() if name not in _READY}
         return {**kept, "_moment": self.snapshot()}
@@ -522,22 +518,22 @@ class Simulator(Generic[X, U, P, Y, W]):
 
     @property
     def vehicle(self) -> Vehicle[X, U, P, Y, W]:
-        """What it steps."""
+        """The vehicle that is simulated."""
         return self._vehicle
 
     @property
     def dt(self) -> float:
-        """Step in s; one of another length is `step(dt=...)`, another simulator has another."""
+        """Step in s; `step(dt=...)` makes one of another length."""
         return self._settings.dt
 
     @property
     def integrator(self) -> Integrator:
-        """How a step is made."""
+        """The integration method."""
         return self._integrator
 
     @property
     def precision(self) -> str:
-        """Of its numbers."""
+        """Precision of its numbers, "float64" or "float32"."""
         return self._settings.precision
 
     @property
@@ -561,7 +557,7 @@ class Simulator(Generic[X, U, P, Y, W]):
         return self._stepper.disturbance
 
     def disturb(self, disturbance: W | Numbers = None, /, **fields: float) -> W:
-        """Let a disturbance act from now on, also after a reset; what is not given is neutral.
+        """Apply a disturbance from now on, also after a reset; missing fields are neutral.
 
         Returns the Disturbance record; `disturb()` ends it.
         """
@@ -596,9 +592,9 @@ class Simulator(Generic[X, U, P, Y, W]):
     def step(self, inputs: U | Numbers = None, /, *, dt: float | None = None, **fields: float) -> X:
         """One step with the input held; returns the new State record.
 
-        The input is an Input record, a mapping, an array, or keywords; fields that are not given
-        are zero, and a keyword goes before what the record says of its field. The step takes the
-        simulator's dt, or this one in s. A rejected input leaves the simulator as it was.
+        The input is an Input record, a mapping, an array, or keywords; missing fields are zero, and
+        a keyword overrides the record. The step is the simulator's dt long, or `dt` in s. A
+        rejected input leaves the simulator as it was.
         """
         row = self._commands.with_fields(inputs, fields) if fields else self._row(inputs)
         user = self._user
@@ -623,7 +619,7 @@ class Simulator(Generic[X, U, P, Y, W]):
         def advance(row: Any) -> Any:
             try:
                 fine = -most <= row[place] <= most
-            except (TypeError, IndexError):  # said by the step
+            except (TypeError, IndexError):  # the step says so
                 fine = True
             if not fine:
                 check(row)
@@ -648,7 +644,7 @@ class Simulator(Generic[X, U, P, Y, W]):
         return self._stepper.step_of(self._acting(row, age), dt, age)
 
     def _acting(self, row: Any, age: float) -> Any:
-        """The numbers that act if these are commanded now, in a step that counts as so many."""
+        """The numbers that act if these are commanded now, in a step that counts as `age` steps."""
         line = self._line
         if line is None:
             return row
@@ -669,20 +665,21 @@ class Simulator(Generic[X, U, P, Y, W]):
         steps: int | None = None,
         progress: Choice = None,
     ) -> Trajectory:
-        """Run from the present state and return what happened, outputs included.
+        """Run from the present state and return the trajectory, outputs included.
 
         Args:
             controls: a function `controls(t, x)`, a policy, an array (T, nu) of one row per step,
-                one input (record, mapping) held throughout, or a trajectory whose steps are driven
-                again. A policy starts with the memory and the reference that it has by default;
+                one input (record, mapping) held throughout, or a trajectory whose inputs are
+                repeated. A policy starts with its default memory and reference;
                 `Policy.controller` takes others.
             duration: time to run in s, a whole number of steps; or `steps`. An array or a
                 trajectory needs neither.
-            progress: how far it is: None, True, False or a function, see `skidpad.core.progress`.
+            progress: how to report progress: None, True, False or a function, see
+                `skidpad.core.progress`.
 
         A controller that raises or returns something unusable, and an interrupt such as Ctrl-C,
-        leave the simulator as it was before `run`. If the state diverges or a step fails, what
-        comes of it is up to `on_diverge`.
+        leave the simulator as it was before `run`. `on_diverge` says what happens if the state
+        diverges or a step fails.
         """
         if isinstance(controls, Policy):
             controls = controls.controller(self.dt)
@@ -711,7 +708,9 @@ class Simulator(Generic[X, U, P, Y, W]):
         states, inputs, error = drive(controls, count, watch)
         times = begin + self.dt * np.arange(len(states) + 1)
         rows = np.vstack([np.array([first]), states])
-        held = np.vstack([inputs, inputs[-1:]]) if len(inputs) else self._no_inputs()
+        held = np.array([record.flatten(self.input)])
+        if len(inputs):
+            held = np.vstack([inputs, inputs[-1:]])
         acted = held
         if self._line is not None and waiting is not None:
             acted = self._line.acting_rows(held, waiting, clock)
@@ -741,9 +740,6 @@ class Simulator(Generic[X, U, P, Y, W]):
         if self._settings.on_diverge == "return":
             warnings.warn(f"run ended at t = {trajectory.t[-1]:g} s: {error}", stacklevel=4)
 
-    def _no_inputs(self) -> AnyArray:
-        return np.array([record.flatten(self.input)])
-
     def _drive_table(
         self, controls: Any, count: int, watch: Progress
     ) -> tuple[AnyArray, AnyArray, SkidpadError | None]:
@@ -762,7 +758,7 @@ class Simulator(Generic[X, U, P, Y, W]):
     def _drive_controller(
         self, controls: Callable[[float, X], Any], count: int, watch: Progress
     ) -> tuple[AnyArray, AnyArray, SkidpadError | None]:
-        """The same for a controller."""
+        """As `_drive_table`, for a controller."""
         reached: list[Any] = []
         inputs: list[Any] = []
         error = None

@@ -7,15 +7,11 @@ speeds, a warning says at which. `integrator="auto"` is RK4 where that is stable
 else Radau IIA, which is stable with every step. The choice depends on the model, its parameters and
 dt alone.
 
-The longest step at which a method keeps the modes of a model from growing.
-
 Near a point a model moves in modes, each with an eigenvalue λ of the Jacobian in 1/s. One step of
 an explicit Runge-Kutta method multiplies a mode by R(λ dt), a polynomial; what dies out in the
 model (Re λ < 0) must not grow, |R(λ dt)| <= 1 (Hairer, Wanner, *Solving Ordinary Differential
 Equations II*, section IV.2). Semi-implicit Euler moves states in two groups, so it has no such
 polynomial: there the modes are those of its own step.
-
-The modes of a vehicle as it drives, and the longest stable step of a method with them.
 """
 
 from __future__ import annotations
@@ -34,25 +30,25 @@ from ..compile.trace import explained
 from ..core import record
 from ..core.arrays import AnyArray, Array
 from ..core.body import Body, Demand, Velocity, own_fields
+from ..core.lazy import RecentCache
 from ..core.model import Model, Vehicle
 from ..core.plausibility import accept
 from ..errors import InvalidValue
 from ..integrate.base import Integrator, flat_result, making_expressions
 from ..integrate.explicit import ExplicitRungeKutta, SemiImplicitEuler, Tableau
 from ..units import m_s, s
-from .kept import Kept
 
 GROWTH = 1e-3
-"""Growth of a mode in one step that is taken for rounding, or for the drift of a method of low
-order, and not for a step that is too long."""
+"""Growth of a mode in one step that counts as rounding, or as the drift of a method of low order,
+rather than as a step that is too long."""
 SHORTEST, LONGEST = 1e-7, 1e2
-"""Steps in s among which the longest is looked for."""
+"""Range of steps in s in which the longest is sought."""
 _GRID = 181
-"""Steps that are tried, 20 in a factor of ten; then as many between the two that matter."""
+"""Number of steps tried, 20 per decade; then as many between the two at the limit."""
 
 
 class LongestStep(NamedTuple):
-    """How long a step may be, and what keeps it from being longer."""
+    """The longest stable step and the mode that limits it."""
 
     dt: float
     """In s; infinite where every step is stable."""
@@ -89,7 +85,7 @@ def stability_polynomial(tableau: Tableau) -> Array:
 
 def _of_modes(tableau: Tableau, eigenvalues: AnyArray, fastest: complex) -> LongestStep:
     damped = eigenvalues[np.real(eigenvalues) < 0.0]
-    # Beside the fastest one: a mode at rest has an eigenvalue of rounding, of either sign.
+    # Relative to the fastest one: a mode at rest has an eigenvalue of rounding, of either sign.
     damped = damped[-np.real(damped) > 1e-9 * np.abs(eigenvalues).max(initial=0.0)]
     if not len(damped):
         return LongestStep(np.inf, fastest)
@@ -119,7 +115,7 @@ def _of_two_groups(method: SemiImplicitEuler, jacobian: Array, eigenvalues: AnyA
 
 
 def _last_below(factors: Callable[[Array], Array]) -> float:
-    """The step up to which the factors of steps (n,) stay at 1; infinite if they do at all."""
+    """The step up to which the factors of steps (n,) stay at 1; infinite if they always do."""
     grid = np.geomspace(SHORTEST, LONGEST, _GRID)
     for _ in range(3):
         fine = factors(grid) <= 1.0 + GROWTH
@@ -133,26 +129,23 @@ def _last_below(factors: Callable[[Array], Array]) -> float:
 
 
 DRIVING: m_s = 1.0
-"""Speed from which a vehicle is driven; slower, it starts or comes to rest."""
+"""Lowest speed of driving; below it a vehicle starts or stops."""
 SPEEDS = (0.0, 0.1, 0.2, 0.5, DRIVING, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 30.0, 50.0)
-"""In m/s, as far as the vehicle goes and its model is meant (`Model.slowest`)."""
+"""Speeds in m/s, within the range of the vehicle and of its model (`Model.slowest`)."""
 SHARES = (0.0, 0.1, 0.25, 0.5, 1.0)
-"""Of the top speed of a vehicle that does not go twice as fast as `DRIVING`."""
+"""Shares of the top speed, for a vehicle that is slower than twice `DRIVING`."""
 TURNED = 0.9
-"""Share of the largest steering angle at which the modes are looked at too; a model may have a
-corner at the whole of it."""
+"""Share of the largest steering angle at which the modes are checked as well; a model may have a
+corner at the largest."""
 
 
-_TABLES: Kept[tuple[StableStep, ...]] = Kept()
-_JACOBIANS: Kept[_Jacobian] = Kept()
+_TABLES: RecentCache[tuple[StableStep, ...]] = RecentCache()
+_JACOBIANS: RecentCache[_Jacobian] = RecentCache()
 
 
 def stable_steps(vehicle: Vehicle, method: Integrator) -> tuple[StableStep, ...]:
-    """The longest stable step at each speed; empty where every step is.
-
-    So it is of discrete models, which have no modes but their own, and of methods that are stable
-    with every step.
-    """
+    """The longest stable step at each speed; empty where every step is stable, as for discrete
+    models and for implicit and adaptive methods."""
     model = vehicle.model
     if not model.continuous or method.implicit or method.adaptive:
         return ()
@@ -172,7 +165,7 @@ def _table(vehicle: Vehicle, method: Integrator) -> list[StableStep]:
         matrices = (jacobian(vehicle, x, u) for x, u in _moments(vehicle, speed))
         # Brakes and drive do not change the modes of every model.
         different = {matrix.tobytes(): matrix for matrix in matrices}.values()
-        # A model need not have slopes everywhere; where it has none nothing can be said.
+        # A model need not have slopes everywhere; points without them are skipped.
         ends = [longest_step(method, matrix) for matrix in different if np.isfinite(matrix).all()]
         if ends:
             dt, eigenvalue = min(ends, key=lambda end: end.dt)
@@ -190,7 +183,7 @@ def _speeds(vehicle: Vehicle) -> tuple[m_s | None, ...]:
 
 def _moments(vehicle: Vehicle, speed: m_s | None) -> Iterator[tuple[Any, Any]]:
     """States and inputs of driving at a speed, actuators at rest: straight on, with the wheels
-    turned, and as hard on the drive and the brakes as the vehicle can be."""
+    turned, and at full drive and full braking."""
     model, p = vehicle.model, vehicle.params
     rest = record.at_rest(model.State)
     if speed is None or model.body is None:
@@ -207,21 +200,17 @@ def _moments(vehicle: Vehicle, speed: m_s | None) -> Iterator[tuple[Any, Any]]:
         try:
             x = body.placed(rest, body.pose(rest, p), Velocity(speed, 0.0, 0.0), p)
             if turned is not None:
-                x = _with_leaf(x, turned, demand.steer)
+                leaves = list(record.flatten(x))
+                leaves[turned] = demand.steer
+                x = record.unflatten(type(x), leaves)
             x = x if model.settle is None else model.settle(x, p)
             yield x, body.command(x, demand, p)
-        except ArithmeticError:  # a body that divides by its speed says nothing at rest
+        except ArithmeticError:  # a body that divides by its speed has no values at rest
             continue
 
 
-def _with_leaf(x: Any, place: int, value: float) -> Any:
-    leaves = list(record.flatten(x))
-    leaves[place] = value
-    return record.unflatten(type(x), leaves)
-
-
 def _steering(model: Model, body: Body, p: Any) -> int | None:
-    """The place of the state that is the angle of the front wheels, if one is."""
+    """Index of the state that is the angle of the front wheels, or None."""
     if body.steer is None:
         return None
     steer, u = body.steer, record.at_rest(model.Input)
@@ -230,10 +219,9 @@ def _steering(model: Model, body: Body, p: Any) -> int | None:
 
 
 class _Jacobian:
-    """The derivative of a model's rate by its state; what it holds over a step is constant.
+    """The derivative of a model's rate by its state, with what it holds over a step constant.
 
-    CasADi's interpreter evaluates it: a compiled one would take longer to make than these few calls
-    do.
+    CasADi's interpreter evaluates it: compiling would take longer than these few calls.
     """
 
     @making_expressions()
@@ -270,22 +258,22 @@ class _Jacobian:
 
 AUTO = "auto"
 EXPLICIT, IMPLICIT = "rk4", "radau"
-"""What "auto" chooses between."""
+"""The two methods among which "auto" chooses."""
 LONG: s = 0.02
-"""Step above which the implicit method makes more iterations, as it starts further from the end."""
+"""Step above which the implicit method iterates more, as its start is further from the end."""
 MORE_ITERATIONS = 4
 SAME = 1.01
 """Ratio of the longest steps at two speeds up to which they count as equal."""
 
 
-def chosen(
+def choose_integrator(
     vehicle: Vehicle,
     integrator: str | Integrator,
     dt: s,
     substeps: int | None = None,
     **options: Any,
 ) -> Integrator:
-    """The method that steps a vehicle: the one that is asked for if it can be, or "auto"."""
+    """The named method, refused if it is unstable for the vehicle, or the choice of "auto"."""
     sub = substeps or vehicle.model.substeps
     if integrator == AUTO:
         if options:
@@ -326,10 +314,10 @@ def check_step(
     some_speeds: bool = True,
     has_substeps: bool = True,
 ) -> None:
-    """Refuse a method whose steps of dt / substeps let the vehicle's modes grow at every speed;
-    warn where it is some speeds, or if the model reproduces a program that does so.
+    """Refuse a method whose steps of dt / substeps let the vehicle's modes grow at every speed.
 
-    `has_substeps` says whether the caller has an option `substeps` that the text may advise.
+    It only warns if they grow at some speeds, or if the model reproduces a program that does so.
+    `has_substeps`: whether the caller has an option `substeps` that the text may advise.
     """
     table = stable_steps(vehicle, method)
     judged = table if some_speeds else _driving(table)
@@ -342,7 +330,7 @@ def check_step(
 
 
 def check_plant(plant: Plant, dt: s, substeps: int = 1) -> None:
-    """The same for a plant, also one that was loaded and has no equations any more."""
+    """As `check_step` for a plant, also one from a file, which has no equations."""
     if plant.vehicle is not None and plant.method is not None:
         check_step(plant.vehicle, plant.method, dt, substeps)
         return
@@ -353,8 +341,8 @@ def check_plant(plant: Plant, dt: s, substeps: int = 1) -> None:
 
 
 def check_spread(plant: Plant, dt: s, substeps: int, params: AnyArray) -> None:
-    """The same for the extremes among parameters (B, np): of each that differs, the vehicles with
-    the least and the most of it."""
+    """As `check_step` for parameters (B, np): for each that differs, the vehicles with its lowest
+    and its highest value."""
     vehicle, method = plant.vehicle, plant.method
     if vehicle is None or method is None or method.implicit or not vehicle.model.continuous:
         return
@@ -367,7 +355,7 @@ def check_spread(plant: Plant, dt: s, substeps: int, params: AnyArray) -> None:
 
 
 def _driving(table: tuple[StableStep, ...]) -> tuple[StableStep, ...]:
-    """The rows at which it drives: a car that is stable at rest alone cannot be driven."""
+    """The rows at speeds of driving: a car that is stable only at rest cannot be driven."""
     return tuple(at for at in table if at.speed is None or at.speed >= DRIVING) or table
 
 
@@ -409,6 +397,6 @@ def _written(eigenvalue: complex) -> str:
 
 
 def _rounded_down(value: float) -> float:
-    """To two digits, so that what is advised is allowed."""
+    # To two digits, so that the advised step is allowed.
     scale = 10.0 ** (np.floor(np.log10(value)) - 1.0)
     return float(np.floor(value / scale) * scale)

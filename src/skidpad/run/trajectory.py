@@ -1,6 +1,4 @@
-"""Recorded runs: columns with names and units over time, points of them, and their files.
-
-Trajectory: what a run recorded, as named columns with units over time.
+"""Trajectory: what a run recorded, as named columns with units over time, and its files.
 
 Column names follow from the records of the vehicle:
 
@@ -11,7 +9,7 @@ Column names follow from the records of the vehicle:
 
 Row i holds the state and the outputs at `t[i]`, and the input and the disturbance that act from
 `t[i]` to `t[i + 1]`. Between samples, states and outputs are therefore linear and the others held;
-`interpolation` says how a wrapped heading is treated.
+`trajectory_table.interpolated` says how a wrapped heading is treated.
 """
 
 from __future__ import annotations
@@ -32,7 +30,6 @@ from ..errors import InvalidValue
 from ..units import Unit
 from .trajectory_commonroad import CommonRoadTrajectory
 from .trajectory_table import (
-    SECOND,
     Group,
     Role,
     Sample,
@@ -47,12 +44,6 @@ from .trajectory_table import (
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-__all__ = [
-    "SECOND",
-    "Trajectory",
-    "TrajectoryMode",
-]
 
 
 class Trajectory(CommonRoadTrajectory):
@@ -203,9 +194,9 @@ class Trajectory(CommonRoadTrajectory):
     def concat(parts: Sequence[Trajectory]) -> Trajectory:
         """Runs one after the other as one trajectory.
 
-        The parts need the same columns, and time must go on. A part may begin at the very time the
-        one before it ended if the state is the same there: two runs of one simulator. That sample
-        is kept once, with the input that was applied after it.
+        The parts need the same columns, and time must increase. A part may begin at the very time
+        at which the one before ended if the state is the same there, as in two runs of one
+        simulator. That sample is kept once, with the input that was applied after it.
         """
         wrong = (
             f"concat needs at least one trajectory and nothing else, got {shortened(repr(parts))}"
@@ -225,40 +216,40 @@ class Trajectory(CommonRoadTrajectory):
 
     def to_pandas(self) -> DataFrame:
         """A DataFrame indexed by `t` in s; `frame.attrs["units"]` has the unit symbols."""
-        from . import trajectory_files as tables
+        from .trajectory_files import to_pandas
 
-        return tables.to_pandas(self)
+        return to_pandas(self)
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write one Parquet file; units, roles, name and notes are in its metadata."""
-        from . import trajectory_files as tables
+        from .trajectory_files import to_parquet
 
-        tables.to_parquet(self, path)
+        to_parquet(self, path)
 
     @staticmethod
     def from_parquet(path: str | os.PathLike[str]) -> Trajectory:
-        """Read what `to_parquet` wrote, bit for bit."""
-        from . import trajectory_files as tables
+        """Read a file of `to_parquet`, bit for bit."""
+        from .trajectory_files import from_parquet
 
-        return tables.from_parquet(Trajectory, path)
+        return from_parquet(Trajectory, path)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write a text table with a header of `name [unit]`; every float is written exactly."""
-        from . import trajectory_files as tables
+        from .trajectory_files import to_csv
 
-        tables.to_csv(self, path)
+        to_csv(self, path)
 
     @staticmethod
     def from_csv(
         path: str | os.PathLike[str], *, units: Mapping[str, Unit] | None = None
     ) -> Trajectory:
-        """Read what `to_csv` wrote. Columns `u_...` are inputs, all others states.
+        """Read a file of `to_csv`. Columns `u_...` are inputs, all others states.
 
         `units` gives the unit of columns whose symbol is not one of `skidpad.units`.
         """
-        from . import trajectory_files as tables
+        from .trajectory_files import from_csv
 
-        return tables.from_csv(Trajectory, path, units or {})
+        return from_csv(Trajectory, path, units or {})
 
     def plot(
         self,
@@ -278,8 +269,7 @@ class Trajectory(CommonRoadTrajectory):
         """
         from ..view.plots.runs import trajectory
 
-        draw = trajectory
-        return draw(self, path=path, title=title, columns=columns, backend=backend, size=size)
+        return trajectory(self, path=path, title=title, columns=columns, backend=backend, size=size)
 
     def show(self, vehicle: Any, *, height: int = 560, limit_mb: float = 5.0) -> Any:
         """The replay page of the run for a notebook, as the last value of a cell.

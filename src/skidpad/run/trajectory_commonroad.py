@@ -1,17 +1,11 @@
-"""What CommonRoad's users ask of a trajectory: its objects, goals, and commonroad-control's names.
+"""Trajectories as sequences of points, as in commonroad-control, and as objects of CommonRoad.
 
-The objects need `commonroad-io` (`pip install "skidpad[commonroad]"`); goals that are polygons and
-the other methods do not.
-
-CommonRoad's states as a trajectory; they are read as they are, without `commonroad-io`.
-
-Points of a trajectory: its states, inputs or disturbances as records, by step and by time.
-
-What commonroad-control's trajectories offer, on the columns of this one. A trajectory with states
-is in state mode, whatever else it holds; one of inputs alone in input mode, one of disturbances
-alone in disturbance mode. Its points are the records of that mode, at the steps 0 to len - 1.
-
-Trajectories as CommonRoad objects, and CommonRoad's goals; by `commonroad-io`.
+`Points` views a table as points: a trajectory with states is in state mode, whatever else it holds;
+one of inputs alone in input mode, one of disturbances alone in disturbance mode. Its points are the
+records of that mode, at the steps 0 to len - 1. `CommonRoadTrajectory` adds goals, CommonRoad's
+objects and the names of commonroad-control. The objects need `commonroad-io`
+(`pip install "skidpad[commonroad]"`); goals that are polygons and everything else do not, nor does
+reading CommonRoad's states (`read`).
 """
 
 from __future__ import annotations
@@ -29,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..core import record
 from ..core.arrays import Array, Mask
 from ..core.body import body_of
-from ..core.checks import not_negative, positive
+from ..core.checks import not_negative, one_of, positive
 from ..core.files import shown
 from ..errors import InvalidValue, MissingExtra, require
 from ..geometry.polygon import within
@@ -61,7 +55,7 @@ _KNOWN = {
 def read(kind: Any, source: Any, dt: float, name: str) -> Any:
     """See `Trajectory.from_commonroad`."""
     positive("dt", dt, "s")
-    states = _commonroad_states_states(source)
+    states = _states_of(source)
     steps = _steps(states)
     fields = _NEEDED | {n: field for n, field in _KNOWN.items() if all(_has(s, n) for s in states)}
     columns = [_positions(states), *(_column(states, n) for n in fields)]
@@ -72,8 +66,8 @@ def read(kind: Any, source: Any, dt: float, name: str) -> Any:
     return kind.from_arrays(steps * dt, (State, values), name=name, meta={"dt": float(dt)})
 
 
-def _commonroad_states_states(source: Any) -> Sequence[Any]:
-    """The states of a list, a CommonRoad trajectory or an obstacle, whose first stands apart."""
+def _states_of(source: Any) -> Sequence[Any]:
+    """The states of a list, a CommonRoad trajectory, or an obstacle with its initial state."""
     states: list[Any] = []
     if hasattr(source, "initial_state"):
         states.append(source.initial_state)
@@ -122,8 +116,8 @@ def _column(states: Sequence[Any], name: str) -> Array:
 
 
 _SPACING_SLACK = 1e-9
-"""How far, relative to the spacing, steps may differ and still count as equal: times that were
-added up or read from a file with few digits."""
+"""Relative difference of steps that still count as equal: times that were added up or read from a
+file with few digits."""
 
 
 class Points(Table):
@@ -131,7 +125,7 @@ class Points(Table):
 
     @property
     def mode(self) -> TrajectoryMode:
-        """What the points are: states if there are any, else inputs, else disturbances."""
+        """Kind of the points: states if there are any, else inputs, else disturbances."""
         layout: Layout | None = self.__dict__.get("_layout")
         roles = {layout.role} if layout is not None else {column.role for column in self.columns}
         for mode in TrajectoryMode:
@@ -178,7 +172,7 @@ class Points(Table):
                 f"delta_t is not one number: t[{worst}] = {self.t[worst]:g} s is followed by "
                 f"{self.t[worst + 1]:g} s, the mean spacing is {mean:g} s; `resample` makes it even"
             )
-        # What was noted is not rounded by adding up times.
+        # The noted step has no rounding from adding up times.
         fits = known is not None and abs(known - mean) <= self._spacing_slack(mean)
         return known if known is not None and fits else mean
 
@@ -258,7 +252,7 @@ class Points(Table):
         kind = self._known_point()
         if hasattr(point, "convert_to_array"):
             point = point.convert_to_array()
-        # A mapping has to name every field: what is left out is no zero here.
+        # A mapping has to name every field.
         blank = record.unflatten(kind, (None,) * record.size(kind))
         return record.build(kind, point, base=blank)
 
@@ -268,7 +262,7 @@ class Points(Table):
 
     @cached_property
     def _record(self) -> Callable[[Array], Any]:
-        """What makes a point of a row of numbers."""
+        """Makes a point from a row of numbers."""
         kind: Any = self._known_point()
         if len(kind._fields) == record.size(kind):
             return lambda row: kind._make(row.tolist())
@@ -319,17 +313,7 @@ class Points(Table):
         return near
 
 
-def in_area(goal: Any, positions: Array, margin: float) -> Mask:
-    """Which positions (n, 2) lie in an area or within `margin` in m of it; the border counts.
-
-    The area is a polygon, as vertices (m, 2) in m, or a shapely geometry.
-    """
-    if hasattr(goal, "geom_type") and hasattr(goal, "distance"):
-        return _in_geometry(goal, positions, margin)
-    return within(positions, vertices_of(goal), margin)
-
-
-def vertices_of(goal: Any) -> Array:
+def _vertices_of(goal: Any) -> Array:
     """The vertices (m, 2) of a polygon; raises for anything else."""
     try:
         vertices: NDArray[Any] = np.asarray(goal, dtype=float)
@@ -346,14 +330,15 @@ def vertices_of(goal: Any) -> Array:
     return vertices
 
 
-def _in_geometry(area: Any, positions: Array, margin: float) -> Mask:
+def _within(area: Any, positions: Array, margin: float) -> Mask:
+    """Which positions (n, 2) lie within `margin` in m of a shapely geometry; the border counts."""
     import shapely
 
     return np.asarray(shapely.distance(area, shapely.points(positions)) <= margin)
 
 
 class CommonRoadTrajectory(Points):
-    """Points that can be handed to CommonRoad."""
+    """Points with goals, CommonRoad's objects and the names of commonroad-control."""
 
     def reached(
         self,
@@ -393,10 +378,18 @@ class CommonRoadTrajectory(Points):
         self._must_hold_states("a goal test")
         margin = not_negative("margin", margin, "m")
         if hasattr(goal, "goal") or hasattr(goal, "is_reached"):
-            return in_goal(self, goal, margin, lanelets, first)
+            region = getattr(goal, "goal", goal)
+            states = _states(_motion(self), first)
+            inside: Mask = np.array([bool(region.is_reached(state)) for state in states])
+            if margin > 0.0:
+                for area in _areas(region, lanelets):
+                    inside |= _within(area, self.positions, margin)
+            return inside
         if callable(goal):
             return np.array([bool(goal(self.point(k))) for k in self.steps])
-        return in_area(goal, self.positions, margin)
+        if hasattr(goal, "geom_type") and hasattr(goal, "distance"):
+            return _within(goal, self.positions, margin)
+        return within(self.positions, _vertices_of(goal), margin)
 
     @property
     def positions(self) -> Array:
@@ -420,14 +413,12 @@ class CommonRoadTrajectory(Points):
         recorded is zero. Points must be equally far apart in time, as CommonRoad counts steps.
         """
         self._must_hold_states("to_commonroad_states")
-
-        return states(self, initial_time_step)
+        return _states(_motion(self), initial_time_step)
 
     def to_commonroad_trajectory(self, initial_time_step: int = 0) -> Any:
-        """The same as a CommonRoad `Trajectory`; its spacing should be the scenario's."""
+        """The points as a CommonRoad `Trajectory`; the spacing should be the scenario's."""
         self._must_hold_states("to_commonroad_trajectory")
-
-        return trajectory(self, initial_time_step)
+        return _trajectory(_motion(self), initial_time_step)
 
     def to_commonroad_dynamic_obstacle(
         self,
@@ -447,8 +438,28 @@ class CommonRoadTrajectory(Points):
         CommonRoad's obstacle types.
         """
         self._must_hold_states("to_commonroad_dynamic_obstacle")
-
-        return dynamic_obstacle(self, width, length, id, kind, initial_time_step, vehicle)
+        if vehicle is not None:
+            left, right, rear, front = _extent(vehicle)
+            width = left - right if width is None else width
+            length = front - rear if length is None else length
+        width, length = positive("width", width, "m"), positive("length", length, "m")
+        obstacles = _module("scenario.obstacle")
+        kinds = {k.value: k for k in obstacles.ObstacleType}
+        one_of("kind", kind, kinds)
+        motion, shape = _motion(self, vehicle), _rectangle(width, length)
+        start = _attributes(motion, 0)
+        start.pop("steering_angle", None)
+        predicted = _module("prediction.prediction").TrajectoryPrediction(
+            trajectory=_trajectory(motion, initial_time_step), shape=shape
+        )
+        start_state = _module("scenario.state").InitialState(time_step=initial_time_step, **start)
+        return obstacles.DynamicObstacle(
+            obstacle_id=id,
+            obstacle_type=kinds[kind],
+            obstacle_shape=shape,
+            initial_state=start_state,
+            prediction=predicted,
+        )
 
     @classmethod
     def from_commonroad(cls, source: Any, dt: float, *, name: str = "") -> Self:
@@ -457,7 +468,6 @@ class CommonRoadTrajectory(Points):
         Its states have x, y, yaw (continuous) and v, and of steer, beta, omega and a what all of
         the CommonRoad states have; the time is that of their time steps.
         """
-
         return read(cls, source, dt, name)
 
     def _must_hold_states(self, what: str) -> None:
@@ -515,7 +525,7 @@ def _module(name: str, purpose: str = "This conversion") -> Any:
 
 
 class _Motion(NamedTuple):
-    """What CommonRoad wants to know of a vehicle, one value per sample."""
+    """The quantities of a CommonRoad state, one value per sample."""
 
     position: Array
     orientation: Array
@@ -572,7 +582,7 @@ def _of_body(trajectory: Points, vehicle: Any) -> _Motion:
 
 
 def _extent(vehicle: Any) -> tuple[float, float, float, float]:
-    """Where a vehicle ends on its left, right, rear and front, from its reference point in m."""
+    """Distances from a vehicle's reference point to its left, right, rear and front end, in m."""
     outlines = body_of(vehicle, "a CommonRoad obstacle").geometry(vehicle.params).outlines
     points = np.array([point for outline in outlines for point in outline], dtype=float)
     (rear, right), (front, left) = points.min(axis=0), points.max(axis=0)
@@ -581,21 +591,21 @@ def _extent(vehicle: Any) -> tuple[float, float, float, float]:
 
 def _moving(t: Array, position: Array, yaw: Array, v_x: Array, v_y: Array) -> _Motion:
     """Motion from velocities along the body's axes; yaw rate and steering are left open."""
-    way = np.where(v_x < 0.0, -1.0, 1.0)
+    direction = np.where(v_x < 0.0, -1.0, 1.0)
     speed = np.hypot(v_x, v_y)
     return _Motion(
         position=position,
         orientation=yaw - _TURN * np.rint(yaw / _TURN),
-        velocity=way * speed,
+        velocity=direction * speed,
         acceleration=_along_the_path(t, v_x, v_y, speed),
         yaw_rate=np.zeros(len(t)),
-        slip_angle=np.arctan2(way * v_y, np.abs(v_x)),
+        slip_angle=np.arctan2(direction * v_y, np.abs(v_x)),
         steering_angle=None,
     )
 
 
 def _along_the_path(t: Array, v_x: Array, v_y: Array, speed: Array) -> Array:
-    """Rate of the speed, which is negative in reverse; at rest that of the speed ahead."""
+    """Rate of the speed, which is negative in reverse; at rest the acceleration ahead."""
     if len(t) < 2:
         return np.zeros(len(t))
     a_x, a_y = np.gradient(v_x, t), np.gradient(v_y, t)
@@ -611,59 +621,14 @@ def _attributes(motion: _Motion, k: int) -> dict[str, Any]:
     return {n: v if n == "position" else float(v) for n, v in values.items()}
 
 
-def states(trajectory: Points, first: int) -> list[Any]:
-    """See `Trajectory.to_commonroad_states`."""
-    return _states(_motion(trajectory), first)
-
-
 def _states(motion: _Motion, first: int) -> list[Any]:
     custom = _module("scenario.state").CustomState
     count = len(motion.orientation)
     return [custom(time_step=first + k, **_attributes(motion, k)) for k in range(count)]
 
 
-def trajectory(points: Points, first: int) -> Any:
-    """See `Trajectory.to_commonroad_trajectory`."""
-    return _trajectory(_motion(points), first)
-
-
 def _trajectory(motion: _Motion, first: int) -> Any:
     return _module("scenario.trajectory").Trajectory(first, _states(motion, first))
-
-
-def dynamic_obstacle(
-    points: Points,
-    width: float | None,
-    length: float | None,
-    id: int,
-    kind: str,
-    first: int,
-    vehicle: Any,
-) -> Any:
-    """See `Trajectory.to_commonroad_dynamic_obstacle`."""
-    if vehicle is not None:
-        left, right, rear, front = _extent(vehicle)
-        width = left - right if width is None else width
-        length = front - rear if length is None else length
-    width, length = positive("width", width, "m"), positive("length", length, "m")
-    obstacles = _module("scenario.obstacle")
-    kinds = {k.value: k for k in obstacles.ObstacleType}
-    if kind not in kinds:
-        raise InvalidValue(f"kind = {kind!r} is unknown; allowed are {', '.join(kinds)}")
-    motion = _motion(points, vehicle)
-    start = _attributes(motion, 0)
-    start.pop("steering_angle", None)
-    shape = _rectangle(width, length)
-    predicted = _module("prediction.prediction").TrajectoryPrediction(
-        trajectory=_trajectory(motion, first), shape=shape
-    )
-    return obstacles.DynamicObstacle(
-        obstacle_id=id,
-        obstacle_type=kinds[kind],
-        obstacle_shape=shape,
-        initial_state=_module("scenario.state").InitialState(time_step=first, **start),
-        prediction=predicted,
-    )
 
 
 def _rectangle(width: float, length: float) -> Any:
@@ -672,19 +637,6 @@ def _rectangle(width: float, length: float) -> Any:
     except MissingExtra:  # commonroad-io before 2026
         return _module("geometry.shape").Rectangle(length=length, width=width)
     return shapes.RectObstacleShape(width=width, length=length)
-
-
-def in_goal(
-    points: Points, goal: Any, margin: float, lanelets: Any, first: int
-) -> NDArray[np.bool_]:
-    """Which states are in the goal region of a planning problem; see `Trajectory.reached`."""
-    region = getattr(goal, "goal", goal)
-    kept = states(points, first)
-    inside = np.array([bool(region.is_reached(state)) for state in kept])
-    if margin > 0.0:
-        for area in _areas(region, lanelets):
-            inside |= _within(area, points.positions, margin)
-    return inside
 
 
 def _areas(region: Any, lanelets: Any) -> list[Any]:
@@ -702,15 +654,9 @@ def _areas(region: Any, lanelets: Any) -> list[Any]:
 
 
 def _parts(position: Any) -> list[Any]:
-    """The single shapes of a goal position; none if it is not an area."""
+    """The single shapes of a goal position; empty if it is not an area."""
     if position is None:
         return []
     # A ShapeGroup of commonroad-io before 2026 has no geometry of its own.
     group = getattr(position, "shapes", None)
     return list(group) if group is not None else [position]
-
-
-def _within(area: Any, positions: Array, margin: float) -> NDArray[np.bool_]:
-    import shapely
-
-    return np.asarray(shapely.distance(area, shapely.points(positions)) <= margin)

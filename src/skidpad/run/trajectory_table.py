@@ -1,15 +1,11 @@
-"""The parts of a trajectory: columns, samples, and the checks on what they may hold.
+"""The table under a trajectory: named columns with units over strictly increasing time.
 
-The table under a trajectory: named columns with units over strictly increasing time.
-
-Values of columns between their samples.
-
-States and outputs are linear between samples; inputs and disturbances are held, as they were while
-the run went on. A heading takes the short way from sample to sample, so that one that was wrapped
-to ±π does not turn all the way round between them. A column is a heading if its unit is rad and a
-word of its name is one of `HEADING_WORDS`. Other angles, such as that of a wheel, may well turn by
-more than half a turn between samples and are left as they are; so a heading sampled more coarsely
-than half a turn is taken to have turned the other way.
+Also the values of columns between their samples: states and outputs are linear between samples;
+inputs and disturbances are held, as they were during the run. A heading takes the short way from
+sample to sample, so that one that was wrapped to ±π does not turn all the way round between them. A
+column is a heading if its unit is rad and a word of its name is one of `HEADING_WORDS`. Other
+angles, such as that of a wheel, may well turn by more than half a turn between samples and are left
+as they are; so a heading sampled more coarsely than half a turn seems to turn the other way.
 """
 
 from __future__ import annotations
@@ -34,11 +30,11 @@ from ..units import Unit
 Role = Literal["state", "input", "output", "disturbance"]
 ROLES: tuple[Role, ...] = get_args(Role)
 PREFIXES: dict[Role, str] = {"state": "", "input": "u_", "output": "", "disturbance": "w_"}
-"""What the columns of a role have before the name of their field."""
+"""Prefix of the column names of a role."""
 
 
 class TrajectoryMode(StrEnum):
-    """What the points of a trajectory are; equal to its value: `mode == "state"`."""
+    """Kind of the points of a trajectory; a member equals its value: `mode == "state"`."""
 
     State = "state"
     Input = "input"
@@ -101,13 +97,11 @@ def columns_of_records(count: int, groups: Mapping[Role, Group | None]) -> tuple
     for role, group in groups.items():
         if group is not None:
             taken = {column.name for column in columns} if role == "output" else set[str]()
-            columns += [_apart(column, taken) for column in _columns(role, *group, count)]
+            columns += [
+                c._replace(name=f"out_{c.name}") if c.name in taken else c
+                for c in _columns(role, *group, count)
+            ]
     return tuple(columns)
-
-
-def _apart(column: Column, taken: set[str]) -> Column:
-    """An output whose name a state has is told apart from it."""
-    return column._replace(name=f"out_{column.name}") if column.name in taken else column
 
 
 def _columns(role: Role, kind: type, values: ArrayLike, count: int) -> list[Column]:
@@ -135,7 +129,15 @@ Part = tuple[Array, tuple[Column, ...]]
 
 def joined(first: Part, second: Part) -> Part:
     """Two parts one after the other; see `Trajectory.concat` for the rules."""
-    _check_same_columns(first[1], second[1])
+    for a, b in zip(first[1], second[1], strict=False):
+        if a[:3] != b[:3]:
+            raise InvalidValue(
+                f"cannot join trajectories: column {a.name!r} ({a.role}, {a.unit}) "
+                f"meets {b.name!r} ({b.role}, {b.unit})"
+            )
+    if len(first[1]) != len(second[1]):
+        sizes = f"{len(first[1])} and {len(second[1])}"
+        raise InvalidValue(f"cannot join trajectories of {sizes} columns")
     end, begin = first[0][-1], second[0][0]
     if begin < end:
         raise InvalidValue(
@@ -144,7 +146,12 @@ def joined(first: Part, second: Part) -> Part:
         )
     keep = first[0].size
     if begin == end:
-        _check_same_state(end, first[1], second[1])
+        for a, b in zip(first[1], second[1], strict=True):
+            if a.role == "state" and a.values[-1] != b.values[0]:
+                raise InvalidValue(
+                    f"cannot join trajectories at {end:g} s: {a.name} jumps "
+                    f"from {a.values[-1]:g} to {b.values[0]:g} {a.unit}"
+                )
         keep -= 1
     columns = tuple(
         a._replace(values=np.concatenate([a.values[:keep], b.values]))
@@ -153,29 +160,9 @@ def joined(first: Part, second: Part) -> Part:
     return np.concatenate([first[0][:keep], second[0]]), columns
 
 
-def _check_same_columns(first: tuple[Column, ...], second: tuple[Column, ...]) -> None:
-    for a, b in zip(first, second, strict=False):
-        if a[:3] != b[:3]:
-            raise InvalidValue(
-                f"cannot join trajectories: column {a.name!r} ({a.role}, {a.unit}) "
-                f"meets {b.name!r} ({b.role}, {b.unit})"
-            )
-    if len(first) != len(second):
-        raise InvalidValue(f"cannot join trajectories of {len(first)} and {len(second)} columns")
-
-
-def _check_same_state(t: float, first: tuple[Column, ...], second: tuple[Column, ...]) -> None:
-    for a, b in zip(first, second, strict=True):
-        if a.role == "state" and a.values[-1] != b.values[0]:
-            raise InvalidValue(
-                f"cannot join trajectories at {t:g} s: {a.name} jumps "
-                f"from {a.values[-1]:g} to {b.values[0]:g} {a.unit}"
-            )
-
-
 def frozen(name: str, values: ArrayLike) -> Array:
-    """A read-only float array of one axis; shared if nobody can write to it, else copied."""
-    if isinstance(values, np.ndarray) and values.dtype == np.float64 and _nobody_writes(values):
+    """A read-only float array of one axis; shared if it is read-only already, else copied."""
+    if isinstance(values, np.ndarray) and values.dtype == np.float64 and _is_read_only(values):
         array = cast("Array", values)
     else:
         try:
@@ -190,7 +177,7 @@ def frozen(name: str, values: ArrayLike) -> Array:
     return array
 
 
-def _nobody_writes(array: NDArray[Any]) -> bool:
+def _is_read_only(array: NDArray[Any]) -> bool:
     base = array.base
     return not array.flags.writeable and (
         base is None or (isinstance(base, np.ndarray) and not base.flags.writeable)
@@ -237,7 +224,7 @@ SECOND = Unit("s", time=1)
 
 
 class Layout(NamedTuple):
-    """What trajectories of the points of one record have in common; see `Table.of_rows`."""
+    """The common part of trajectories with points of one record; see `Table.of_rows`."""
 
     Point: type
     role: Role
@@ -256,7 +243,7 @@ class Layout(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:
-    """Columns over time, and what is known about them. Immutable; arrays are read-only."""
+    """Columns over time, with notes. Immutable; arrays are read-only."""
 
     t: Array
     """Time of each sample in s."""
@@ -270,8 +257,8 @@ class Table:
     State: type | None = None
     """The state record class, where known; `state(i)` builds it."""
     Point: type | None = None
-    """The record class of the points, where known: in a trajectory with states that of the state;
-    see `mode`."""
+    """The record class of the points, where known; the state's in a trajectory with states. See
+    `mode`."""
 
     def __post_init__(self) -> None:
         t = frozen("t", self.t)
@@ -289,10 +276,10 @@ class Table:
 
     @classmethod
     def of_rows(cls, t: Array, rows: Array, layout: Layout, meta: dict[str, Any]) -> Self:
-        """From arrays of this package's own making, not checked and not copied.
+        """From arrays made by this package, neither checked nor copied.
 
-        Nobody may write to `t` (samples,) and `rows` (samples, fields) again. The columns are made
-        when they are first asked for: a simulation of a few steps takes less time than that.
+        `t` (samples,) and `rows` (samples, fields) must not be changed any more. The columns are
+        made on first use: a simulation of a few steps takes less time than that.
         """
         table = object.__new__(cls)
         table.__dict__.update(
@@ -308,13 +295,13 @@ class Table:
         return table
 
     def _by_name(self) -> dict[str, Column]:
-        """The columns by name. Copying and unpickling ask for it before there are any."""
+        """The columns by name; empty while a copy or an unpickled table is being made."""
         if "_index" not in self.__dict__ and "_rows" in self.__dict__:
-            self._unfold()
+            self._make_columns()
         return self.__dict__.get("_index", {})
 
-    def _unfold(self) -> None:
-        """Make the columns of a table that `of_rows` made."""
+    def _make_columns(self) -> None:
+        """Make the columns of a table from `of_rows`."""
         rows: Array = np.ascontiguousarray(self.__dict__["_rows"].T)
         rows.flags.writeable = False
         heads = cast("Layout", self.__dict__["_layout"]).heads
@@ -324,7 +311,7 @@ class Table:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the columns, time not among them: states, then inputs, then outputs."""
+        """Names of the columns without time: states, then inputs, then outputs."""
         return tuple(column.name for column in self.columns)
 
     @property
@@ -434,7 +421,7 @@ class Table:
                 "a trajectory has at least one"
             )
         columns = tuple(Column(*c[:3], c.values[part]) for c in self.columns)
-        # Whatever a part of a table could be refused for, the table would have been.
+        # A part of a checked table needs no check.
         taken = object.__new__(type(self))
         taken.__dict__.update(
             t=self.t[part],
@@ -456,7 +443,7 @@ def _unpickled(kind: type[Table], kept: tuple[Any, ...], State: Any, Point: Any)
 HEADING_WORDS = frozenset({"yaw", "heading", "psi", "orientation", "course"})
 """Words that make a column in rad a heading: `yaw`, `pose.yaw`, `trailer_heading`."""
 HELD: frozenset[Role] = frozenset({"input", "disturbance"})
-"""Roles whose values stay constant from a sample to the next."""
+"""Roles whose values are constant from one sample to the next."""
 
 _RELATIVE_SLACK = 1e-12
 _LEAST_SLACK = 1e-15
@@ -481,7 +468,7 @@ def is_heading(column: Column) -> bool:
 
 
 def slack(t: Array) -> float:
-    """Rounding to allow for in times beside those of the samples, in s."""
+    """Rounding error allowed in times compared with those of the samples, in s."""
     return max(_RELATIVE_SLACK * float(np.abs(t[[0, -1]]).max()), _LEAST_SLACK)
 
 
@@ -495,7 +482,7 @@ def snapped(t: Array, moments: Array) -> Array:
 
 
 def places(t: Array, moments: Array) -> Places:
-    """Where moments within the trajectory lie."""
+    """The samples around moments within the trajectory."""
     before = np.searchsorted(t, moments, side="right") - 1
     after = np.searchsorted(t, moments, side="left")
     width = np.where(after > before, t[after] - t[before], 1.0)
@@ -503,17 +490,14 @@ def places(t: Array, moments: Array) -> Places:
 
 
 def interpolated(column: Column, t: Array, moments: Array, *, held: bool | None = None) -> Array:
-    """A column at other moments; held or not as its role says, unless `held` says it."""
+    """A column at other moments; whether it is held depends on its role if `held` is None."""
     if column.role in HELD if held is None else held:
         return column.values[places(t, moments).before]
     if is_heading(column):
-        return _short_way(column.values, places(t, moments))
+        at = places(t, moments)
+        start = column.values[at.before]
+        with np.errstate(invalid="ignore"):  # a recording may hold infinite values
+            turn = column.values[at.after] - start
+            turn = np.where(np.abs(turn) > np.pi, turn - _TURN * np.rint(turn / _TURN), turn)
+            return np.where(at.weight > 0.0, start + at.weight * turn, start)
     return np.interp(moments, t, column.values)
-
-
-def _short_way(values: Array, at: Places) -> Array:
-    start = values[at.before]
-    with np.errstate(invalid="ignore"):  # a recording may hold infinite values
-        turned = values[at.after] - start
-        turned = np.where(np.abs(turned) > np.pi, turned - _TURN * np.rint(turned / _TURN), turned)
-        return np.where(at.weight > 0.0, start + at.weight * turned, start)

@@ -38,7 +38,7 @@ from ..run.arguments import consistent_rows, make_consistent, record_of_rows
 from ..run.monte_carlo import TOLD, noisy
 from ..run.runner import Runner
 from ..run.settings import Engines, Settings
-from ..run.stability import chosen
+from ..run.stability import choose_integrator
 from .experiment import Resources, Rows
 from .metrics import Fold, Folding, Quantity
 
@@ -94,7 +94,7 @@ class Loop:
         )
         vehicle = driven.vehicle
         method = compiled_integrator(
-            chosen(vehicle, driven.integrator, settings.dt, settings.substeps)
+            choose_integrator(vehicle, driven.integrator, settings.dt, settings.substeps)
         )
         self.base = Runner(Plant.of(vehicle, method), settings.replace(integrator=method))
         """Of the vehicle alone."""

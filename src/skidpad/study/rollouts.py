@@ -41,13 +41,13 @@ from ..core import record
 from ..core.arrays import AnyArray, Array
 from ..core.checks import instance_of, positive, steps_in, whole
 from ..core.files import brief_repr
+from ..core.lazy import RecentCache
 from ..core.model import Constant, Vehicle, vehicle_of
 from ..core.policy import Nothing, Policy
 from ..errors import InvalidValue
 from ..integrate.base import Integrator
 from ..random.model import NoUncertainty, UncertaintyModel, checked_model
 from ..random.streams import of_run
-from ..run.kept import Kept
 from ..run.monte_carlo import replayed
 from ..run.monte_carlo_runs import Experiment, input_rows
 from ..run.trajectory import Trajectory
@@ -511,7 +511,7 @@ class Drive(ExperimentBase, Constant):
         }
 
 
-_SETUPS: Kept[Setup] = Kept(MOST_SETUPS)
+_SETUPS: RecentCache[Setup] = RecentCache(MOST_SETUPS)
 """Compiled drives by their marks, which are pickled along with a drive."""
 
 

@@ -42,6 +42,7 @@ from ..core import record
 from ..core.arrays import AnyArray, Array
 from ..core.checks import whole
 from ..core.files import brief_repr
+from ..core.lazy import RecentCache
 from ..core.model import Constant, Vehicle, arguments, pickled_fields, vehicle_of
 from ..core.record import unknown_name
 from ..errors import InvalidValue
@@ -51,7 +52,6 @@ from ..learn.saved_task import task_of
 from ..learn.task import GIVEN, Task
 from ..random.draw import Draw
 from ..random.streams import of_run
-from ..run.kept import Kept
 from ..run.trajectory import Trajectory
 from ..run.trajectory_table import Column as Series
 from ..units import Allowed, Unit
@@ -468,7 +468,7 @@ class TaskRuns(ExperimentBase, Constant):
         }  # fmt: skip
 
 
-_SETUPS: Kept[Environments] = Kept(_MOST_SETUPS)
+_SETUPS: RecentCache[Environments] = RecentCache(_MOST_SETUPS)
 
 DRAW, RUN_NUMBER, SEED = "draw", "run", "seed"
 """Arguments of a function that are not factors."""

@@ -55,6 +55,7 @@ from ..core.arrays import AnyArray, Array
 from ..core.body import Demand, Outline
 from ..core.checks import steps_in
 from ..core.files import brief_repr
+from ..core.lazy import RecentCache
 from ..core.model import Constant, Vehicle, pickled_fields
 from ..core.policy import Policy
 from ..core.record import is_record_type, unknown_name
@@ -62,7 +63,6 @@ from ..errors import InvalidValue
 from ..geometry.polygon import distances, enclosed, hull, ring_edges
 from ..geometry.pose import points_to_body, points_to_world
 from ..random.streams import of_run
-from ..run.kept import Kept
 from ..run.trajectory import Trajectory
 from ..units import Allowed, m, m_s, non_negative, positive, rad, s
 from ..vehicles import wheeled
@@ -693,7 +693,7 @@ def _contents(value: Any) -> Any:
 
 
 MOST_SETUPS = 16
-_SETUPS: Kept[WorldSetup] = Kept(MOST_SETUPS)
+_SETUPS: RecentCache[WorldSetup] = RecentCache(MOST_SETUPS)
 """Worlds by the marks of their experiments."""
 
 

@@ -15,7 +15,7 @@ from ...core import record
 from ...core.model import Vehicle
 from ...errors import InvalidValue
 from ...run.delay import DelayLine
-from ...run.kept import not_numbers
+from ...run.failures import not_numbers
 from ...run.settings import Settings
 from ...run.simulator import CompiledStepper
 from ...units import s

@@ -25,7 +25,7 @@ from ...core.model import Model, Vehicle
 from ...errors import InvalidValue, SimulationDiverged, StepNotConverged
 from ...integrate.base import Integrator
 from ...integrate.scipy_ivp import METHODS, StepSolver
-from ...run.kept import diverged
+from ...run.failures import diverged
 from ...run.runner import Runner
 from ...run.settings import Settings
 

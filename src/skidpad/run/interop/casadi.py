@@ -1,6 +1,6 @@
 """A vehicle as CasADi expressions, in the forms that acados, do-mpc and Opti take.
 
-A vehicle's names and default values as flat vectors: what every library here is told.
+`FlatModel` has the names and default values as flat vectors, for every library of this package.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def casadi_model(vehicle: Vehicle, integrator: str | Integrator | None = None) -
 
 @making_expressions()
 def expressions(vehicle: Vehicle, integrator: str | Integrator | None = None) -> CasadiModel:
-    """The same, with calls where they are taken by a tracer (see `skidpad.core.backends`)."""
+    """As `casadi_model`, with calls where a tracer takes them (see `skidpad.core.backends`)."""
     model = vehicle.model
     kinds = {"x": model.State, "u": model.Input, "w": model.Disturbance, "p": model.Params}
     symbols = {name: _symbols(name, kind) for name, kind in kinds.items()}

@@ -1,7 +1,7 @@
 """A vehicle as JAX functions on flat arrays: differentiable, for `jit`, `vmap` and `scan`.
 
-Precision is JAX's affair: float32 unless `jax.config.update("jax_enable_x64", True)` comes first.
-The functions compute in the precision of the state they are given.
+JAX decides the precision: float32 unless `jax.config.update("jax_enable_x64", True)` is called
+first. The functions compute in the precision of their state.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from .casadi import FlatModel, flat_fields
 class JaxModel(FlatModel):
     """One vehicle as pure functions of JAX arrays: state (nx,), input (nu,), parameters (np,).
 
-    Where `w` or `p` is not given, the vehicle's own values are used. To differentiate with respect
-    to parameters, pass `p`; see `parameters`.
+    If `w` or `p` is None, the vehicle's own values are used. To differentiate with respect to
+    parameters, pass `p`; see `parameters`.
     """
 
     vehicle: Vehicle

@@ -1,8 +1,8 @@
 """Rollouts of a fleet on PyTorch tensors, as one differentiable operation.
 
-Nothing is copied: tensors of the CPU are seen as NumPy arrays, those of a GPU go through DLPack.
+Nothing is copied: tensors of the CPU are viewed as NumPy arrays, those of a GPU go through DLPack.
 The backward pass is `Fleet.vjp`, the adjoint of the very steps that were simulated. It runs the
-rollout again, so that the forward pass keeps nothing but its arguments.
+rollout again, so that the forward pass saves only its arguments.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ...errors import InvalidValue, require
 Tensor = Any
 """A `torch.Tensor`; PyTorch is optional, so its types are not imported."""
 PARTS = ("x0", "controls", "params")
-"""What can be differentiated with respect to."""
+"""Arguments with derivatives."""
 
 
 class DifferentiableFleet(Protocol):
-    """What is needed of a `skidpad.Fleet`."""
+    """The part of a `skidpad.Fleet` that is used here."""
 
     @property
     def plant(self) -> Any:
@@ -30,12 +30,12 @@ class DifferentiableFleet(Protocol):
 
     @property
     def precision(self) -> str:
-        """Of its numbers."""
+        """Precision of its numbers."""
         ...
 
     @property
     def device(self) -> str:
-        """Where it runs."""
+        """Device on which it runs."""
         ...
 
     @property
@@ -105,7 +105,7 @@ def as_torch(fleet: DifferentiableFleet) -> TorchRollout:
 
 
 class Call(NamedTuple):
-    """A fleet, and what a rollout of it is given besides tensors."""
+    """A fleet and the arguments of a rollout that are no tensors."""
 
     fleet: DifferentiableFleet
     options: dict[str, Any]
@@ -129,7 +129,7 @@ class Call(NamedTuple):
 
 @cache
 def _function() -> Any:
-    """The autograd function; made when PyTorch is there."""
+    """The autograd function; PyTorch is imported on first use."""
     torch = require("torch", purpose="Fleet.as_torch")
 
     class FleetRollout(torch.autograd.Function):
@@ -159,7 +159,7 @@ def _function() -> Any:
 
 
 def _array(tensor: Tensor | None) -> Any:
-    """A tensor as a fleet takes it: of the CPU as NumPy, of a GPU itself; never a copy."""
+    """A tensor for a fleet, never a copy: as NumPy if it is on the CPU, itself on a GPU."""
     if tensor is None:
         return None
     bare = tensor.detach()
@@ -167,7 +167,7 @@ def _array(tensor: Tensor | None) -> Any:
 
 
 def _table(torch: Any, fleet: DifferentiableFleet, params: Mapping[str, Tensor]) -> Tensor:
-    """Parameters by name as (B, np), those not named as the vehicle has them."""
+    """Parameters by name as (B, np), the others as in the vehicle."""
     kind = fleet.plant.Params
     names = record.names(kind)
     for name, value in params.items():

@@ -42,7 +42,7 @@ from ...core.model import Vehicle
 from ...errors import InvalidValue, SimulationDiverged
 from ...geometry.pose import rotated, turned, turned_back
 from ...run import arguments
-from ...run.kept import ended
+from ...run.failures import ended
 from ...run.runner import Runner
 from ...run.settings import Settings
 from ...units import m, m_s, one, rad, rad_s, s

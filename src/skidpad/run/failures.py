@@ -1,12 +1,11 @@
-"""What was made for a vehicle or a model and may be wanted again, while few are in use.
+"""Errors of steps that failed: inputs that cannot be used, divergence, a Newton residual too large.
 
-The errors for a step of one vehicle that failed, and for what it cannot take.
+Simulators, fleets, worlds and programs that are reproduced raise the same sentences.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -14,34 +13,6 @@ from ..core import record
 from ..core.files import shown
 from ..core.model import Vehicle
 from ..errors import InvalidValue, SimulationDiverged, StepNotConverged
-
-T = TypeVar("T")
-
-MOST = 64
-"""Things of one kind that are kept."""
-
-
-class Kept(Generic[T]):
-    """The things made last, each for an owner that is told apart by identity: two models that are
-    equal are compiled each for itself. Those asked for longest ago go first, where there are more
-    than `most`."""
-
-    def __init__(self, most: int = MOST) -> None:
-        self._most = most
-        # The owner is kept with what was made, so that no other one can get its address.
-        self._entries: dict[Any, tuple[Any, T]] = {}
-
-    def get(self, owner: Any, key: Any, make: Callable[[], T]) -> T:
-        """What `make` gave for this owner and key, or gives now."""
-        place = (id(owner), key)
-        try:
-            entry = self._entries.pop(place, None)
-        except TypeError:  # a key that cannot be looked up: what is made of it may refuse it
-            return make()
-        self._entries[place] = entry = entry or (owner, make())
-        while len(self._entries) > self._most:
-            self._entries.pop(next(iter(self._entries)), None)
-        return entry[1]
 
 
 def not_numbers(kind: type, row: Any) -> InvalidValue:
@@ -72,11 +43,11 @@ def foreign_snapshot() -> InvalidValue:
 
 
 AT_THE_END = 0.9
-"""Share of the size at which equations end that a state before the last step may have."""
+"""Share of the size at which equations end beyond which the last finite state counts as there."""
 
 
 def ended(vehicle: Vehicle | None, state: Any) -> str:
-    """What has become of a vehicle whose last finite state is at the end of its equations."""
+    """What became of a vehicle whose last finite state is where its equations end; else empty."""
     for name, (size, what) in () if vehicle is None else vehicle.model.ends.items():
         value = getattr(state, name, 0.0)
         if abs(value) > AT_THE_END * size:
