@@ -103,6 +103,11 @@ class Film:
                 f"its lidar has {lidars[scan.index].count} rays"
             )
 
+    @classmethod
+    def of(cls, stage: Stage, times: NDArray[np.float64], rows: NDArray[np.float64]) -> Film:
+        """The film of what `trajectory_stage` returned."""
+        return cls(stage, times, rows.astype(np.float32))
+
     @property
     def duration(self) -> float:
         """In s."""

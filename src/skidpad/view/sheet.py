@@ -34,11 +34,14 @@ class Sheet:
     """Columns of sentences, which may be broken on a terminal."""
 
     def without(self, column: int) -> Sheet:
-        """The sheet without a column, counted from its end: -1 is the last."""
-        heads, rows = list(self.heads), [list(row) for row in self.rows]
-        for cells in (heads, *rows):
-            del cells[column]
-        return Sheet(heads, rows, [k for k in self.numbers if k < len(heads)], self.wraps)
+        """The sheet without a column, which may be counted from the end: -1 is the last."""
+        column %= len(self.heads)
+        kept = [k for k in range(len(self.heads)) if k != column]
+        heads, *rows = ([row[k] for k in kept] for row in (self.heads, *self.rows))
+        numbers, wraps = (
+            [n for n, k in enumerate(kept) if k in own] for own in (self.numbers, self.wraps)
+        )
+        return Sheet(heads, rows, numbers, wraps)
 
     def notebook(self) -> str:
         """HTML with inline styles, which take their colours from the page around it."""

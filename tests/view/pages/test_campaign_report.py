@@ -43,7 +43,7 @@ from skidpad.study.designs import Table
 from skidpad.study.folder import Folder
 from skidpad.study.manoeuvres.evaluation import number_text
 from skidpad.study.statistics import mean_of, quantile_of
-from skidpad.view.pages.campaign_charts import contour
+from skidpad.view.pages.charts import contour
 from skidpad.view.pages.campaign_data import (
     SHARES,
     Extent,

@@ -32,7 +32,7 @@ def test_a_page_fetches_nothing_from_elsewhere() -> None:
 
 
 def test_modules_import_only_what_there_is_and_the_page_maps_all() -> None:
-    known = set(page_files.modules())
+    known = set(page_files.module_sources())
     imported = {
         name
         for module in known

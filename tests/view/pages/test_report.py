@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from chromium import CHROMIUM, complaints
 from skidpad.study.manoeuvres import Chart, Curve, Evaluation, Limits, Manoeuvre, perform
 from skidpad.study.manoeuvres.evaluation import Reference, number_text
-from skidpad.view.pages.charts import Trace, axis_of, chart_svg, equalised
+from skidpad.view.pages.charts import Trace, axis_of, chart_svg, equalise
 from skidpad.view.pages.report import report_page, write_report
 from study.manoeuvres.fakes import Drive, Told, car, metric
 
@@ -159,7 +159,7 @@ def test_a_logarithmic_axis_is_one(low: float, ratio: float) -> None:
 
 @given(st.floats(0.1, 1e3), st.floats(0.1, 1e3))
 def test_a_metre_is_as_long_both_ways(width: float, height: float) -> None:
-    x, y = equalised(
+    x, y = equalise(
         axis_of(np.array([0.0, width]), 0.0, 500.0), axis_of(np.array([0.0, height]), 300.0, 0.0)
     )
     assert x.place(1.0) - x.place(0.0) == pytest.approx(y.place(0.0) - y.place(1.0))

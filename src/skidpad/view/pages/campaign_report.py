@@ -1,21 +1,10 @@
-"""The report of a campaign as one page, and what a notebook shows of it.
-
-Runs to look at: the most extreme, those that failed, those that were kept; with their films.
-
-What the design of a campaign found, and how the factors share in it.
-
-The report of a campaign: one page that asks for nothing, for screens and for paper.
+"""The report of a campaign as one page, what a notebook shows of it, and its live progress.
 
 However many runs there are, they are read some at a time, and what is drawn of them is as large.
-
-What a notebook shows of a campaign: how far it is, what it found, and its numbers.
-
-How far a campaign is, as one live page of this machine that ends with it.
 """
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 from collections.abc import Collection, Mapping, Sequence
@@ -28,42 +17,28 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ... import __version__
 from ...core import record
 from ...core.checks import finite
-from ...core.files import counted, listed, replacing
+from ...core.files import counted, listed
 from ...core.model import Vehicle
 from ...errors import InvalidValue, SkidpadError
-from ...random.factors import factor_of
+from ...random.factors import Factor, Levels, LogRange, Normal, Steps, factor_of
+from ...run.monte_carlo_runs import Probability
 from ...run.trajectory import Trajectory
 from ...study.engines import ProgressMonitor
 from ...study.experiment import FAILED, RUN
 from ...study.manoeuvres.evaluation import number_text
 from ...study.results import Case, Study, lost_runs
-from ...study.statistics import SobolIndices, reason_against, reason_for_no_interval
+from ...study.statistics import Interval, SobolIndices, reason_against, reason_for_no_interval
 from ...vehicles import named
 from ..film import Film
-from ..plots.notebook import folded, heading, page, remark, short, warning
-from ..plots.notebook import table as notebook_table
+from ..plots import notebook
+from ..plots.notebook import folded, heading, short
+from ..sheet import Html, Sheet
 from ..stages import trajectory_stage
-from .campaign_charts import (
-    BarGroup,
-    bars_svg,
-    factor_table,
-    factor_text,
-    histogram_svg,
-    html_table,
-    labelled,
-    percent,
-    probability_table,
-    response_svg,
-    spread_table,
-    surface_html,
-    table,
-)
 from .campaign_data import (
+    SHARES,
     Bins,
-    Extent,
     Response,
     Spread,
     Totals,
@@ -76,18 +51,25 @@ from .campaign_data import (
     surfaces_of,
     totals_of,
 )
-from .page import PageServer, packed
+from .charts import BarGroup, bars_svg, histogram_svg, response_svg, surface_html
+from .page import PageServer, write_page
 from .report_shell import (
-    FPS,
     LEAST_ROOM,
     ROOM,
     Replay,
+    badge,
     contents,
     document,
+    facts_list,
+    figure,
+    header,
+    notes_list,
     play_link,
+    remark,
     replay_data,
     replay_section,
     section,
+    side_by_side,
 )
 
 MOST_FAILED = 10
@@ -97,6 +79,100 @@ _MOST, _MOST_OTHERS = 10, 20
 _UNASKED, _UNASKED_GROUPS = 3, 4
 """Runs of a column, and columns, where the plan does not say what is worst."""
 _MOST_FACTORS = 12
+
+
+def labelled(study: Study, name: str) -> str:
+    """A name with its unit: "v_x in m/s"."""
+    unit = next((one.unit for one in study.columns if one.name == name), "")
+    return f"{name} in {unit}" if unit and unit != "1" else name
+
+
+def percent(share: float) -> str:
+    """As 95 % or 0.123 %."""
+    return f"{100.0 * share:.3g} %".replace("-", "−")
+
+
+def _named(study: Study, name: str, shown: str) -> Html:
+    """A name with the meaning of its column below."""
+    meaning = next((one.meaning for one in study.columns if one.name == name), "")
+    return Html(f"{escape(shown)}<small>{escape(meaning)}</small>")
+
+
+def spread_table(study: Study, spreads: Sequence[Spread]) -> str:
+    """Mean and quantiles of each column, with intervals where some hold."""
+    heads = ("", "runs", "mean", "std", "lowest", *map(percent, SHARES), "highest")
+    rows: list[list[str]] = []
+    for one in spreads:
+        extent = one.extent
+        lost = ((extent.without, "without"), (extent.infinite, "infinite"))
+        beside = ", ".join(f"{count} {kind}" for count, kind in lost if count)
+        rows.append(
+            [
+                _named(study, one.name, labelled(study, one.name)),
+                Html(f"{extent.runs}{f'<small>{beside}</small>' if beside else ''}"),
+                _with_interval(one.mean),
+                number_text(extent.std),
+                number_text(extent.low),
+                *map(_with_interval, one.quantiles),
+                number_text(extent.high),
+            ]
+        )
+    return Sheet(heads, rows, range(1, len(heads))).report()
+
+
+def _with_interval(number: Interval) -> str:
+    if number.reason:
+        return number_text(number.value)
+    low, high = (number_text(end) if isfinite(end) else "?" for end in (number.low, number.high))
+    return Html(f"{number_text(number.value)}<small>{low} to {high}</small>")
+
+
+def probability_table(study: Study, estimates: Mapping[str, Probability], level: float) -> str:
+    """How often what is true or false of a run happened, with intervals where some hold."""
+    drawn = not reason_against(study.plan)
+    heads = ["", "probability" if drawn else "share", f"{percent(level)} confidence", "runs"]
+    rows = [
+        [
+            _named(study, name, name),
+            number_text(one.value),
+            f"{number_text(one.low)} to {number_text(one.high)}" if isfinite(one.low) else "–",
+            f"{one.happened} of {one.runs}",
+        ]
+        for name, one in estimates.items()
+    ]
+    sheet = Sheet(heads, rows, range(1, len(heads)))
+    intervals = any(isfinite(one.low) for one in estimates.values())
+    return (sheet if intervals else sheet.without(2)).report()
+
+
+def factor_sheet(study: Study) -> Sheet | None:
+    """What differs between runs; None if nothing does."""
+    units = {one.name: one.unit for one in study.columns}
+    rows = [
+        (name, factor_text(factor_of(name, plain)), units.get(name, ""))
+        for name, plain in study.plan["factors"].items()
+    ]
+    return Sheet(("factor", "values", "unit"), rows) if rows else None
+
+
+_MOST_LISTED = 12
+
+
+def factor_text(factor: Factor) -> str:
+    """A factor in words: "1 to 5", "normal, 3 ± 0.1, 2 to 4"."""
+    ends = f"{number_text(factor.low)} to {number_text(factor.high)}"
+    match factor:
+        case LogRange():
+            return f"{ends}, ratios alike"
+        case Normal(mean=mean, std=std):
+            return f"normal, {number_text(mean)} ± {number_text(std)}, {ends}"
+        case Steps(count=count):
+            return f"{ends} in {count} steps"
+        case Levels(values=values):
+            shown = ", ".join(map(number_text, values[:_MOST_LISTED]))
+            return f"{shown}, … ({len(values)} in all)" if len(values) > _MOST_LISTED else shown
+        case _:
+            return ends
 
 
 class CaseGroup(NamedTuple):
@@ -148,10 +224,10 @@ def _group_table(study: Study, group: CaseGroup, films: Mapping[int, int]) -> st
     rows: list[list[str]] = []
     for case in group.cases:
         own = _factors_of(study, case.run)
-        value = [f"<b>{number_text(case.value)}</b>"] if column else []
-        link = play_link(films[case.run]) if case.run in films else ""
+        value = [Html(f"<b>{number_text(case.value)}</b>")] if column else []
+        link = Html(play_link(films[case.run])) if case.run in films else ""
         rows.append([str(case.run), *value, *(number_text(own[name]) for name in factors), link])
-    return html_table(head, rows, range(1, len(head) - 1))
+    return Sheet(head, rows, range(1, len(head) - 1)).report()
 
 
 def _factors_of(study: Study, run: int) -> dict[str, float]:
@@ -172,10 +248,9 @@ def films_of(study: Study, groups: Sequence[CaseGroup]) -> dict[int, Replay]:
     for run, (group, case) in list(wanted.items())[:most]:
         film = _film(study, run, vehicle)
         if film is not None:
-            block = packed(film.thinned(FPS), ROOM / min(len(wanted), most))
             value = f", {number_text(case.value)}" if group.column else ""
-            coded = base64.b64encode(block).decode()
-            films[run] = Replay(group.title, f"run {run}{value}", coded)
+            room = ROOM / min(len(wanted), most)
+            films[run] = Replay.of(group.title, f"run {run}{value}", film, room)
     return films
 
 
@@ -208,10 +283,9 @@ def _film(study: Study, run: int, vehicle: Vehicle | None) -> Film | None:
         factors = {k: v for k, v in _factors_of(study, run).items() if k in own}
         driven = vehicle.with_params(**factors) if factors else vehicle
         title = f"{study.plan['name']}: run {run}"
-        stage, times, rows = trajectory_stage({vehicle.name: drive}, driven, title=title)
+        return Film.of(*trajectory_stage({vehicle.name: drive}, driven, title=title))
     except SkidpadError:  # no pose, or not the states of this vehicle
         return None
-    return Film(stage, times, rows.astype(np.float32))
 
 
 def _finite_part(run: Trajectory) -> Trajectory | None:
@@ -231,17 +305,14 @@ def found_html(study: Study) -> str:
     section = _SECTIONS.get(design.get("kind", ""))
     if section is not None:
         if not outcome:
-            return '<p class="source">What the design finds is known when the campaign ends.</p>'
+            return remark("What the design finds is known when the campaign ends.")
         return section(study, design, outcome)
-    facts = {k: v for k, v in outcome.items() if isinstance(v, (bool, int, float, str))}
-    return _cards(_plain(facts)) if facts and design.get("kind") != "saltelli" else ""
-
-
-def _plain(facts: Mapping[str, Any]) -> dict[str, str]:
-    return {
+    facts = {
         name.replace("_", " "): number_text(value) if isinstance(value, float) else str(value)
-        for name, value in facts.items()
+        for name, value in outcome.items()
+        if isinstance(value, (bool, int, float, str))
     }
+    return _cards(facts) if facts and design.get("kind") != "saltelli" else ""
 
 
 def _cards(facts: Mapping[str, str], notes: Mapping[str, str] | None = None) -> str:
@@ -267,32 +338,29 @@ def _rare(study: Study, design: Mapping[str, Any], outcome: Mapping[str, Any]) -
         "runs": str(outcome.get("runs", "")),
     }
     confidence = percent(outcome.get("confidence", 0.95))
+    instead = ""
+    if scatter:  # independent runs that would have the same coefficient of variation
+        runs = (1.0 - outcome["probability"]) / (outcome["probability"] * scatter**2)
+        instead = f"instead of {float(f'{runs:.2g}'):,.0f} drawn ones".replace(",", " ")
     notes = {
         "probability": f"{number_text(outcome['low'])} to {number_text(outcome['high'])} "
         f"with {confidence} confidence",
-        "runs": f"instead of {_as_many(outcome)} drawn ones" if scatter else "",
+        "runs": instead,
     }
-    reached = "" if outcome.get("reached") else (
-        '<p class="source">No run reached the threshold: only the upper end is known.</p>'
-    )  # fmt: skip
+    unknown = remark("No run reached the threshold: only the upper end is known.")
+    reached = "" if outcome.get("reached") else unknown
     levels = outcome.get("levels", [])[:_MOST_LEVELS]
     rows = [
         (str(k), f"{number_text(one['limit'])}{unit}", number_text(one["share"]))
         for k, one in enumerate(levels, start=1)
     ]
     head = ("level", f"{name} beyond", "share of the runs of the level")
+    table = Sheet(head, rows, (1, 2)).report()
     return (
         f"<p>How probable it is that <b>{escape(name)}</b> is {side} "
         f"{number_text(design['threshold'])}{escape(unit)}:</p>{_cards(facts, notes)}{reached}"
-        f"<details><summary>{len(levels)} levels</summary>{table(head, rows, (1, 2))}</details>"
+        f"<details><summary>{len(levels)} levels</summary>{table}</details>"
     )
-
-
-def _as_many(outcome: Mapping[str, Any]) -> str:
-    """Independent runs that would have the same coefficient of variation, about."""
-    probability = outcome["probability"]
-    runs = (1.0 - probability) / (probability * outcome["coefficient_of_variation"] ** 2)
-    return f"{float(f'{runs:.2g}'):,.0f}".replace(",", " ")
 
 
 def _converged(study: Study, design: Mapping[str, Any], outcome: Mapping[str, Any]) -> str:
@@ -345,22 +413,20 @@ def sensitivity_html(study: Study, names: Sequence[str], level: float) -> str:
         try:
             sobol = study.sensitivity(name, level)
         except SkidpadError as error:
-            remarks.append(f"<li>{escape(str(error))}</li>")
+            remarks.append(str(error))
             continue
-        figures.append(f"<figure><figcaption>{escape(labelled(study, name))}</figcaption>"
-                       f"{_index_bars(sobol)}</figure>")  # fmt: skip
+        figures.append(figure(escape(labelled(study, name)), _index_bars(sobol)))
         if sobol.left_out:
             remarks.append(
-                f"<li>{escape(name)}: {sobol.left_out} of {sobol.left_out + sobol.samples} "
-                "samples are left out, since a run of them has no number</li>"
+                f"{name}: {sobol.left_out} of {sobol.left_out + sobol.samples} "
+                "samples are left out, since a run of them has no number"
             )
-    notes = f'<ul class="notes">{"".join(remarks)}</ul>' if remarks else ""
     legend = (
         '<p class="source">Share of the variance that a factor explains: '
         '<i class="swatch b0"></i>alone, <i class="swatch b1"></i>with all that it does together '
         f"with others; with intervals of {percent(level)} confidence.</p>"
     )
-    return f'{legend}{notes}<div class="charts">{"".join(figures)}</div>'
+    return f'{legend}{notes_list(remarks)}<div class="charts">{"".join(figures)}</div>'
 
 
 def _index_bars(sobol: SobolIndices) -> str:
@@ -399,9 +465,7 @@ def write_campaign_report(
     level: float = 0.95,
 ) -> None:
     """Write the report; the file is whole or not there."""
-    page = campaign_page(study, date=date, replay=replay, level=level)
-    with replacing(path) as temporary:
-        temporary.write_text(page, "utf-8")
+    write_page(campaign_page(study, date=date, replay=replay, level=level), path)
 
 
 def campaign_page(study: Study, *, date: str = "", replay: bool = True, level: float = 0.95) -> str:
@@ -448,13 +512,11 @@ def campaign_page(study: Study, *, date: str = "", replay: bool = True, level: f
 
 def _head(study: Study, totals: Totals, digest: str, date: str) -> str:
     plan, notes = study.plan, study.folder.notes
-    made = ", ".join(filter(None, [date, f"skidpad {__version__}"]))
-    done, text = ("good", "finished") if study.finished else ("dim", "under way")
+    badges = badge("good", "finished") if study.finished else badge("dim", "under way")
     if lost := lost_runs(study):
-        done, text = "bad", f"{counted(lost, 'run')} missing"
-    badges = f'<span class="badge {done}">{text}</span>'
+        badges = badge("bad", f"{counted(lost, 'run')} missing")
     if totals.failed:
-        badges += f' <span class="badge bad">{totals.failed} failed</span>'
+        badges += " " + badge("bad", f"{totals.failed} failed")
     design = plan["design"]
     settings = ", ".join(
         f"{name.replace('_', ' ')}{'' if value is True else f' {value}'}"
@@ -472,17 +534,18 @@ def _head(study: Study, totals: Totals, digest: str, date: str) -> str:
         "time": f"{seconds:.3g} s" if isinstance(seconds, (int, float)) else "",
         "digest": digest,
     }
-    lines = "".join(
-        f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in facts.items() if text
-    )
-    damage = "".join(f'<p class="bad">{escape(one)}</p>' for one in study.folder.damaged())
-    return (
-        f"<header><h1>{escape(plan['name'])}</h1><p class='made'>{escape(made)} {badges}</p>"
-        f"<div class='plan'><div class='card'><dl>{lines}</dl></div>"
-        f"<div class='card'>{factor_table(study)}</div></div>"
-        f"{damage}"
-        f"<details><summary>The whole plan</summary><pre>{escape(_plan_text(plan))}</pre></details>"
-        "</header>"
+    factors = factor_sheet(study)
+    table = "" if factors is None else factors.report()
+    text = json.dumps(_shortened(plan), indent=1, ensure_ascii=False)
+    text = text if len(text) <= _PLAN_LETTERS else f"{text[:_PLAN_LETTERS]} …"
+    return header(
+        plan["name"],
+        date,
+        badges,
+        f"<div class='plan'><div class='card'>{facts_list(facts)}</div>",
+        f"<div class='card'>{table}</div></div>",
+        *(f'<p class="bad">{escape(one)}</p>' for one in study.folder.damaged()),
+        f"<details><summary>The whole plan</summary><pre>{escape(text)}</pre></details>",
     )
 
 
@@ -492,11 +555,6 @@ def _experiment_text(experiment: Mapping[str, Any]) -> str:
     ]
     words = [v for v in experiment.values() if isinstance(v, str) and len(v) <= 40]
     return ", ".join([*words, *facts][:8])
-
-
-def _plan_text(plan: Mapping[str, Any]) -> str:
-    text = json.dumps(_shortened(plan), indent=1, ensure_ascii=False)
-    return text if len(text) <= _PLAN_LETTERS else f"{text[:_PLAN_LETTERS]} …"
 
 
 def _shortened(value: Any) -> Any:
@@ -521,7 +579,7 @@ def _caution(study: Study, more: str, columns: Collection[str]) -> str:
     for name in columns if not reason else ():
         if own := reason_for_no_interval(study.plan, name):
             more += f" No interval of {name}: {own}."
-    return f'<p class="source">{escape(more)}</p>'
+    return remark(more)
 
 
 def _probabilities(study: Study, truths: Sequence[str], level: float) -> str:
@@ -539,8 +597,7 @@ def _distributions(study: Study, spreads: Sequence[Spread], level: float) -> str
         return ""
     drawn = not reason_against(study.plan)
     figures = "".join(
-        f"<figure><figcaption>{escape(one.name)}{_out_of_sight(one)}</figcaption>"
-        f"{histogram_svg(one, labelled(study, one.name))}</figure>"
+        figure(escape(one.name) + _out_of_sight(one), histogram_svg(one, labelled(study, one.name)))
         for one in spreads
         if len(one.edges)
     )
@@ -548,9 +605,9 @@ def _distributions(study: Study, spreads: Sequence[Spread], level: float) -> str
     about = f"Lines are at 5, 50 and 95 %{sure}."
     numbers, known = study.names("number"), {one.name for one in spreads}
     left, empty = numbers[MOST_COLUMNS:], [n for n in numbers[:MOST_COLUMNS] if n not in known]
-    more = f'<p class="source">Not drawn: {escape(listed(list(left)))}</p>' if left else ""
+    more = remark(f"Not drawn: {listed(list(left))}") if left else ""
     if empty:
-        more += f'<p class="source">Without a finite number: {escape(listed(empty))}</p>'
+        more += remark(f"Without a finite number: {listed(empty)}")
     return (
         f"{_caution(study, about, [one.name for one in spreads])}{spread_table(study, spreads)}"
         f'<div class="charts">{figures}</div>{more}'
@@ -595,10 +652,10 @@ def _over_factors(
     )
     cells = min(max(int((totals.runs / _RUNS_OF_CELL) ** 0.5), 4), _MOST_CELLS)
     sure = f" with {percent(level)} confidence" if drawn else ""
-    about = (
-        '<p class="source">Lines are means, bands hold 5 to 95 % of the runs; of what is true or '
-        f"false, its share{sure}. Points are some of the runs. Factors that explain most of the "
-        "variance come first.</p>"
+    about = remark(
+        "Lines are means, bands hold 5 to 95 % of the runs; of what is true or false, its share"
+        f"{sure}. Points are some of the runs. Factors that explain most of the variance come "
+        "first."
     )
     return {
         "all-responses": ("Responses", about + responses),
@@ -609,21 +666,21 @@ def _over_factors(
 def _responses(
     study: Study, column: str, own: Sequence[Response], view: View, points: Mapping[str, Any]
 ) -> str:
-    figures = "".join(
-        f"<figure><figcaption>{escape(one.factor)} "
-        f"<small>explains {100.0 * one.strength:.0f} %</small></figcaption>"
-        + response_svg(
-            one,
-            view,
-            (points[one.factor], points[column]),
-            (labelled(study, one.factor), labelled(study, column)),
+    figures = (
+        figure(
+            f"{escape(one.factor)} <small>explains {100.0 * one.strength:.0f} %</small>",
+            response_svg(
+                one,
+                view,
+                (points[one.factor], points[column]),
+                (labelled(study, one.factor), labelled(study, column)),
+            ),
         )
-        + "</figure>"
         for one in own[:MOST_FACTORS]
     )
     left = [one.factor for one in own[MOST_FACTORS:]]
-    more = f'<p class="source">Over others, less: {escape(listed(left))}</p>' if left else ""
-    return f'<h3>{escape(column)}</h3><div class="charts three">{figures}</div>{more}'
+    more = remark(f"Over others, less: {listed(left)}") if left else ""
+    return f"<h3>{escape(column)}</h3>{side_by_side(figures, 'charts three')}{more}"
 
 
 def _surfaces(
@@ -639,18 +696,19 @@ def _surfaces(
         if len(own) > 1 and own[0].strength > 0.0
     }
     design = study.plan["design"]
-    figures = "".join(
-        f"<figure><figcaption>{escape(labelled(study, one.column))}</figcaption>"
-        + surface_html(
-            one,
-            views[one.column],
-            (labelled(study, one.x), labelled(study, one.y)),
-            design.get("threshold") if design.get("column") == one.column else None,
+    figures = (
+        figure(
+            escape(labelled(study, one.column)),
+            surface_html(
+                one,
+                views[one.column],
+                (labelled(study, one.x), labelled(study, one.y)),
+                design.get("threshold") if design.get("column") == one.column else None,
+            ),
         )
-        + "</figure>"
         for one in surfaces_of(study, pairs, bins)
     )
-    return f'<div class="charts three">{figures}</div>' if figures else ""
+    return side_by_side(figures, "charts three")
 
 
 _NOTEBOOK_MOST = 20
@@ -658,68 +716,35 @@ _LEVEL = 0.95
 
 
 def study_html(study: Study) -> str:
-    """A short table; `Study.report` writes the whole."""
+    """What a notebook shows of a campaign: how far it is and what it found."""
     totals = totals_of(study, 0)
     state = "finished" if study.finished else "under way"
     failed = f"{counted(totals.failed, 'run')} failed" if totals.failed else ""
     reason = reason_against(study.plan, listed=True)
-    return page(
-        heading(study.plan["name"], f"{counted(totals.runs, 'run')}, {state}"),
-        _outcome(study),
-        _numbers(study, totals.extents),
-        _truths(study),
-        remark(f"No probabilities: {reason}") if reason else "",
-        warning(failed) if failed else "",
-        folded(counted(len(study.factors), "factor"), _factors(study)),
-    )
-
-
-def _outcome(study: Study) -> str:
-    facts = {k: v for k, v in study.outcome.items() if isinstance(v, (bool, int, float))}
-    shown = [
-        (n.replace("_", " "), short(v) if isinstance(v, float) else str(v))
-        for n, v in facts.items()
+    found = [
+        (name.replace("_", " "), short(value) if isinstance(value, float) else str(value))
+        for name, value in study.outcome.items()
+        if isinstance(value, (bool, int, float))
     ]
-    return notebook_table(("found", ""), shown, [1]) if shown else ""
-
-
-def _numbers(study: Study, extents: Mapping[str, Extent]) -> str:
     units = {one.name: one.unit for one in study.columns}
-    rows = [
+    numbers = [
         (name, units[name], *(short(v) for v in (one.mean, one.std, one.low, one.high)))
         for name in study.names("number")[:_NOTEBOOK_MOST]
-        if (one := extents[name]).runs
+        if (one := totals.extents[name]).runs
     ]
-    head = ("number", "unit", "mean", "std", "lowest", "highest")
-    return notebook_table(head, rows, range(2, 6)) if rows else ""
-
-
-def _truths(study: Study) -> str:
-    names = [name for name in study.names("truth") if name != FAILED][:_NOTEBOOK_MOST]
-    estimates = probabilities(study, names, _LEVEL) if names else {}
-    if reason_against(study.plan):
-        shares = [(n, f"{p.value:.4g}", f"{p.happened} of {p.runs}") for n, p in estimates.items()]
-        return notebook_table(("event", "share", "runs"), shares, [1, 2]) if shares else ""
-    rows = [
-        (
-            name,
-            f"{one.value:.4g}",
-            f"{one.low:.4g} to {one.high:.4g}" if isfinite(one.low) else "–",
-            f"{one.happened} of {one.runs}",
-        )
-        for name, one in estimates.items()
-    ]
-    head = ("event", "probability", f"{_LEVEL:.0%} confidence", "runs")
-    return notebook_table(head, rows, [1, 3]) if rows else ""
-
-
-def _factors(study: Study) -> str:
-    units = {one.name: one.unit for one in study.columns}
-    rows = [
-        (name, factor_text(factor_of(name, plain)), units[name])
-        for name, plain in study.plan["factors"].items()
-    ]
-    return notebook_table(("factor", "values", "unit"), rows)
+    heads = ("number", "unit", "mean", "std", "lowest", "highest")
+    events = [name for name in study.names("truth") if name != FAILED][:_NOTEBOOK_MOST]
+    estimates = probabilities(study, events, _LEVEL) if events else {}
+    factors = factor_sheet(study) or Sheet(("factor", "values", "unit"), ())
+    return notebook.page(
+        heading(study.plan["name"], f"{counted(totals.runs, 'run')}, {state}"),
+        Sheet(("found", ""), found, [1]).notebook() if found else "",
+        Sheet(heads, numbers, range(2, 6)).notebook() if numbers else "",
+        notebook.events_table(estimates, _LEVEL, shares=bool(reason_against(study.plan))),
+        notebook.remark(f"No probabilities: {reason}") if reason else "",
+        notebook.warning(failed) if failed else "",
+        folded(counted(len(study.factors), "factor"), factors.notebook()),
+    )
 
 
 _ATTENTION = 3.0
@@ -735,7 +760,9 @@ class LivePage:
     def __init__(self, monitor: ProgressMonitor, port: int = 0) -> None:
         self._monitor = monitor
         self._asked = -_ATTENTION
-        self._server = PageServer(_page(str(monitor.plain()["name"])), port, self._data)
+        page = files("skidpad.view.pages").joinpath("progress", "page.html").read_text("utf-8")
+        name = escape(str(monitor.plain()["name"]))
+        self._server = PageServer(page.replace("{{name}}", name), port, self._data)
         self.url = self._server.url
         self._thread = Thread(target=self._server.run, name="campaign page", daemon=True)
 
@@ -755,8 +782,3 @@ class LivePage:
             sleep(_LOOK)  # until the answer is on its way
         self._server.stop()
         self._thread.join()
-
-
-def _page(name: str) -> str:
-    text = files("skidpad.view.pages").joinpath("progress", "page.html").read_text("utf-8")
-    return text.replace("{{name}}", escape(name))

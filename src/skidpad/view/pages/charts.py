@@ -1,19 +1,21 @@
-"""A chart as SVG. Colours are classes, so that the page decides them for light, dark and paper.
+"""Charts as SVG: curves over axes, histograms, bands, surfaces, bars with intervals.
 
-Axes of a chart: from numbers to places on the page, and where the ticks are.
+Colours are classes, so that the page decides them for light, dark and paper.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from math import ceil, floor, isfinite, log10
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from ...core.arrays import Array
+from ...study.manoeuvres.evaluation import number_text
+from .campaign_data import SHARES, Response, Spread, Surface, View
 
 
 @dataclass(frozen=True)
@@ -61,16 +63,19 @@ def axis_of(values: Array, begin: float, end: float, *, log: bool = False) -> Ax
     return Axis(low - room, high + room, begin, end)
 
 
-def equalised(x: Axis, y: Axis) -> tuple[Axis, Axis]:
+def equalise(x: Axis, y: Axis) -> tuple[Axis, Axis]:
     """Both axes, one of them extended so that a metre is as long on both."""
     scales = [(one.high - one.low) / abs(one.end - one.begin) for one in (x, y)]
-    scale = max(scales)
-    return _widened(x, scale / scales[0]), _widened(y, scale / scales[1])
-
-
-def _widened(axis: Axis, factor: float) -> Axis:
-    middle, half = 0.5 * (axis.low + axis.high), 0.5 * factor * (axis.high - axis.low)
-    return Axis(middle - half, middle + half, axis.begin, axis.end)
+    middles = [0.5 * (one.low + one.high) for one in (x, y)]
+    halves = [
+        0.5 * max(scales) / scale * (one.high - one.low)
+        for one, scale in zip((x, y), scales, strict=True)
+    ]
+    x, y = (
+        replace(one, low=middle - half, high=middle + half)
+        for one, middle, half in zip((x, y), middles, halves, strict=True)
+    )
+    return x, y
 
 
 def _round_step(least: float) -> float:
@@ -180,7 +185,7 @@ def _axes(curves: Sequence[Trace], x_log: bool, equal: bool) -> tuple[Axis, Axis
         height = float(np.clip(tall, LOWEST, HIGHEST)) + TOP + BOTTOM
     y = axis_of(ys, height - BOTTOM, TOP)
     if equal:
-        x, y = equalised(x, y)
+        x, y = equalise(x, y)
     return x, y, height
 
 
@@ -201,17 +206,13 @@ def _frame(x: Axis, y: Axis, x_label: str, y_label: str, height: float) -> list[
     parts.append(
         f'<text class="label" x="{middle[0]:.1f}" y="{height - 8:.1f}">{escape(x_label)}</text>'
     )
+    room = bottom - TOP + 30.0
+    fit = f' textLength="{room:.0f}" lengthAdjust="spacingAndGlyphs"'
     parts.append(
         f'<text class="label" transform="translate(13 {middle[1]:.1f}) rotate(-90)"'
-        f"{_squeezed(y_label, bottom - TOP)}>{escape(y_label)}</text>"
+        f"{fit if 6.6 * len(y_label) > room else ''}>{escape(y_label)}</text>"
     )
     return parts
-
-
-def _squeezed(text: str, room: float) -> str:
-    """What keeps a long label within its axis."""
-    wide = 6.6 * len(text) > room + 30.0
-    return f' textLength="{room + 30.0:.0f}" lengthAdjust="spacingAndGlyphs"' if wide else ""
 
 
 def curve_svg(curve: Trace, x: Axis, y: Axis) -> str:
@@ -274,3 +275,202 @@ def _entry(label: str, kind: str, colour: str, opacity: float) -> str:
     line = f'<path class="{kind} {colour}"{_faint(opacity)} {mark}/>'
     swatch = f'<svg viewBox="0 0 22 8" aria-hidden="true">{line}</svg>'
     return f"<li>{swatch}{escape(label)}</li>"
+
+
+_Point: TypeAlias = tuple[float, float]
+
+
+def contour(x: Array, y: Array, heights: Array, height: float) -> list[tuple[_Point, _Point]]:
+    """Straight pieces of the line, cell by cell between centres x (n,) and y (m,) of heights
+    (m, n); NaN counts as its neighbours do."""
+    if len(x) < 2 or len(y) < 2:
+        return []
+    level = _filled(heights) - height
+    pieces: list[tuple[_Point, _Point]] = []
+    for row in range(len(y) - 1):
+        for column in range(len(x) - 1):
+            corners = [(row, column), (row, column + 1), (row + 1, column + 1), (row + 1, column)]
+            crossings: list[_Point] = []
+            for k, (a, b) in enumerate(corners):
+                c, d = corners[(k + 1) % 4]
+                first, last = level[a, b], level[c, d]
+                if (first < 0.0) != (last < 0.0):
+                    part = first / (first - last)
+                    crossings.append(
+                        (
+                            float(x[b] + part * (x[d] - x[b])),
+                            float(y[a] + part * (y[c] - y[a])),
+                        )
+                    )
+            # Four of a saddle: which two belong together is not known.
+            pieces += zip(crossings[::2], crossings[1::2], strict=True)
+    return pieces
+
+
+def _filled(heights: Array) -> Array:
+    """With gaps closed by the mean of what is next to them, again and again."""
+    filled = heights.copy()
+    if not np.isfinite(filled).any():
+        return np.zeros_like(filled)
+    while np.isnan(filled).any():
+        padded = np.pad(filled, 1, constant_values=np.nan)
+        beside = np.stack(
+            [padded[:-2, 1:-1], padded[2:, 1:-1], padded[1:-1, :-2], padded[1:-1, 2:]]
+        )
+        known = np.isfinite(beside)
+        count = known.sum(axis=0)
+        means = np.where(known, beside, 0.0).sum(axis=0) / np.maximum(count, 1)
+        filled = np.where(np.isnan(filled) & (count > 0), means, filled)
+    return filled
+
+
+SHADES = 16
+"""Classes v0 to v15, from low to high."""
+_MARKED = (0.05, 0.5, 0.95)
+"""Quantiles that are drawn into histograms."""
+_LABELS, _ROW = 150, 34
+"""Width of names beside bars, and height of one of them."""
+_LETTER = 6.8
+"""Width of a letter, about."""
+
+
+def histogram_svg(spread: Spread, label: str) -> str:
+    """Bars of runs, and three quantiles, with their intervals where some hold."""
+    edges, counts = spread.edges, spread.counts
+    x = axis_of(edges, LEFT, WIDTH - RIGHT)
+    y = Axis(0.0, 1.08 * float(counts.max(initial=1)), HEIGHT - BOTTOM, TOP)
+    at, tops, floor = x.place(edges), y.place(counts), float(y.place(0.0))
+    bars = "".join(
+        f"M{a:.1f} {floor:.1f}V{top:.1f}H{b:.1f}V{floor:.1f}"
+        for a, b, top in zip(at[:-1], at[1:], tops, strict=True)
+        if top < floor
+    )
+    inner = [f'<path class="bar" d="{bars}"/>']
+    for share in _MARKED:
+        quantile = spread.quantiles[SHARES.index(share)]
+        ends = np.clip([quantile.low, quantile.high], x.low, x.high)
+        a, b = x.place(ends).tolist()
+        if np.isfinite([quantile.low, quantile.high]).any():
+            inner.append(f'<path class="span" d="M{a:.1f} {TOP}H{b:.1f}V{floor:.1f}H{a:.1f}z"/>')
+        if x.low <= quantile.value <= x.high:
+            middle = float(x.place(quantile.value))
+            inner.append(f'<path class="mark" d="M{middle:.1f} {TOP}V{floor:.1f}"/>')
+    return framed_svg(x, y, label, "runs", "".join(inner))
+
+
+def response_svg(
+    response: Response, view: View, points: tuple[Array, Array], labels: tuple[str, str]
+) -> str:
+    """The mean line and the band, over some of the runs."""
+    bins = response.bins
+    x = axis_of(bins.edges, LEFT, WIDTH - RIGHT, log=bins.log)
+    y = axis_of(np.array(view), HEIGHT - BOTTOM, TOP)
+    inner = [curve_svg(Trace(*points, "", "points", 6), x, y)]
+    known = np.isfinite(response.low) & np.isfinite(response.high)
+    at = np.flatnonzero(known)
+    for run in np.split(at, np.flatnonzero(np.diff(at) > 1) + 1) if at.size else ():
+        across = x.place(bins.centres[run])
+        upper, lower = y.place(response.high[run]), y.place(response.low[run])
+        outline = [*zip(across, upper, strict=True), *zip(across[::-1], lower[::-1], strict=True)]
+        path = "L".join(f"{a:.1f} {b:.1f}" for a, b in outline)
+        inner.append(f'<path class="band" d="M{path}z"/>')
+    inner.append(curve_svg(Trace(bins.centres, response.mean, "", "run", 0), x, y))
+    if bins.parts <= 12:
+        inner.append(curve_svg(Trace(bins.centres, response.mean, "", "cones", 0), x, y))
+    return framed_svg(x, y, *labels, "".join(inner))
+
+
+def surface_html(
+    surface: Surface, view: View, labels: tuple[str, str], threshold: float | None
+) -> str:
+    """Cells in the colours of a scale, the scale, and the line on which a threshold lies."""
+    known = np.clip(surface.mean[np.isfinite(surface.mean)], *view)
+    low, high = (float(known.min()), float(known.max())) if known.size else view
+    places = ((LEFT, WIDTH - RIGHT), (HEIGHT - BOTTOM, TOP))
+    x, y = (
+        Axis(float(bins.edges[0]), float(bins.edges[-1]), *ends, bins.log)
+        for bins, ends in zip((surface.x_bins, surface.y_bins), places, strict=True)
+    )
+    inner = _cells(surface, x, y, low, high)
+    line = ""
+    if threshold is not None:
+        centres = surface.x_bins.centres, surface.y_bins.centres
+        for a, b in contour(*centres, surface.mean, threshold):
+            (x_1, x_2), (y_1, y_2) = x.place([a[0], b[0]]), y.place([a[1], b[1]])
+            line += f"M{x_1:.1f} {y_1:.1f}L{x_2:.1f} {y_2:.1f}"
+    if line:
+        inner += f'<path class="halo" d="{line}"/><path class="threshold" d="{line}"/>'
+    shown = f"; line at {number_text(threshold)}" if line else ""
+    return (
+        framed_svg(x, y, *labels, inner)
+        + f'<p class="scale">{number_text(low)}<i></i>{number_text(high)}{shown}</p>'
+    )
+
+
+def _cells(surface: Surface, x: Axis, y: Axis, low: float, high: float) -> str:
+    """One path for each colour."""
+    across, up = x.place(surface.x_bins.edges), y.place(surface.y_bins.edges)
+    span = high - low if high > low else 1.0
+    paths: dict[int, list[str]] = {}
+    for (row, column), value in np.ndenumerate(surface.mean):
+        if not np.isfinite(value):
+            continue
+        colour = int(np.clip((value - low) / span * SHADES, 0, SHADES - 1))
+        a, b, c, d = across[column], across[column + 1], up[row], up[row + 1]
+        paths.setdefault(colour, []).append(f"M{a:.1f} {c:.1f}H{b:.1f}V{d:.1f}H{a:.1f}z")
+    return "".join(
+        f'<path class="cell v{colour}" d="{"".join(own)}"/>' for colour, own in paths.items()
+    )
+
+
+class BarGroup(NamedTuple):
+    """Bars beside one name, each with its interval."""
+
+    label: str
+    bars: Sequence[tuple[float, float, float]]
+    """Values with lower and upper ends."""
+
+
+def bars_svg(groups: Sequence[BarGroup], label: str, low: float, high: float) -> str:
+    """Bars from zero to the right, one group below the other."""
+    height = len(groups) * _ROW + BOTTOM
+    x = Axis(low, high, _LABELS, WIDTH - RIGHT)
+    zero, floor = float(x.place(max(low, 0.0))), height - BOTTOM
+    parts = [
+        f'<svg class="chart" viewBox="0 0 {WIDTH} {height}" role="img" '
+        f'aria-label="{escape(label)}">'
+    ]
+    for value, text in x.ticks(6):
+        at = float(x.place(value))
+        parts.append(f'<path class="grid" d="M{at:.1f} 0V{floor}"/>')
+        parts.append(f'<text class="tick" x="{at:.1f}" y="{floor + 16}">{text}</text>')
+    for k, group in enumerate(groups):
+        parts += _bar_group(group, x, zero, k * _ROW + 4)
+    parts.append(f'<path class="axis" d="M{zero:.1f} 0V{floor}"/>')
+    middle = 0.5 * (_LABELS + WIDTH - RIGHT)
+    parts.append(
+        f'<text class="label" x="{middle:.1f}" y="{height - 8}">{escape(label)}</text></svg>'
+    )
+    return "".join(parts)
+
+
+def _bar_group(group: BarGroup, x: Axis, zero: float, top: float) -> list[str]:
+    room = _LABELS - 12
+    wide = _LETTER * len(group.label) > room
+    squeezed = f' textLength="{room}" lengthAdjust="spacingAndGlyphs"' if wide else ""
+    middle = top + 0.5 * (_ROW - 8)
+    parts = [
+        f'<text class="tick y" x="{_LABELS - 8}" y="{middle + 4:.1f}"{squeezed}>'
+        f"{escape(group.label)}</text>"
+    ]
+    thick = (_ROW - 10) / len(group.bars)
+    for k, (value, low, high) in enumerate(group.bars):
+        a = top + k * thick + 1
+        at, *ends = x.place(np.clip([value, low, high], x.low, x.high)).tolist()
+        centre = a + 0.5 * (thick - 2)
+        parts.append(
+            f'<path class="bar b{k}" d="M{zero:.1f} {a:.1f}H{at:.1f}v{thick - 2:.1f}H{zero:.1f}z"/>'
+            f'<path class="whisker" d="M{ends[0]:.1f} {centre:.1f}H{ends[1]:.1f}'
+            f'M{ends[0]:.1f} {centre - 3:.1f}v6M{ends[1]:.1f} {centre - 3:.1f}v6"/>'
+        )
+    return parts

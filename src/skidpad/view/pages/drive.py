@@ -23,7 +23,6 @@ A page that drives a vehicle without a server, as one self-contained file.
 
 from __future__ import annotations
 
-import base64
 import json
 import math
 import os
@@ -46,7 +45,7 @@ from ...control.keyboard import Axes, Memory, demand_of_keys, demand_to_stop
 from ...core import record
 from ...core.arrays import Array, ArrayNumber
 from ...core.body import Outline, Pose, Trailer, Velocity, body_of
-from ...core.files import brief_repr, replacing
+from ...core.files import brief_repr
 from ...core.model import Vehicle
 from ...errors import InvalidValue, require_extras
 from ...export.exported import Export
@@ -104,11 +103,11 @@ def recording_templates(stage: Stage, meta: Mapping[str, Any]) -> dict[str, Any]
     records = libraries.records
     rotations = topics.rotations
     return {
-        "header": _text(encoded(records.Header("", program))),
-        "schemas": [_text(encoded(schema)) for schema in topics.schemas],
-        "channels": [_text(encoded(channel)) for channel in topics.channels],
+        "header": page_files.encoded(encoded(records.Header("", program))),
+        "schemas": [page_files.encoded(encoded(schema)) for schema in topics.schemas],
+        "channels": [page_files.encoded(encoded(channel)) for channel in topics.channels],
         "metadata": [
-            [name, _text(encoded(records.Metadata(name, with_checksum(name, values))))]
+            [name, page_files.encoded(encoded(records.Metadata(name, with_checksum(name, values))))]
             for name, values in metadata.items()
         ],
         "notes": NOTES,
@@ -128,12 +127,10 @@ def _messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
     for channel, template in messages:
         record = message_record(channel, template)
         slots = [list(slot) for slot in record.slots]
-        described.append({"channel": channel, "record": _text(record.data), "slots": slots})
+        described.append(
+            {"channel": channel, "record": page_files.encoded(record.data), "slots": slots}
+        )
     return described
-
-
-def _text(data: bytes) -> str:
-    return base64.b64encode(data).decode()
 
 
 POSE = ("x", "y", "yaw")
@@ -153,9 +150,9 @@ def programs_of(exported: Export) -> dict[str, Program]:
     programs = {
         "step": exported.step,
         "outputs": exported.outputs,
-        "command": exported.finished(command_program(vehicle, abilities_of(vehicle))),
-        "motion": exported.finished(motion_program(vehicle)),
-        "rest": exported.finished(rest_program(vehicle)),
+        "command": exported.finish(command_program(vehicle, abilities_of(vehicle))),
+        "motion": exported.finish(motion_program(vehicle)),
+        "rest": exported.finish(rest_program(vehicle)),
     }
     if exported.settle is not None:
         programs["settle"] = exported.settle
@@ -632,9 +629,7 @@ def write_drive_page(
     if track is not None and isinstance(vehicle, Vehicle):
         track = track_of(track, vehicle) if isinstance(track, str) else track
         vehicle = track_place(vehicle, track)
-    page = drive_page(vehicle, **options)
-    with replacing(path) as temporary:
-        temporary.write_text(page, "utf-8")
+    page_files.write_page(drive_page(vehicle, **options), path)
 
 
 def drive_page(

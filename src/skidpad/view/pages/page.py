@@ -1,16 +1,7 @@
-"""The files of the page: HTML, style and ES modules, put together for disk or for a server.
+"""The replay page: its files put together, for a server, for disk, for a notebook, for one reader.
 
-Modules import each other by names such as `skidpad/view.js`; a map in the page says where those
+ES modules import each other by names such as `skidpad/view.js`; a map in the page says where those
 are: at an address of a server, or as `data:` addresses inside one self-contained file.
-
-A film as one self-contained page.
-
-The replay page within a notebook: one frame that holds the whole page and asks for nothing.
-
-One page for one reader: served from memory to this machine only.
-
-A page from disk would do as well, but a browser that runs in a box of its own often cannot read
-temporary folders.
 """
 
 from __future__ import annotations
@@ -64,37 +55,40 @@ def text(name: str) -> str:
     return _FOLDER.joinpath(name).read_text("utf-8")
 
 
-def modules() -> tuple[str, ...]:
-    """Names of the ES modules."""
-    return tuple(name for name in names() if name.endswith(".js"))
+def module_sources() -> dict[str, str]:
+    """The ES modules by name."""
+    return {name: text(name) for name in names() if name.endswith(".js")}
 
 
 def live_page(base: str = "/page/") -> str:
     """The page that connects to the server it comes from; `base` is where its modules are."""
-    imports = {f"skidpad/{name}": f"{base}{name}" for name in modules()}
+    imports = {f"skidpad/{name}": f"{base}{name}" for name in module_sources()}
     return _assembled("skidpad", imports, "live", "")
 
 
 def replay_page(title: str, film: bytes) -> str:
     """One self-contained page; `film` is the packed block of `viewer.film`."""
-    imports = {f"skidpad/{name}": _data_address(text(name)) for name in modules()}
-    return _assembled(title, imports, "replay", base64.b64encode(film).decode())
+    return _assembled(title, _embedded(module_sources()), "replay", encoded(film))
 
 
 def drive_page(title: str, block: bytes, more: Mapping[str, str]) -> str:
     """One self-contained page that drives; `block` is what `view.pages.drive` packs, `more` are
     the modules and styles that only it has, by name."""
     scripts = {name: source for name, source in more.items() if name.endswith(".js")}
-    sources = {name: text(name) for name in modules()} | scripts
-    imports = {f"skidpad/{name}": _data_address(source) for name, source in sources.items()}
+    imports = _embedded(module_sources() | scripts)
     style = "".join(source for name, source in more.items() if name.endswith(".css"))
-    film = base64.b64encode(block).decode()
-    return _assembled(title, imports, "drive", film, style, "drive_main.js")
+    return _assembled(title, imports, "drive", encoded(block), style, "drive_main.js")
 
 
-def _data_address(source: str) -> str:
-    coded = base64.b64encode(source.encode()).decode()
-    return f"data:text/javascript;charset=utf-8;base64,{coded}"
+def encoded(data: bytes) -> str:
+    """Bytes in base64."""
+    return base64.b64encode(data).decode()
+
+
+def _embedded(sources: Mapping[str, str]) -> dict[str, str]:
+    """The map of imports of modules as `data:` addresses."""
+    head = "data:text/javascript;charset=utf-8;base64,"
+    return {f"skidpad/{name}": head + encoded(text.encode()) for name, text in sources.items()}
 
 
 def _assembled(
@@ -134,7 +128,11 @@ def write_html(film: Film, path: str | os.PathLike[str], *, limit_mb: float = 15
 
     The page is written beside `path` first and renamed, so that it is whole or not there.
     """
-    page = html_of(film, limit_mb=limit_mb)
+    write_page(html_of(film, limit_mb=limit_mb), path)
+
+
+def write_page(page: str, path: str | os.PathLike[str]) -> None:
+    """Write a page; the file is complete or not there."""
     with replacing(path) as temporary:
         temporary.write_text(page, "utf-8")
 
@@ -161,20 +159,17 @@ def packed(film: Film, room: float) -> bytes:
     while len(block) > room and fps > LEAST_FPS:
         # Samples that are further apart pack less well, so that a little more has to go.
         fps = max(LEAST_FPS, fps * min(max(0.9 * room / len(block), 0.3), 0.9))
-        shown = _noted(film.thinned(fps), f"thinned to {fps:.0f} pictures a second")
+        notes = [film.note, f"thinned to {fps:.0f} pictures a second"]
+        shown = replace(film.thinned(fps), note="; ".join(filter(None, notes)))
         block = zlib.compress(shown.to_bytes(), 6)
-    for smaller in (_fewer_scans, _drawn_only):
+    for thin in (_thin_scans, _thin_channels):
         if len(block) > room:
-            shown = smaller(shown)
+            shown = thin(shown)
             block = zlib.compress(shown.to_bytes(), 6)
     return block
 
 
-def _noted(film: Film, note: str) -> Film:
-    return replace(film, note="; ".join(filter(None, [film.note, note])))
-
-
-def _fewer_scans(film: Film) -> Film:
+def _thin_scans(film: Film) -> Film:
     kept: list[ScanAt] = []
     latest = np.full(len(film.stage.scans), -np.inf)
     for scan in film.scans:
@@ -184,8 +179,8 @@ def _fewer_scans(film: Film) -> Film:
     return replace(film, scans=tuple(kept))
 
 
-def _drawn_only(film: Film) -> Film:
-    """The film with the channels of poses, wheels and the most wanted numbers only."""
+def _thin_channels(film: Film) -> Film:
+    """The film with the channels of poses and wheels and a few numbers only."""
     stage = film.stage
     kept = {place for body in stage.bodies for place in (body.x, body.y, body.yaw)}
     for body in stage.bodies:
@@ -245,8 +240,7 @@ def show_trajectory(
 ) -> EmbeddedPage:
     """The page of a run."""
     name = run.name or "run"
-    stage, times, rows = trajectory_stage({name: run}, vehicle, title=name)
-    film = Film(stage, times, rows.astype(np.float32))
+    film = Film.of(*trajectory_stage({name: run}, vehicle, title=name))
     return show_film(film, height=height, limit_mb=limit_mb)
 
 

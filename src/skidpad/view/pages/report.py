@@ -1,11 +1,4 @@
-"""The report of a proving ground as one page.
-
-Tables and key figures of the report, as HTML.
-
-Charts of several vehicles on top of each other, and the g-g diagram of all drives.
-
-The report of an evaluation: one page that asks for nothing, for screens and for paper.
-"""
+"""The report of an evaluation on the proving ground: tables, key figures, charts, replays."""
 
 from __future__ import annotations
 
@@ -18,9 +11,7 @@ from typing import NamedTuple, get_args, get_type_hints
 
 import numpy as np
 
-from ... import __version__
 from ...core.arrays import Array
-from ...core.files import replacing
 from ...study.manoeuvres.evaluation import (
     FAIL,
     NONE,
@@ -36,16 +27,22 @@ from ...study.manoeuvres.proving_ground import Manoeuvre, Result
 from ...study.manoeuvres.subject import Subject
 from ...units import Unit
 from .charts import INK, Trace, chart_svg, legend_html
+from .page import write_page
 from .report_shell import (
     Replay,
+    badge,
     contents,
     document,
-    optional_section,
+    facts_list,
+    figure,
+    header,
+    notes_list,
     play_link,
     replay_data,
     replay_section,
     replays,
     section,
+    side_by_side,
 )
 
 KEYS = (
@@ -171,13 +168,13 @@ def _verdict(row: Row) -> str:
         return ""
     kind = {PASS: "good", FAIL: "bad"}.get(row.verdict, "dim")
     reason = f"<small>{escape(row.reason)}</small>" if row.reason else ""
-    return f'<span class="badge {kind}">{escape(row.verdict)}</span>{reason}'
+    return badge(kind, row.verdict) + reason
 
 
 def verdict_table(rows: Sequence[Row]) -> str:
     """Limits that were broken."""
     items = "".join(
-        f'<li><span class="badge bad">{FAIL}</span> <b>{escape(row.car)}</b>, '
+        f"<li>{badge('bad', FAIL)} <b>{escape(row.car)}</b>, "
         f'<a href="#{escape(row.manoeuvre)}">{escape(words(row.manoeuvre))}</a>, '
         f"{escape(words(row.name))}: {escape(row.reason)} {escape(row.unit)}</li>"
         for row in rows
@@ -276,10 +273,7 @@ class Picture:
         drawing = chart_svg(
             self.curves, chart.x_label, chart.y_label, x_log=chart.x_log, equal=chart.equal
         )
-        title = escape(chart.title)
-        return (
-            f"<figure><figcaption>{title}</figcaption>{drawing}{legend_html(self.curves)}</figure>"
-        )
+        return figure(escape(chart.title), drawing + legend_html(self.curves))
 
 
 class Layer(NamedTuple):
@@ -407,9 +401,7 @@ def write_report(
     evaluation: Evaluation, path: str | os.PathLike[str], *, date: str = "", replay: bool = True
 ) -> None:
     """Write the report; the file is whole or not there."""
-    page = report_page(evaluation, date=date, replay=replay)
-    with replacing(path) as temporary:
-        temporary.write_text(page, "utf-8")
+    write_page(report_page(evaluation, date=date, replay=replay), path)
 
 
 def report_page(evaluation: Evaluation, *, date: str = "", replay: bool = True) -> str:
@@ -421,45 +413,37 @@ def report_page(evaluation: Evaluation, *, date: str = "", replay: bool = True) 
     films = replays(evaluation) if replay else []
     title = f"Proving ground: {', '.join(evaluation.cars)}"
     other = () if evaluation.reference is None else evaluation.reference.results
-    gg = "".join(picture.html() for picture in gg_pictures([*evaluation.results, *other]))
+    gg = side_by_side(picture.html() for picture in gg_pictures([*evaluation.results, *other]))
+    entries = {name: own[0].manoeuvre.title for name, own in driven.items()}
+    entries |= {"replay-section": "Replay"} if films else {}
+    unfit = unfit_table(evaluation.results)
     body = [
         _head(evaluation, title, date),
-        _contents(driven, films),
+        contents(entries),
         section("key-figures", "Key figures", key_figures(evaluation)) if driven else "",
         *(_manoeuvre(evaluation, name, own, films) for name, own in driven.items()),
-        section("all-drives", "All drives", f'<div class="charts">{gg}</div>') if gg else "",
+        section("all-drives", "All drives", gg) if gg else "",
         replay_section(films, "Drive"),
-        optional_section("not-driven", "Not driven", unfit_table(evaluation.results)),
+        section("not-driven", "Not driven", unfit) if unfit else "",
     ]
     return document(title, "".join(body), replay_data(films))
 
 
 def _head(evaluation: Evaluation, title: str, date: str) -> str:
-    judged, failed = evaluation.checked, evaluation.failed
-    badge = ""
+    judged, failed, reference = evaluation.checked, evaluation.failed, evaluation.reference
+    verdict = compared = ""
     if judged:
         text = f"{len(failed)} of {len(judged)} limits broken" if failed else "all limits kept"
-        badge = f'<span class="badge {"bad" if failed else "good"}">{text}</span>'
-    made = ", ".join(filter(None, [date, f"skidpad {__version__}"]))
-    beside = () if evaluation.reference is None else evaluation.reference.results
-    cars = {result.car.name: result.car for result in (*evaluation.results, *beside)}
+        verdict = badge("bad" if failed else "good", text)
+    if reference is not None:
+        missing = (f"{words(name)}: {reason}" for name, reason in evaluation.not_compared.items())
+        notes = notes_list((*reference.notes, *missing))
+        compared = f"<p>Compared with <b>{escape(reference.name)}</b></p>{notes}"
+    others = () if reference is None else reference.results
+    cars = {result.car.name: result.car for result in (*evaluation.results, *others)}
     facts = "".join(_facts(car) for car in cars.values())
-    return (
-        f"<header><h1>{escape(title)}</h1><p class='made'>{escape(made)} {badge}</p>"
-        f"{_beside(evaluation)}<div class='cards cars'>{facts}</div>"
-        f"{verdict_table(failed)}</header>"
-    )
-
-
-def _beside(evaluation: Evaluation) -> str:
-    """What the vehicles are compared with, and what to know about it."""
-    reference = evaluation.reference
-    if reference is None:
-        return ""
-    missing = (f"{words(name)}: {reason}" for name, reason in evaluation.not_compared.items())
-    notes = "".join(f"<li>{escape(note)}</li>" for note in (*reference.notes, *missing))
-    listed = f'<ul class="notes">{notes}</ul>' if notes else ""
-    return f"<p>Compared with <b>{escape(reference.name)}</b></p>{listed}"
+    cards = f"<div class='cards cars'>{facts}</div>"
+    return header(title, date, verdict, compared, cards, verdict_table(failed))
 
 
 def _facts(car: Subject) -> str:
@@ -474,16 +458,7 @@ def _facts(car: Subject) -> str:
         "load in front": share,
         "variants": str(car.variants - 1) if car.variants > 1 else "",
     }
-    lines = "".join(
-        f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in facts.items() if text
-    )
-    return f'<div class="card"><h3>{escape(car.name)}</h3><dl>{lines}</dl></div>'
-
-
-def _contents(driven: dict[str, list[Result]], films: Sequence[Replay]) -> str:
-    entries = {name: own[0].manoeuvre.title for name, own in driven.items()}
-    entries |= {"replay-section": "Replay"} if films else {}
-    return contents(entries)
+    return f'<div class="card"><h3>{escape(car.name)}</h3>{facts_list(facts)}</div>'
 
 
 def _manoeuvre(
@@ -497,17 +472,15 @@ def _manoeuvre(
         for result in results
         for note in (() if result.findings is None else result.findings.notes)
     ]
-    listed = "".join(f"<li>{escape(note)}</li>" for note in notes)
-    charts = "".join(picture.html() for picture in pictures_of(evaluation, results))
     film = next((k for k, one in enumerate(films) if one.manoeuvre == manoeuvre.title), None)
     link = "" if film is None else play_link(film)
     return section(
         name,
         manoeuvre.title,
         f'<p class="source">{escape(about)} {link}</p>'
-        + (f'<ul class="notes">{listed}</ul>' if listed else "")
+        + notes_list(notes)
         + metric_table(evaluation, results)
-        + (f'<div class="charts">{charts}</div>' if charts else ""),
+        + side_by_side(picture.html() for picture in pictures_of(evaluation, results)),
     )
 
 

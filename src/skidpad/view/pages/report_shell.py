@@ -1,28 +1,28 @@
-"""What all reports have around their sections: one page that asks for nothing, with replays.
+"""What all reports share: the page around their sections, pieces of HTML, and replays.
 
-Replays of the drives: films for one frame of the page, which are chosen from a list.
+A report is one page that asks for nothing, for screens and for paper. Its replays are films for one
+frame of the page, which are chosen from a list.
 """
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ... import __version__
 from ...core import record
 from ...run.trajectory import Trajectory
 from ...study.manoeuvres.case_run import CaseRun
 from ...study.manoeuvres.evaluation import Evaluation
-from ...study.manoeuvres.metric import Chart, Curve
 from ...study.manoeuvres.proving_ground import Result
 from ..film import Film
 from ..stage import Disc
 from ..stages import trajectory_stage
-from .page import packed, replay_page
+from .page import encoded, packed, replay_page
 
 FPS = 25.0
 """Pictures a second."""
@@ -40,10 +40,15 @@ class Replay(NamedTuple):
     """A drive to look at."""
 
     manoeuvre: str
-    """Title."""
+    """Title of its group."""
     label: str
     film: str
     """Deflated and in base64, for the replay page."""
+
+    @classmethod
+    def of(cls, group: str, label: str, film: Film, room: float) -> Replay:
+        """The replay of a film, thinned to `room` bytes."""
+        return cls(group, label, encoded(packed(film.thinned(FPS), room)))
 
 
 def replays(evaluation: Evaluation) -> list[Replay]:
@@ -66,8 +71,7 @@ def replays(evaluation: Evaluation) -> list[Replay]:
     for title, label, runs, cones in drives:
         film = _film(f"{title}: {label}", runs, cones)
         if film is not None:
-            block = packed(film.thinned(FPS), ROOM / max(len(drives), 1))
-            made.append(Replay(title, label, base64.b64encode(block).decode()))
+            made.append(Replay.of(title, label, film, ROOM / max(len(drives), 1)))
     return made
 
 
@@ -96,14 +100,10 @@ def cones_of(results: Sequence[Result]) -> tuple[Disc, ...]:
     places: dict[tuple[float, float], None] = {}
     for result in results:
         charts = result.findings.charts if result.findings is not None else ()
-        ground = (own for chart in charts if chart.equal and (own := _cones(chart)))
-        for curve in next(ground, ()):
+        cones = ([c for c in chart.curves if c.kind == "cones"] for chart in charts if chart.equal)
+        for curve in next(filter(None, cones), ()):
             places |= dict.fromkeys(zip(curve.x.tolist(), curve.y.tolist(), strict=True))
     return tuple(Disc(float(x), float(y), CONE_RADIUS) for x, y in places)
-
-
-def _cones(chart: Chart) -> list[Curve]:
-    return [curve for curve in chart.curves if curve.kind == "cones"]
 
 
 def _film(
@@ -118,8 +118,7 @@ def _film(
             seen[name], vehicles[name] = drive, result.car.each[0]
     if not seen:
         return None
-    stage, times, rows = trajectory_stage(seen, vehicles, title=title, discs=cones)
-    return Film(stage, times, rows.astype(np.float32))
+    return Film.of(*trajectory_stage(seen, vehicles, title=title, discs=cones))
 
 
 def _trajectory(result: Result, run: CaseRun) -> Trajectory | None:
@@ -163,13 +162,52 @@ def document(title: str, body: str, data: str = "", style: str = "") -> str:
 
 
 def section(anchor: str, heading: str, inner: str) -> str:
-    """With an anchor: the name of a manoeuvre, or one with a hyphen, which no manoeuvre has."""
+    """A section; its anchor is the name of a manoeuvre, or has a hyphen, which no manoeuvre has."""
     return f'<section id="{escape(anchor)}"><h2>{escape(heading)}</h2>{inner}</section>'
 
 
-def optional_section(anchor: str, heading: str, inner: str) -> str:
-    """Nothing where there is nothing in it."""
-    return section(anchor, heading, inner) if inner else ""
+def header(title: str, date: str, badges: str, *inner: str) -> str:
+    """The head of a report: its title, when and by what it was made, and badges."""
+    made = ", ".join(filter(None, [date, f"skidpad {__version__}"]))
+    return (
+        f"<header><h1>{escape(title)}</h1><p class='made'>{escape(made)} {badges}</p>"
+        f"{''.join(inner)}</header>"
+    )
+
+
+def badge(kind: str, text: str) -> str:
+    """A word in a coloured box; `kind` is good, bad or dim."""
+    return f'<span class="badge {kind}">{escape(text)}</span>'
+
+
+def facts_list(facts: Mapping[str, str]) -> str:
+    """Names and values; those without a value are left out."""
+    lines = "".join(
+        f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in facts.items() if text
+    )
+    return f"<dl>{lines}</dl>"
+
+
+def notes_list(notes: Iterable[str]) -> str:
+    """Sentences below each other."""
+    items = "".join(f"<li>{escape(note)}</li>" for note in notes)
+    return f'<ul class="notes">{items}</ul>' if items else ""
+
+
+def remark(text: str) -> str:
+    """A paragraph in lighter letters."""
+    return f'<p class="source">{escape(text)}</p>'
+
+
+def figure(caption: str, inner: str) -> str:
+    """A drawing with its caption, which is HTML."""
+    return f"<figure><figcaption>{caption}</figcaption>{inner}</figure>"
+
+
+def side_by_side(figures: Iterable[str], kind: str = "charts") -> str:
+    """Figures side by side."""
+    drawn = "".join(figures)
+    return f'<div class="{kind}">{drawn}</div>' if drawn else ""
 
 
 def contents(entries: Mapping[str, str]) -> str:
@@ -210,7 +248,7 @@ def replay_data(films: Sequence[Replay]) -> str:
     """The replay page once, and the films that it shows."""
     if not films:
         return ""
-    page = base64.b64encode(replay_page("Replay", b"").encode()).decode()
+    page = encoded(replay_page("Replay", b"").encode())
     kind = 'type="application/octet-stream"'
     blocks = "".join(
         f'<script {kind} id="film-{k}">{film.film}</script>' for k, film in enumerate(films)

@@ -1,30 +1,19 @@
-"""What notebooks show of objects: tables, and drawings as SVG.
-
-Pieces of the pages that notebooks show: headings, tables, drawings side by side.
+"""What notebooks show of runs, vehicles and worlds: headings, tables, drawings as SVG.
 
 Plain HTML with inline styles that take their colours from the page: no scripts, no style sheets, no
 identifiers that could meet those of another output. Everything that comes from outside is escaped.
 
-A figure as an SVG element within a page: the same figure gives the same text.
-
 Matplotlib's own SVG is a file. Within a page its style sheet would reach everything else, and its
-identifiers those of another output; so both go. Ink has the colour of the page's text, so that the
-drawing is at home on light and on dark pages. There are no scripts, and nothing is loaded.
-
-What a notebook shows of a Monte Carlo: fans of its quantities, and how likely events are.
-
-What a notebook shows of a trajectory: figures of the run, its path and small diagrams.
-
-What a notebook shows of a vehicle: it from above, and its parameters.
-
-What a notebook shows of a world: a map of this moment, and its vehicles.
+identifiers those of another output; so both are removed. Ink has the colour of the page's text, so
+that drawings suit light and dark pages. The same figure gives the same text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from html import escape
 from io import StringIO
 from typing import TYPE_CHECKING, Any
@@ -39,9 +28,11 @@ from ...core.model import Vehicle
 from ...errors import MissingExtra
 from ...geometry.pose import points_to_world
 from ...run.monte_carlo import MonteCarlo
+from ...run.monte_carlo_runs import Probability
 from ...run.trajectory import Trajectory
 from ...run.trajectory_table import ROLES, span
 from ...world.world import World
+from ..sheet import Sheet
 from ..stage import Body, PlacedUnit, Stage, box_corners, place_bodies
 from ..stages import WorldStage
 from . import style
@@ -65,9 +56,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-_LINE = "border-top:1px solid rgba(128,128,128,0.25)"
-
-
 def page(*parts: str) -> str:
     """Parts below each other."""
     return f'<div style="font-family:system-ui,sans-serif;line-height:1.4">{"".join(parts)}</div>'
@@ -87,20 +75,11 @@ def beside(*parts: str) -> str:
     )
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> str:
-    """Rows of texts; `numbers` are the columns that are aligned to the right."""
-    lines = [_row("th", head, numbers)] if head else []
-    lines += [_row("td", row, numbers) for row in rows]
-    return f'<table style="border-collapse:collapse;font-size:90%">{"".join(lines)}</table>'
-
-
-def _row(tag: str, cells: Sequence[str], numbers: Sequence[int]) -> str:
-    texts: list[str] = []
-    for k, cell in enumerate(cells):
-        side = "right" if k in numbers else "left"
-        style = f"text-align:{side};padding:1px 10px 1px 0;vertical-align:top;{_LINE}"
-        texts.append(f'<{tag} style="{style}">{escape(cell)}</{tag}>')
-    return f'<tr style="background:none">{"".join(texts)}</tr>'
+def _long_table(sheet: Sheet, most: int, what: str) -> str:
+    """A table whose rows beyond the first are folded."""
+    first, others = (replace(sheet, rows=rows) for rows in (sheet.rows[:most], sheet.rows[most:]))
+    more = f"{len(others.rows)} more {what}"
+    return first.notebook() + (folded(more, others.notebook()) if others.rows else "")
 
 
 def folded(summary: str, content: str) -> str:
@@ -196,10 +175,12 @@ def monte_carlo_html(study: MonteCarlo) -> str:
     """The page of a Monte Carlo."""
     about = f"{counted(study.runs, 'run')} of {study.t[-1]:g} s, seed {study.seed}"
     lost = study.diverged
+    events = {name: study.probability(name) for name in study.events}
+    level = next((one.level for one in events.values()), 0.95)
     return page(
         heading("Monte Carlo", about),
         _fans(study),
-        _events(study),
+        events_table(events, level),
         warning(f"{counted(len(lost), 'run')} diverged: not counted after that") if lost else "",
         folded(
             counted(len(study.quantities), "quantity", "quantities") + " at the end", _ends(study)
@@ -226,21 +207,22 @@ def _spreads(study: MonteCarlo, name: str) -> bool:
     return most > 0.02 * float(np.nanmax(mean) - np.nanmin(mean))
 
 
-def _events(study: MonteCarlo) -> str:
-    if not study.events:
-        return ""
-    probabilities = {name: study.probability(name) for name in study.events}
+def events_table(
+    estimates: Mapping[str, Probability], level: float, *, shares: bool = False
+) -> str:
+    """How likely events are, with intervals; or the shares of the runs that had them alone."""
     rows = [
         (
             name,
             f"{one.value:.4g}",
-            f"{one.low:.4g} to {one.high:.4g}",
+            f"{one.low:.4g} to {one.high:.4g}" if np.isfinite(one.low) else "–",
             f"{one.happened} of {one.runs}",
         )
-        for name, one in probabilities.items()
+        for name, one in estimates.items()
     ]
-    level = next(iter(probabilities.values())).level
-    return table(("event", "probability", f"{level:.0%} confidence", "runs"), rows, [1, 3])
+    kind = "share" if shares else "probability"
+    sheet = Sheet(("event", kind, f"{level:.0%} confidence", "runs"), rows, [1, 3])
+    return (sheet.without(2) if shares else sheet).notebook() if rows else ""
 
 
 def _ends(study: MonteCarlo) -> str:
@@ -253,7 +235,7 @@ def _ends(study: MonteCarlo) -> str:
         rows.append((name, style.screen_unit(unit), *(short(by * value) for value in values)))
     levels = [f"{100.0 * level:g} %" for level in study.levels]
     head = ("quantity", "unit", "mean", "std", *levels)
-    return table(head, rows, range(2, len(head)))
+    return Sheet(head, rows, range(2, len(head))).notebook()
 
 
 MOST_PANELS = 3
@@ -264,7 +246,7 @@ def trajectory_html(run: Trajectory) -> str:
     ended = "" if run.error is None else warning(f"ended early: {run.error}")
     return page(
         heading(run.name or "trajectory", f"{counted(len(run), 'sample')}, {span(run.t)}"),
-        beside(_drawing(run), table((), _figures(run), [1])),
+        beside(_drawing(run), Sheet((), _figures(run), [1]).notebook()),
         ended,
         folded(counted(len(run.columns), "column"), _columns(run)),
     )
@@ -317,7 +299,7 @@ def _columns(run: Trajectory) -> str:
         for column in run.columns
         if column.role == role
     ]
-    return table(("", "name", "unit"), rows)
+    return Sheet(("", "name", "unit"), rows).notebook()
 
 
 _FILL, _WHEEL = "#7FA3C2", "#555555"
@@ -346,11 +328,7 @@ def _parameters(vehicle: Vehicle) -> str:
         for leaf, value in zip(record.fields(vehicle.model.Params), values, strict=True)
     ]
     head = ("parameter", "value", "unit", "meaning")
-    if len(rows) <= MOST_ROWS:
-        return table(head, rows, [1])
-    first, others = rows[:MOST_ROWS], rows[MOST_ROWS:]
-    rest = folded(f"{len(others)} more parameters", table(head, others, [1]))
-    return table(head, first, [1]) + rest
+    return _long_table(Sheet(head, rows, [1]), MOST_ROWS, "parameters")
 
 
 def _fields(vehicle: Vehicle) -> str:
@@ -360,7 +338,7 @@ def _fields(vehicle: Vehicle) -> str:
         for kind, fields in kinds
         for leaf in record.fields(fields)
     ]
-    return table(("", "name", "unit", "meaning"), rows)
+    return Sheet(("", "name", "unit", "meaning"), rows).notebook()
 
 
 def _unit(symbol: str) -> str:
@@ -405,7 +383,7 @@ def _corners(wheel: Wheel) -> Array:
     return points_to_world((wheel.x, wheel.y, wheel.yaw), box)
 
 
-WORLD_MOST_ROWS, MOST_NAMES = 12, 20
+MOST_VEHICLES, MOST_NAMES = 12, 20
 _ACTOR = "#CC79A7"
 
 
@@ -430,11 +408,7 @@ def _vehicles(world: World) -> str:
         speed = short(float(np.hypot(v_x, v_y)))
         rows.append((name, model, short(x), short(y), short(float(np.rad2deg(yaw))), speed))
     head = ("vehicle", "model", "x [m]", "y [m]", "heading [°]", "speed [m/s]")
-    if len(rows) <= WORLD_MOST_ROWS:
-        return table(head, rows, range(2, 6)) if rows else ""
-    more = table(head, rows[WORLD_MOST_ROWS:], range(2, 6))
-    first = table(head, rows[:WORLD_MOST_ROWS], range(2, 6))
-    return first + folded(f"{len(rows) - WORLD_MOST_ROWS} more vehicles", more)
+    return _long_table(Sheet(head, rows, range(2, 6)), MOST_VEHICLES, "vehicles") if rows else ""
 
 
 def _map(stage: Stage, bodies: list[tuple[Body, PlacedUnit]]) -> str:

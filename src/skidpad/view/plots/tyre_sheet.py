@@ -24,8 +24,9 @@ from ...tyres.curves import (
     several,
 )
 from ...tyres.tyre import Tyre
+from ..sheet import Sheet
 from . import style
-from .notebook import beside, drawing, folded, heading, page, short, table, warning
+from .notebook import beside, drawing, folded, heading, page, short, warning
 from .style import COLOURS, DASHES, DOTS, GREY, INK, FilePath, Size, new_figure, symbol
 
 if TYPE_CHECKING:
@@ -355,7 +356,7 @@ def tyre_html(tyre: Tyre) -> str:
     left_out = folded(f"{len(facts.filled)} keys were left out", ", ".join(facts.filled))
     return page(
         heading(facts.name, about if facts.name != facts.model else facts.side),
-        beside(_drawing(tyre), table(("", "value", "unit"), _rows(facts), [1])),
+        beside(_drawing(tyre), Sheet(("", "value", "unit"), _rows(facts), [1]).notebook()),
         *map(warning, facts.warnings),
         left_out if facts.filled else "",
     )
