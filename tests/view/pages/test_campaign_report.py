@@ -43,7 +43,6 @@ from skidpad.study.designs import Table
 from skidpad.study.folder import Folder
 from skidpad.study.manoeuvres.evaluation import number_text
 from skidpad.study.statistics import mean_of, quantile_of
-from skidpad.view.pages.charts import contour
 from skidpad.view.pages.campaign_data import (
     SHARES,
     Extent,
@@ -56,6 +55,7 @@ from skidpad.view.pages.campaign_data import (
     totals_of,
 )
 from skidpad.view.pages.campaign_report import campaign_page, case_groups, films_of, study_html
+from skidpad.view.pages.charts import contour
 from study.small_experiments import Bowl
 from view.pages.test_report import Page
 
