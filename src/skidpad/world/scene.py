@@ -1,35 +1,19 @@
-"""What a world file describes, as plain data.
-
-How a field of a scene's record is written in a world file: its tag, its range, its unit.
-
-Fields that a file can set carry a `Tag` in their annotation, as in `mass: Annotated[kg, READ,
-positive] = 2.0`. A record then reads itself (`xml.fields.Fields.record`), and pages and tests can
-list what there is. Angles are degrees in files and radians in records.
-
-Poses, outlines and motions that a scene gives its objects.
-
-What a world file says about the surroundings: maps, ground, walls and regions.
-
-What a world file says about sensors. Names and defaults are upstream's (MVSim 1.2.0).
-
-What a world file says about a vehicle.
-
-What a world file describes: the scene before anything moves.
+"""What a world file describes: the scene before anything moves, and what may be wrong with it.
 
 Everything here is plain data, whole and checked, in SI units and radians, with the place in the
-files it comes from. Readers of files (`world.xml`) make a `Scene`; the world runs one.
+files it comes from. Readers of files (`world.xml`) make a `Scene`; the world runs one. Names and
+defaults are upstream's (MVSim 1.2.0).
 
-What is wrong with a world, and what its reader has to say.
-
-Things of a world by name; an unknown name says which there are.
+Fields that a file can set carry a `Tag` in their annotation, as in `mass: Annotated[kg, READ,
+positive] = 2.0`: their tag, range and unit. A record then reads itself (see `xml.fields`), and
+pages and tests can list what there is. Angles are degrees in files and radians in records.
 """
 
 from __future__ import annotations
 
 import typing
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from dataclasses import field as shapes_field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from math import inf, pi
 from types import MappingProxyType
@@ -48,50 +32,7 @@ from ..road.road import Road
 from ..units import Allowed, kg, m, m_s, m_s2, non_negative, one, per_s, positive, rad, rad_s, s
 from ..vehicles.wheeled.description import Description
 
-__all__ = [
-    "ActorSpec",
-    "BlockSpec",
-    "Camera",
-    "Element",
-    "ElevationMap",
-    "Geometry",
-    "Georeference",
-    "Gnss",
-    "HorizontalPlane",
-    "Imu",
-    "JointSpec",
-    "Keyframe",
-    "Laser",
-    "Lidar3d",
-    "OccupancyGrid",
-    "Odometry",
-    "Opening",
-    "Outline",
-    "OwnDynamics",
-    "OwnSensor",
-    "Point",
-    "Pose",
-    "PropertyRegion",
-    "Publish",
-    "RgbdCamera",
-    "RoadGround",
-    "Scene",
-    "Sensor",
-    "Settings",
-    "Shape",
-    "Source",
-    "TimedPath",
-    "TimedPoint",
-    "VehicleSpec",
-    "Velocity",
-    "VerticalPlane",
-    "Visual",
-    "WallSpec",
-    "Waypoint",
-]
-
-
-Kind = Literal["number", "integer", "switch", "text", "numbers", "colour"]
+Kind = Literal["number", "integer", "size", "switch", "text", "numbers", "colour"]
 _KINDS: dict[type, Kind] = {bool: "switch", int: "integer", float: "number", str: "text"}
 
 
@@ -110,6 +51,49 @@ class Source(NamedTuple):
 
 NOWHERE = Source()
 """The place of what was not read from a file."""
+
+
+class WorldError(InvalidValue):
+    """A world file that cannot be used; the message begins with file, line, column and element."""
+
+    def __init__(self, message: str, *, source: Source | None = None, element: str = "") -> None:
+        place = f"{source}: " if source is not None else ""
+        super().__init__(f"{place}{f'<{element}>: ' if element else ''}{message}")
+        self.message = message
+        """The message without its place."""
+        self.source = source
+        """Where in the files; None: nowhere in particular."""
+        self.element = element
+        """Tag of the element that is wrong."""
+
+    def __reduce__(self) -> Any:
+        return _restored, (type(self), self.message, self.source, self.element)
+
+
+class MissingWorld(WorldError, MissingFile):
+    """A world file that does not exist."""
+
+
+class WorldWarning(UserWarning):
+    """Parts of a world that are not simulated, or that were not understood."""
+
+
+def _restored(kind: Any, message: str, source: Source | None, element: str) -> WorldError:
+    return kind(message, source=source, element=element)
+
+
+T = TypeVar("T")
+
+
+class Inventory(dict[str, T]):
+    """A dictionary of things of one kind, such as vehicles."""
+
+    def __init__(self, kind: str, things: Mapping[str, T] | None = None) -> None:
+        super().__init__(things or {})
+        self.kind = kind
+
+    def __missing__(self, name: str) -> NoReturn:
+        raise InvalidValue(unknown_name("this world", name, sorted(self), self.kind))
 
 
 @dataclass(frozen=True)
@@ -146,45 +130,38 @@ class Written(NamedTuple):
 @cache
 def written(record: type) -> dict[str, Written]:
     """The fields of a record that a file can set, by name."""
-    hints = typing.get_type_hints(record, include_extras=True)
     settable: dict[str, Written] = {}
-    for field in fields(record):
-        base, marks = _taken_apart(hints[field.name])
+    for name, (base, marks) in _annotations(record).items():
         tag = next((mark for mark in marks if isinstance(mark, Tag)), None)
         if tag is not None:
-            allowed = next((mark for mark in marks if isinstance(mark, Allowed)), None)
-            names = (tag.name or field.name, *tag.aliases)
-            settable[field.name] = Written(names, tag.kind or _kind(base), tag.degrees, allowed)
+            # A number may be missing: `float | None`.
+            otherwise = "numbers" if typing.get_origin(base) is tuple else "number"
+            kind = tag.kind or _KINDS.get(base, otherwise)
+            tags = (tag.name or name, *tag.aliases)
+            settable[name] = Written(tags, kind, tag.degrees, _allowed(marks))
     return settable
 
 
 @cache
 def ranges(record: type) -> dict[str, Allowed | None]:
     """The fields of a record of numbers, by name, with what each may be."""
-    hints = typing.get_type_hints(record, include_extras=True)
-    marks = {name: _taken_apart(hint)[1] for name, hint in hints.items()}
-    return {
-        name: next((mark for mark in those if isinstance(mark, Allowed)), None)
-        for name, those in marks.items()
-    }
+    return {name: _allowed(marks) for name, (_, marks) in _annotations(record).items()}
 
 
-def _taken_apart(hint: Any) -> tuple[Any, tuple[Any, ...]]:
-    """The type without its marks, and the marks."""
-    marks: tuple[Any, ...] = ()
-    while typing.get_origin(hint) is typing.Annotated:
-        hint, *more = typing.get_args(hint)
-        marks += tuple(more)
-    return hint, marks
+def _annotations(record: type) -> dict[str, tuple[Any, tuple[Any, ...]]]:
+    """The type of each field without its marks, and the marks."""
+    taken: dict[str, tuple[Any, tuple[Any, ...]]] = {}
+    for name, hint in typing.get_type_hints(record, include_extras=True).items():
+        base, marks = hint, ()
+        while typing.get_origin(base) is typing.Annotated:
+            base, *more = typing.get_args(base)
+            marks += tuple(more)
+        taken[name] = base, marks
+    return taken
 
 
-def _kind(base: Any) -> Kind:
-    if base in _KINDS:
-        return _KINDS[base]
-    if typing.get_origin(base) is tuple:
-        return "numbers"
-    # A number that may be missing: `float | None`.
-    return "number"
+def _allowed(marks: tuple[Any, ...]) -> Allowed | None:
+    return next((mark for mark in marks if isinstance(mark, Allowed)), None)
 
 
 class Pose(NamedTuple):
@@ -258,13 +235,13 @@ class Shape:
 class Visual:
     """A 3-D model that a renderer would show."""
 
-    uri: str
-    scale: float = 1.0
+    uri: Annotated[str, Tag("model_uri")] = ""
+    scale: Annotated[float, Tag("model_scale"), positive] = 1.0
     pose: Pose = ORIGIN
     """Of the model in the object's frame."""
-    name: str = "group"
+    name: Annotated[str, READ] = "group"
     enabled: bool = True
-    source: Source = shapes_field(default=NOWHERE, compare=False)
+    source: Source = field(default=NOWHERE, compare=False)
 
 
 class Keyframe(NamedTuple):
@@ -279,9 +256,9 @@ class Publish:
     """Topics on which upstream would publish poses; kept for bridges."""
 
     enabled: bool = True
-    pose_topic: str = ""
-    pose_period: s = 0.1
-    relative_topic: str = ""
+    pose_topic: Annotated[str, Tag("publish_pose_topic")] = ""
+    pose_period: Annotated[s, Tag("publish_pose_period")] = 0.1
+    relative_topic: Annotated[str, Tag("publish_relative_pose_topic")] = ""
     relative_objects: tuple[str, ...] = ()
 
 
@@ -337,7 +314,7 @@ class HorizontalPlane:
     pose: Pose = ORIGIN
     """Moves the rectangle."""
     animation: tuple[Keyframe, ...] = ()
-    source: Source = shapes_field(default=NOWHERE, compare=False)
+    source: Source = field(default=NOWHERE, compare=False)
 
     __repr__ = brief_repr
 
@@ -369,7 +346,7 @@ class VerticalPlane:
     thickness: Annotated[m, READ, positive] = 0.02
     restitution: Annotated[one, READ, non_negative] = 0.01
     openings: tuple[Opening, ...] = ()
-    source: Source = shapes_field(default=NOWHERE, compare=False)
+    source: Source = field(default=NOWHERE, compare=False)
 
     __repr__ = brief_repr
 
@@ -386,7 +363,7 @@ class PropertyRegion:
     y_max: Annotated[m, READ] = inf
     z_min: Annotated[m, READ] = -inf
     z_max: Annotated[m, READ] = inf
-    source: Source = shapes_field(default=NOWHERE, compare=False)
+    source: Source = field(default=NOWHERE, compare=False)
 
     def __contains__(self, point: tuple[m, m, m]) -> bool:
         """Whether a point of the world lies in the box; its faces belong to it."""
@@ -414,9 +391,9 @@ class WallSpec:
     """Ends as the file has them."""
     outline: Outline
     """Corners in the world, counter-clockwise; longer than the piece where it meets another."""
-    height: m = 2.0
-    thickness: m = 0.1
-    source: Source = shapes_field(default=NOWHERE, compare=False)
+    height: Annotated[m, Tag("wallHeight"), positive] = 2.0
+    thickness: Annotated[m, Tag("wallThickness", kind="size")] = 0.1
+    source: Source = field(default=NOWHERE, compare=False)
 
 
 CAMERA_POSE = Pose(0.0, 0.0, 0.5, pi / 2.0, 0.0, pi / 2.0)
@@ -436,7 +413,7 @@ class Sensor:
     """In the frame of the vehicle; of a sensor that stands in the world, in the world's."""
     period: Annotated[s, Tag("sensor_period"), non_negative] = 0.1
     publish_topic: str = ""
-    source: Source = shapes_field(default=NOWHERE, compare=False)
+    source: Source = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
@@ -562,7 +539,7 @@ class OwnSensor(Sensor):
     """One of skidpad's own sensors: `<sensor class="skidpad:NAME">`."""
 
     kind: str = ""
-    parameters: Mapping[str, str] = shapes_field(default_factory=dict)
+    parameters: Mapping[str, str] = field(default_factory=dict)
     """Everything else the file says, as texts."""
 
 
@@ -584,7 +561,7 @@ class OwnDynamics:
     """One of skidpad's own vehicles: `<dynamics class="skidpad:NAME">`."""
 
     name: str
-    parameters: Mapping[str, float] = shapes_field(default_factory=dict[str, float])
+    parameters: Mapping[str, float] = field(default_factory=dict[str, float])
     """Parameters that differ from the defaults, by dotted name."""
 
     __repr__ = brief_repr
@@ -594,9 +571,9 @@ class OwnDynamics:
 class Odometry:
     """Factors on the increments of the odometry pose; None: drawn from N(1, 0.02²)."""
 
-    x_multiplier: one | None = None
-    y_multiplier: one | None = None
-    yaw_multiplier: one | None = None
+    x_multiplier: Annotated[one | None, READ] = None
+    y_multiplier: Annotated[one | None, READ] = None
+    yaw_multiplier: Annotated[one | None, READ] = None
 
 
 class TimedPoint(NamedTuple):
@@ -641,13 +618,13 @@ class VehicleSpec:
     animation: tuple[Keyframe, ...] = ()
     publish: Publish | None = None
     skip_elevation_adjust: bool = False
-    log_path: str = ""
-    auto_start_recording: bool = False
+    log_path: Annotated[str, READ] = ""
+    auto_start_recording: Annotated[bool, READ] = False
     class_name: str = ""
     """Its `vehicle:class`; empty: none."""
     path: TimedPath | None = None
     """What it follows, whatever it is commanded; None: commands."""
-    source: Source = shapes_field(default=NOWHERE, compare=False)
+    source: Source = field(default=NOWHERE, compare=False)
 
     __repr__ = brief_repr
 
@@ -717,7 +694,7 @@ class BlockSpec:
     publish: Publish | None = None
     skip_elevation_adjust: bool = False
     class_name: str = ""
-    source: Source = shapes_field(default=NOWHERE, compare=False)
+    source: Source = field(default=NOWHERE, compare=False)
 
     __repr__ = brief_repr
 
@@ -735,7 +712,7 @@ class Waypoint:
 
 @dataclass(frozen=True)
 class ActorSpec:
-    """Somebody who walks along waypoints whatever happens."""
+    """A pedestrian on a path of waypoints, who does not react to anything."""
 
     name: str
     pose: Pose
@@ -753,7 +730,7 @@ class ActorSpec:
     animation: tuple[Keyframe, ...] = ()
     visuals: tuple[Visual, ...] = ()
     class_name: str = ""
-    source: Source = shapes_field(default=NOWHERE, compare=False)
+    source: Source = field(default=NOWHERE, compare=False)
 
     __repr__ = brief_repr
 
@@ -779,7 +756,7 @@ class JointSpec:
     lower_angle: Annotated[rad, Tag("lower_angle_deg", degrees=True)] = 0.0
     """Of `body_b` seen from `body_a`, from the initial angle."""
     upper_angle: Annotated[rad, Tag("upper_angle_deg", degrees=True)] = 0.0
-    source: Source = shapes_field(default=NOWHERE, compare=False)
+    source: Source = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
@@ -797,10 +774,10 @@ class Scene:
     sensors: tuple[Sensor, ...] = ()
     """Sensors that stand in the world."""
     georeference: Georeference | None = None
-    gui: Mapping[str, str] = shapes_field(default_factory=dict)
+    gui: Mapping[str, str] = field(default_factory=dict)
     """Options of upstream's window, as texts."""
-    lights: Mapping[str, str] = shapes_field(default_factory=dict)
-    variables: Mapping[str, str] = shapes_field(default_factory=dict)
+    lights: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
     """World variables at the end of the file."""
     warnings: tuple[str, ...] = ()
     """What was read but is not simulated, and what was not understood."""
@@ -837,46 +814,3 @@ class Scene:
             return self.settings.timestep
         sensors = [*self.sensors, *(one for v in self.vehicles for one in v.sensors)]
         return min([5e-3, *(sensor.period for sensor in sensors if sensor.period > 0.0)])
-
-
-class WorldError(InvalidValue):
-    """A world file that cannot be used; the message begins with file, line, column and element."""
-
-    def __init__(self, message: str, *, source: Source | None = None, element: str = "") -> None:
-        place = f"{source}: " if source is not None else ""
-        super().__init__(f"{place}{f'<{element}>: ' if element else ''}{message}")
-        self.message = message
-        """The message without its place."""
-        self.source = source
-        """Where in the files; None: nowhere in particular."""
-        self.element = element
-        """Tag of the element that is wrong."""
-
-    def __reduce__(self) -> Any:
-        return _restored, (type(self), self.message, self.source, self.element)
-
-
-class MissingWorld(WorldError, MissingFile):
-    """A world file that does not exist."""
-
-
-class WorldWarning(UserWarning):
-    """Parts of a world that are not simulated, or that were not understood."""
-
-
-def _restored(kind: Any, message: str, source: Source | None, element: str) -> WorldError:
-    return kind(message, source=source, element=element)
-
-
-T = TypeVar("T")
-
-
-class Inventory(dict[str, T]):
-    """A dictionary of things of one kind, such as vehicles."""
-
-    def __init__(self, kind: str, things: Mapping[str, T] | None = None) -> None:
-        super().__init__(things or {})
-        self.kind = kind
-
-    def __missing__(self, name: str) -> NoReturn:
-        raise InvalidValue(unknown_name("this world", name, sorted(self), self.kind))

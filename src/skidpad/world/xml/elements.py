@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
@@ -65,10 +66,7 @@ def element(node: Node) -> Element | None:
 def _occupancy_grid(fields: Fields, node: Node) -> OccupancyGrid:
     from ...geometry.maps.occupancy import read_grid, read_image, read_occupancy
 
-    name = fields.find("file")
-    if name is None:
-        raise node.error("<file> is missing")
-    file = name.path(name.text())
+    name, file = _file(fields, node)
     resolution = fields.number("resolution", 0.1, positive)
     # The pixel is counted from the lower left. That no pixel given means -1, and not the middle, is
     # how upstream's library has taken it for years, and worlds are drawn to fit.
@@ -93,6 +91,14 @@ def _occupancy_grid(fields: Fields, node: Node) -> OccupancyGrid:
         raise name.error(error) from None
     assert grid is not None
     return fields.record(OccupancyGrid(grid, source=node.source))
+
+
+def _file(fields: Fields, node: Node) -> tuple[Node, Path]:
+    """The `<file>` of an element, and the path in it."""
+    name = fields.find("file")
+    if name is None:
+        raise node.error("<file> is missing")
+    return name, name.path(name.text())
 
 
 def _elevation_map(fields: Fields, node: Node) -> ElevationMap:
@@ -130,10 +136,7 @@ def _elevation_map(fields: Fields, node: Node) -> ElevationMap:
 
 def _road(fields: Fields, node: Node) -> RoadGround:
     """The road of an OpenCRG file, with a grip."""
-    name = fields.find("file")
-    if name is None:
-        raise node.error("<file> is missing")
-    file = name.path(name.text())
+    name, file = _file(fields, node)
     grip = fields.number("grip", 1.0, non_negative)
     name.regular(file)
     try:
@@ -227,7 +230,7 @@ def _vertical_plane(fields: Fields, node: Node) -> VerticalPlane:
     openings = tuple(
         opening
         for child in fields.all("door", "window")
-        if (opening := fields.kept(lambda child=child: _opening(child), None)) is not None
+        if (opening := fields.attempt(lambda child=child: _opening(child), None)) is not None
     )
     return replace(plane, openings=openings)
 
@@ -236,24 +239,13 @@ def _opening(node: Node) -> Opening:
     fields = Fields.of(node)
     template = Opening(node.tag)  # pyright: ignore[reportArgumentType]
     # Upstream takes both forms here.
-    values: dict[str, float] = {}
-    for name, allowed in (
-        ("position", None),
-        ("width", positive),
-        ("z_min", None),
-        ("z_max", None),
-    ):
-        text = node.attribute(name)
-        if text is not None:
-            values[name] = as_number(node, name, text, allowed)
-        else:
-            values[name] = fields.number(name, getattr(template, name), allowed)
+    opening = fields.record(template, attributes_of=node, children=True)
     name = node.attribute("name") or fields.string("name") or fields.string("n")
     fields.ignore(("name", "n"))
     fields.finish()
-    if values["z_max"] <= values["z_min"]:
-        raise node.error(f"z_max = {values['z_max']:g} must be above z_min = {values['z_min']:g}")
-    return replace(template, name=name, **values)
+    if opening.z_max <= opening.z_min:
+        raise node.error(f"z_max = {opening.z_max:g} must be above z_min = {opening.z_min:g}")
+    return replace(opening, name=name)
 
 
 def _property_region(fields: Fields, node: Node) -> PropertyRegion | None:
@@ -266,7 +258,7 @@ def _property_region(fields: Fields, node: Node) -> PropertyRegion | None:
     switch = fields.find("value_bool")
     words = fields.find("value_string")
     if not name:
-        # To upstream a region without a name is none, and one of its worlds has such regions.
+        # Upstream ignores a region without a name, and one of its worlds has such regions.
         what = "they have no <property_name>"
         node.context.note(f"regions left out, as {what}", "property_region", node.source)
         return None
@@ -287,4 +279,4 @@ READERS: dict[str, Callable[[Fields, Node], Element | None]] = {
     "vertical_plane": _vertical_plane,
     "property_region": _property_region,
 }
-"""Who reads an element of a class."""
+"""Readers of elements by class."""

@@ -1,10 +1,9 @@
-"""Expressions in world files, `$f{...}`: numbers, operators and functions, and nothing else.
+"""Values in world files: variables, the environment, expressions and, if allowed, commands.
 
-The notation is that of exprtk, which upstream uses: `^` is a power, comparisons and the words
-`and`, `or`, `not`, `xor`, `nand`, `nor`, `xnor` give 1 or 0, there are `if(condition, a, b)` and
-`condition ? a : b`, and names mean the same in small and in capital letters.
-
-Values in world files: variables, the environment, expressions and, if allowed, commands.
+Expressions, `$f{...}`, are numbers, operators and functions, and nothing else. The notation is that
+of exprtk, which upstream uses: `^` is a power, comparisons and the words `and`, `or`, `not`, `xor`,
+`nand`, `nor`, `xnor` give 1 or 0, there are `if(condition, a, b)` and `condition ? a : b`, and
+names mean the same in small and in capital letters. `Values` replaces all of these in texts.
 """
 
 from __future__ import annotations
@@ -15,7 +14,8 @@ import os
 import random
 import re
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -389,6 +389,15 @@ class Values:
         self._allow_shell = allow_shell
         self._upstream = upstream
         self._replaced = 0
+
+    @contextmanager
+    def naming(self, **names: str) -> Generator[None]:
+        """A block in which NAME or PARENT_NAME stand for these texts."""
+        around, self.named = self.named, {**self.named, **names}
+        try:
+            yield
+        finally:
+            self.named = around
 
     def expand(self, text: str, scope: Scope, depth: int = 0) -> str:
         """The text with everything that begins with `$` replaced."""

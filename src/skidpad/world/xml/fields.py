@@ -1,4 +1,8 @@
-"""Reading typed values out of elements, and noticing what was not read."""
+"""Typed values of elements, and notes about what was not read.
+
+`Fields` looks at the children of the elements that describe one thing. `Fields.record` fills in a
+record by the tags of its annotations (`scene.Tag`); the functions below parse single values.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import partial
 from typing import Any, TypeVar
 
 from ...units import Allowed, m, positive
@@ -58,15 +63,33 @@ class Fields:
         self._known |= set(tags)
         return [node for group in self._groups for node in group if node.tag in tags]
 
-    def get(self, tag: str, parse: Parse[T], default: T) -> T:
-        """The value of a child, or the default."""
-        node = self.find(tag)
-        return (
-            default if node is None else self.kept(lambda: parse(node, tag, node.text()), default)
-        )
+    def get(
+        self,
+        tag: str,
+        parse: Parse[T],
+        default: T,
+        *,
+        attributes_of: Node | None = None,
+        children: bool | None = None,
+    ) -> T:
+        """The value of a child, or the default.
 
-    def kept(self, action: Callable[[], T], default: T) -> T:
-        """What an action gives; while errors are collected, the default if it fails."""
+        With `attributes_of` it is an attribute of that element. `children` says whether a child
+        does as well; as upstream's pages say it does, except under compat="upstream".
+        """
+        if attributes_of is not None:
+            holder, text = attributes_of, attributes_of.written(tag)
+            if text is not None:
+                return self.attempt(lambda: parse(holder, tag, holder.needed(tag)), default)
+            if self._context.upstream if children is None else not children:
+                return default
+        node = self.find(tag)
+        if node is None:
+            return default
+        return self.attempt(lambda: parse(node, tag, node.text()), default)
+
+    def attempt(self, action: Callable[[], T], default: T) -> T:
+        """The result of an action; while errors are collected, the default if it fails."""
         try:
             return action()
         except WorldError as error:
@@ -75,7 +98,7 @@ class Fields:
 
     def number(self, tag: str, default: float, allowed: Allowed | None = None) -> float:
         """A number; raises if it is not in the range allowed."""
-        return self.get(tag, lambda n, t, x: as_number(n, t, x, allowed), default)
+        return self.get(tag, ranged(allowed), default)
 
     def switch(self, tag: str, default: bool) -> bool:
         """True or false."""
@@ -90,19 +113,23 @@ class Fields:
         node = self.find(flat, solid)
         if node is None:
             return default
-        return self.kept(lambda: as_pose(node, node.tag, node.text()), default)
+        return self.attempt(lambda: as_pose(node, node.tag, node.text()), default)
 
-    def record(self, template: Record, *, attributes_of: Node | None = None) -> Record:
-        """The template with every field replaced that is written here.
-
-        With `attributes_of` the values are attributes of that element; as upstream's pages say,
-        children do as well, except under compat="upstream".
-        """
+    def record(
+        self,
+        template: Record,
+        *,
+        attributes_of: Node | None = None,
+        children: bool | None = None,
+    ) -> Record:
+        """The template with every field replaced that is written here, as of `get`."""
         changes: dict[str, Any] = {}
         for name, how in written(type(template)).items():
-            default = getattr(template, name)
+            parse = partial(as_written, how=how)
             for tag in how.tags:
-                value = self._written(tag, how, default, attributes_of)
+                value: Any = self.get(
+                    tag, parse, _NOTHING, attributes_of=attributes_of, children=children
+                )
                 if value is not _NOTHING:
                     changes[name] = value
                     break
@@ -119,18 +146,6 @@ class Fields:
             for name, allowed in ranges(type(template)).items()
         }
         return template._replace(**changes)
-
-    def _written(self, tag: str, how: Written, default: Any, attributes_of: Node | None) -> Any:
-        if attributes_of is not None:
-            holder = attributes_of
-            if holder.written(tag) is not None:
-                return self.kept(lambda: as_written(holder, tag, holder.needed(tag), how), default)
-            if self._context.upstream:
-                return _NOTHING
-        node = self.find(tag)
-        if node is None:
-            return _NOTHING
-        return self.kept(lambda: as_written(node, tag, node.text(), how), default)
 
     def ignore(self, tags: Collection[str]) -> None:
         """Tags that are known and without a meaning here."""
@@ -151,21 +166,14 @@ def note_unknown(node: Node, owner: str, known: Collection[str]) -> None:
     node.context.note("unknown tags", f"<{node.tag}> in <{owner}>{hint}", node.source)
 
 
-class _Nothing:
-    """Marks a field that is not written."""
-
-
-_NOTHING = _Nothing()
+_NOTHING: Any = object()
+"""Marks a field that is not written."""
 
 
 def as_written(node: Node, name: str, text: str, how: Written) -> Any:
-    """A value as the field wants it."""
-    if how.kind == "switch":
-        return as_switch(node, name, text)
-    if how.kind == "text":
-        return text
-    if how.kind == "colour":
-        return as_colour(node, name, text)
+    """A value as the field needs it."""
+    if how.kind in _PARSERS:
+        return _PARSERS[how.kind](node, name, text)
     if how.kind == "numbers":
         numbers = as_numbers(node, name, text)
         return tuple(math.radians(x) for x in numbers) if how.degrees else tuple(numbers)
@@ -189,6 +197,11 @@ def as_number(node: Node, name: str, text: str, allowed: Allowed | None = None) 
     return values[0]
 
 
+def ranged(allowed: Allowed | None = None) -> Parse[float]:
+    """A parser of finite numbers in a range."""
+    return lambda node, name, text: as_number(node, name, text, allowed)
+
+
 def as_integer(node: Node, name: str, text: str, allowed: Allowed | None = None) -> int:
     """A whole number; a fraction is cut off."""
     value = int(as_number(node, name, text))
@@ -198,7 +211,7 @@ def as_integer(node: Node, name: str, text: str, allowed: Allowed | None = None)
 
 
 def as_numbers(node: Node, name: str, text: str, *counts: int) -> list[float]:
-    """Numbers with spaces or commas between them; so many, if counts are given."""
+    """Numbers with spaces or commas between them; one of `counts` of them, if given."""
     words = text.replace(",", " ").split()
     for word in words:
         if not _NUMBER.fullmatch(word) or not math.isfinite(float(word)):
@@ -239,6 +252,15 @@ def as_colour(node: Node, name: str, text: str) -> str:
     if not _COLOUR.fullmatch(text):
         raise node.error(f"{name} = {text!r} must be a colour, #RRGGBB or #RRGGBBAA")
     return text
+
+
+_PARSERS: dict[str, Parse[Any]] = {
+    "switch": as_switch,
+    "text": lambda node, name, text: text,
+    "colour": as_colour,
+    "size": as_size,
+}
+"""Parsers of kinds of fields that are no plain numbers."""
 
 
 def as_pose(node: Node, name: str, text: str) -> Pose:

@@ -1,14 +1,14 @@
-"""XML as upstream's reader takes it, as a tree that knows the place of everything.
+"""The markup of world files: the XML tree, and includes, loops and conditions in it.
 
 Upstream reads with rapidxml, which is no strict XML parser, and its own worlds rely on that: they
 have `<` inside attributes, several roots in included files, prefixes without a namespace, and here
 and there a closing tag with another name than the opening one. A strict parser refuses them. So
-this is a small reader of its own. It knows no document types and defines no entities, so that
-nothing in a file can grow or reach for other files; both are refused.
+`read` is a small parser of its own, whose tree has the place of everything. It has no document
+types and defines no entities, so that nothing in a file can grow or reach for other files; both are
+refused.
 
-What to warn of after a reading: one sentence for each kind of thing, with names and places.
-
-Elements as the reader of a world sees them: includes, loops and conditions carried out.
+`Node` is an element as the readers of a world see it. `summaries` makes sentences of what there is
+to warn of after a reading: one for each kind of thing, with names and places.
 """
 
 from __future__ import annotations
@@ -346,7 +346,7 @@ MOST_ELEMENTS = 5_000_000
 
 
 class TooLarge(WorldError):
-    """A world that grows beyond a limit; its reading does not go on to find more errors."""
+    """A world that grows beyond a limit, which ends its reading."""
 
 
 @dataclass
@@ -380,7 +380,7 @@ class Context:
         return self.compat == "upstream"
 
     def report(self, error: WorldError) -> None:
-        """Raise an error, or keep it and go on."""
+        """Raise an error, or keep it if errors are collected."""
         if not self.collecting:
             raise error
         if str(error) not in {str(other) for other in self.errors}:
@@ -435,12 +435,12 @@ class Node:
         return self._expanded(self.element.text).strip()
 
     def attribute(self, name: str) -> str | None:
-        """The value of an attribute without variables; None: there is none."""
+        """The value of an attribute without variables, or None."""
         text = self.written(name)
         return None if text is None else self._expanded(text).strip()
 
     def written(self, name: str) -> str | None:
-        """An attribute as the file has it; None: there is none."""
+        """An attribute as the file has it, or None."""
         self.expects(name)
         return self.element.attributes.get(name)
 

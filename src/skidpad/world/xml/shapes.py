@@ -1,11 +1,9 @@
-"""Outlines of vehicles and blocks: polygons, simple solids, models, and what stands in for them.
+"""Outlines of vehicles and blocks: polygons, simple solids, 3-D models, and their stand-ins.
 
-Outlines of 3-D models: what is left of a mesh when one looks at it from above.
-
-Models at remote addresses: looked up in a folder of the user's, downloaded only if allowed.
-
-The folder is laid out as upstream's own cache, so that one may serve both: a file lies there under
-the last part of its address, and an archive `NAME.zip` beside it, unpacked in `NAME.out`.
+Of a model, the convex hull of what one sees from above is taken. Models at remote addresses are
+looked up in a folder of the user's and downloaded only if allowed. The folder is laid out as
+upstream's own cache, so that one may serve both: a file lies there under the last part of its
+address, and an archive `NAME.zip` next to it, unpacked in `NAME.out`.
 """
 
 from __future__ import annotations
@@ -40,7 +38,7 @@ from ...geometry.polygon import (
     rounded_hull,
     signed_area,
 )
-from ...units import m, positive
+from ...units import m
 from ..scene import Geometry, Pose, Shape, Visual
 from .fields import SMALLEST, Fields, as_integer, as_numbers, as_size, as_switch, one_of
 from .markup import Node
@@ -269,7 +267,7 @@ def _unpacked(archive: Path, inside: str) -> Path:
                 content.extractall(folder)
         except OSError:
             raise
-        # Damaged, with a password, or packed as nobody does: each has an exception of its own.
+        # Damaged, with a password, or packed in a rare way: each has an exception of its own.
         except Exception as error:
             raise OSError(f"{archive} is not an archive that can be read: {error}") from error
     return target
@@ -398,18 +396,13 @@ def _visual(node: Node) -> Visual | None:
     node.expects("light_group")
     angles = [math.radians(fields.number(f"model_{a}", 0.0)) for a in ("yaw", "pitch", "roll")]
     offset = [fields.number(f"model_offset_{axis}", 0.0) for axis in "xyz"]
-    uri = fields.string("model_uri")
-    enabled = node.attribute("enabled")
-    visual = Visual(
-        uri if is_remote(uri) else str(node.path(uri)),
-        fields.number("model_scale", 1.0, positive),
-        Pose(*offset, *angles),
-        fields.string("name", "group"),
-        enabled is None or as_switch(node, "enabled", enabled),
-        node.source,
-    )
+    enabled = fields.get("enabled", as_switch, True, attributes_of=node, children=False)
+    template = Visual(pose=Pose(*offset, *angles), enabled=enabled, source=node.source)
+    visual = fields.record(template)
     fields.finish()
-    return visual if uri else None
+    if not visual.uri or is_remote(visual.uri):
+        return visual if visual.uri else None
+    return replace(visual, uri=str(node.path(visual.uri)))
 
 
 def shape_of_model(

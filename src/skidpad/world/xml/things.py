@@ -1,12 +1,7 @@
-"""What vehicles, blocks and actors have in common: pose, velocity, keyframes, topics.
+"""Reading blocks, actors, joints and walls, and what they have in common with vehicles.
 
-Reading `<actor>`, `<actor:class>` and `<joint>`.
-
-Reading `<block>` and `<block:class>`.
-
-Matrices and tables in world files.
-
-Reading `<walls>`.
+Common are names, classes, the pose and velocity at the start, keyframes and topics. `matrix` and
+`table` read numbers for maps as well.
 """
 
 from __future__ import annotations
@@ -39,7 +34,16 @@ from ..scene import (
     WallSpec,
     Waypoint,
 )
-from .fields import Fields, as_colour, as_number, as_numbers, as_pose, as_size, as_switch, one_of
+from .fields import (
+    Fields,
+    as_colour,
+    as_number,
+    as_numbers,
+    as_pose,
+    as_switch,
+    one_of,
+    ranged,
+)
 from .markup import Context, Node
 from .shapes import (
     Models,
@@ -58,11 +62,10 @@ from .shapes import (
 
 RENDERED = "not simulated, as they need a renderer"
 NOT_DONE = "read and not done: nothing is written, published or asked for while a world runs"
-"""Kind of the note on what is only shown."""
 
 
 class Names:
-    """Names of the objects of one kind: given, or made up with a number."""
+    """Names of the objects of one kind: those of the file, or made up with a number."""
 
     def __init__(self, context: Context, kind: str, pattern: str) -> None:
         self._context = context
@@ -139,13 +142,13 @@ def initial_velocity(fields: Fields) -> Velocity:
         frame = "world" if node.context.upstream else "body"
         return Velocity(v_x, v_y, math.radians(omega), frame)
 
-    return fields.kept(parsed, Velocity())
+    return fields.attempt(parsed, Velocity())
 
 
 def keyframes(fields: Fields) -> tuple[Keyframe, ...]:
     """The keyframes of an `<animation>`, by time."""
     node = fields.find("animation")
-    return () if node is None else fields.kept(lambda: _keyframes(node), ())
+    return () if node is None else fields.attempt(lambda: _keyframes(node), ())
 
 
 def _keyframes(node: Node) -> tuple[Keyframe, ...]:
@@ -175,25 +178,21 @@ def publish(fields: Fields, name: str) -> Publish | None:
     node = fields.find("publish")
     if node is None:
         return None
-    values = node.context.values
-    around, values.named = values.named, {**values.named, "NAME": name}
-    try:
+    with node.context.values.naming(NAME=name):
         inner = Fields.of(node)
-        enabled = node.attribute("enabled")
-        topics = Publish(
-            enabled is None or as_switch(node, "enabled", enabled),
-            inner.string("publish_pose_topic"),
-            inner.number("publish_pose_period", 0.1),
-            inner.string("publish_relative_pose_topic"),
-            tuple(inner.string("publish_relative_pose_objects").replace(",", " ").split()),
-        )
+        objects = inner.string("publish_relative_pose_objects").replace(",", " ").split()
+        enabled = is_enabled(inner, node)
+        topics = inner.record(Publish(enabled, relative_objects=tuple(objects)))
         inner.ignore(("publish_topic",))
         inner.finish()
         if topics.enabled:
             node.context.note(NOT_DONE, "publish of", node.source, name)
         return topics
-    finally:
-        values.named = around
+
+
+def is_enabled(fields: Fields, node: Node, name: str = "enabled") -> bool:
+    """Whether an element is enabled, as it is without the attribute that says so."""
+    return fields.get(name, as_switch, True, attributes_of=node, children=False)
 
 
 def note_lights(fields: Fields) -> None:
@@ -207,7 +206,7 @@ def presence(fields: Fields, tag: str) -> bool:
     node = fields.find(tag)
     if node is None:
         return False
-    return fields.kept(lambda: not node.text() or as_switch(node, tag, node.text()), True)
+    return fields.attempt(lambda: not node.text() or as_switch(node, tag, node.text()), True)
 
 
 JOINTS = {"distance": "distance", "rope": "distance", "revolute": "revolute", "pin": "revolute"}
@@ -230,7 +229,7 @@ def actor(node: Node, classes: Mapping[str, Node], names: Names) -> ActorSpec:
     spec = fields.record(spec)
     path = fields.find("path")
     if path is not None:
-        spec = fields.kept(lambda: replace(spec, **_path(path)), spec)
+        spec = fields.attempt(lambda: replace(spec, **_path(path)), spec)
     # The last is on upstream's page of actors; nothing there reads it.
     fields.ignore(("skip_elevation_adjust", "publish", "turning_rate"))
     fields.finish()
@@ -241,9 +240,8 @@ def _path(node: Node) -> dict[str, Any]:
     fields = Fields.of(node)
     waypoints = tuple(_waypoint(child) for child in fields.all("waypoint"))
     fields.finish()
-    loop = node.attribute("loop")
     node.expects("type")
-    return {"path": waypoints, "loop": loop is None or as_switch(node, "loop", loop)}
+    return {"path": waypoints, "loop": is_enabled(fields, node, "loop")}
 
 
 def _waypoint(node: Node) -> Waypoint:
@@ -301,7 +299,8 @@ def block(node: Node, classes: Mapping[str, Node], names: Names, models: Models)
     groups = [*included, own, *([] if kind is None else [kind.children()])]
     fields = Fields(groups, node.context, node)
     pictures = visuals(fields.all("visual"))
-    geometry = _geometry(fields)
+    drawn = fields.find("geometry")
+    geometry = None if drawn is None else fields.attempt(lambda: solid(drawn), None)
     spec = BlockSpec(
         name,
         initial_pose(fields),
@@ -325,11 +324,6 @@ def block(node: Node, classes: Mapping[str, Node], names: Names, models: Models)
     return spec
 
 
-def _geometry(fields: Fields) -> Geometry | None:
-    node = fields.find("geometry")
-    return None if node is None else fields.kept(lambda: solid(node), None)
-
-
 def _shape(
     fields: Fields,
     name: str,
@@ -338,12 +332,15 @@ def _shape(
     models: Models,
 ) -> Shape:
     upstream = fields.owner.context.upstream
-    span = (_height(fields, "zmin"), _height(fields, "zmax"))
+    span: tuple[m | None, m | None] = (
+        fields.get("zmin", ranged(), None),
+        fields.get("zmax", ranged(), None),
+    )
     from_visual = fields.find("shape_from_visual") is not None
     drawn = fields.find("shape")
     declared: Shape | None = None
     if drawn is not None:
-        outline = fields.kept(lambda: polygon(drawn), _DEFAULT)
+        outline = fields.attempt(lambda: polygon(drawn), _DEFAULT)
         declared = shape(outline, _filled(span, _HEIGHTS, fields), "shape", upstream)
     # To upstream a solid is only a picture, unless the shape is taken from it.
     if geometry is not None and (from_visual or (declared is None and not upstream)):
@@ -357,10 +354,6 @@ def _shape(
             note_stand_in(fields.owner, name, error, kind)
             return stand_in(declared, None, _filled(span, _HEIGHTS, fields))
     return declared or shape(_DEFAULT, _filled(span, _HEIGHTS, fields), "default", upstream)
-
-
-def _height(fields: Fields, tag: str) -> m | None:
-    return fields.get(tag, lambda node, name, text: as_number(node, name, text), None)
 
 
 def _filled(span: tuple[m | None, m | None], default: tuple[m, m], fields: Fields) -> tuple[m, m]:
@@ -390,7 +383,7 @@ def matrix(node: Node) -> Array:
 
 
 def table(node: Node, file: Path, least: int) -> Array:
-    """The numbers in a text file, in rows of at least so many columns."""
+    """The numbers in a text file, in rows of at least `least` columns."""
     try:
         text = text_of(file)
     except InvalidValue as error:
@@ -417,8 +410,7 @@ def table(node: Node, file: Path, least: int) -> Array:
 def walls(node: Node, count: int) -> list[WallSpec]:
     """The pieces of a `<walls>`, numbered from `count` on."""
     fields = Fields.of(node)
-    thickness = fields.get("wallThickness", as_size, 0.1)
-    height = fields.number("wallHeight", 2.0, positive)
+    template = fields.record(WallSpec("", (0.0, 0.0), (0.0, 0.0), (), source=node.source))
     fields.get("color", as_colour, "")
     scale = fields.number("scale", 1.0, positive)
     # Upstream reads the scale and leaves it at that.
@@ -430,11 +422,10 @@ def walls(node: Node, count: int) -> list[WallSpec]:
         count += 1
         if start == end:
             raise node.error(f"a piece of wall begins and ends at {start[0]:g} {start[1]:g}")
-        outline = _wall_outline(start, end, thickness, corners)
+        outline = _wall_outline(start, end, template.thickness, corners)
         corners += [start, end]
-        specs.append(
-            WallSpec(f"wall_{count:04d}", start, end, outline, height, thickness, node.source)
-        )
+        name = f"wall_{count:04d}"
+        specs.append(replace(template, name=name, start=start, end=end, outline=outline))
     return specs
 
 

@@ -1,18 +1,17 @@
-"""Reading `<vehicle>` and `<vehicle:class>`.
+"""Reading vehicles: their dynamics and friction, their sensors, and what follows a path by itself.
 
-Reading `<dynamics>` and `<friction>` into the description of a wheeled vehicle.
-
-Reading `<sensor>`.
+`vehicle` reads a `<vehicle>` with its `<vehicle:class>`; `dynamics` makes the description of a
+wheeled vehicle of its `<dynamics>` and `<friction>`; `sensor_of` reads a `<sensor>`.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
-from typing import Any, TypeVar
+from itertools import count, pairwise
+from typing import Any
 
 from ...control.pid import Form, Gains
 from ...core.body import Outline, Point
@@ -48,8 +47,9 @@ from ..scene import (
     VehicleSpec,
     Visual,
     WorldError,
+    written,
 )
-from .fields import Fields, Parse, as_number, as_numbers, as_pose, as_size, as_switch, one_of
+from .fields import Fields, T, as_number, as_numbers, as_pose, as_size, one_of, ranged
 from .markup import Node
 from .shapes import (
     Models,
@@ -67,15 +67,16 @@ from .things import (
     RENDERED,
     Names,
     class_of,
+    free_name,
     initial_pose,
     initial_velocity,
+    is_enabled,
     keyframes,
     note_lights,
     presence,
     publish,
 )
 
-D = TypeVar("D", float, None)
 _CORNERS = ("rl_wheel", "rr_wheel", "fl_wheel", "fr_wheel")
 CLASSES = {
     "differential": ("l_wheel", "r_wheel"),
@@ -96,6 +97,9 @@ FRICTION_TAGS = {
 }
 """Tags of friction parameters that have another name here."""
 _PICTURE = ("color", "visual", "linked_yaw", "linked_yaw_offset_deg", "joint_name")
+_WHEEL = ("diameter", "width", "mass", "inertia")
+_CHASSIS = ("mass", "zmin", "zmax", "linear_damping", "angular_damping")
+"""Attributes that upstream ignores as children."""
 
 
 def dynamics(
@@ -115,8 +119,12 @@ def dynamics(
         "chassis": body,
         "wheels": wheels,
         **_friction(friction),
-        "control": _control(fields, kind),
-        "drivetrain": _drivetrain(fields) if KINDS[kind].one_motor else None,
+        "control": _part(fields, "controller", lambda it: _control(it, kind), Control()),
+        "drivetrain": (
+            _part(fields, "drivetrain", _drivetrain, Drivetrain())
+            if KINDS[kind].one_motor
+            else None
+        ),
         **({"steer_max": math.radians(limit)} if KINDS[kind].steered else {}),
         # Not upstream's: whether acceleration moves load between the wheels.
         "loads": fields.string("wheel_loads", "dynamic"),
@@ -128,6 +136,12 @@ def dynamics(
         return default_description(kind, **parts), outline
     except InvalidValue as error:
         raise node.error(error) from None
+
+
+def _part(fields: Fields, tag: str, read: Callable[[Node], T], default: T) -> T:
+    """A part that a child describes; the default without that child."""
+    node = fields.find(tag)
+    return default if node is None else fields.attempt(lambda: read(node), default)
 
 
 def _wheels(fields: Fields, kind: str) -> tuple[Wheel, ...]:
@@ -157,14 +171,14 @@ def _wheel(fields: Fields, tag: str, place: Point, *, placed: bool) -> Wheel:
     if node is None:
         return Wheel(*place)
     inner = Fields.of(node)
-    inner.ignore(_PICTURE)
+    inner.ignore((*_PICTURE, *(_WHEEL if node.context.upstream else ())))
     node.expects(*_PICTURE)
     default = Wheel(*place)
     text = node.attribute("pos")
     x, y, *yaw = (
         [*place]
         if text is None
-        else inner.kept(lambda: as_numbers(node, "pos", text, 2, 3), [*place])
+        else inner.attempt(lambda: as_numbers(node, "pos", text, 2, 3), [*place])
     )
     if placed:
         x, y = place
@@ -172,32 +186,13 @@ def _wheel(fields: Fields, tag: str, place: Point, *, placed: bool) -> Wheel:
         x,
         y,
         math.radians(yaw[0]) if yaw else 0.0,
-        _of(inner, node, "diameter", default.diameter, as_size),
-        _of(inner, node, "width", default.width, as_size),
-        _of(inner, node, "mass", default.mass, _positive),
-        _of(inner, node, "inertia", None, _positive),
+        inner.get("diameter", as_size, default.diameter, attributes_of=node),
+        inner.get("width", as_size, default.width, attributes_of=node),
+        inner.get("mass", ranged(positive), default.mass, attributes_of=node),
+        inner.get("inertia", ranged(positive), None, attributes_of=node),
     )
     inner.finish()
     return wheel
-
-
-def _of(fields: Fields, node: Node, name: str, default: D, parse: Parse[float]) -> float | D:
-    """A number, as attribute or, except as upstream does, as child."""
-    text = node.attribute(name)
-    if text is not None:
-        return fields.kept(lambda: parse(node, name, text), default)
-    if node.context.upstream:
-        fields.ignore((name,))
-        return default
-    return fields.get(name, parse, default)
-
-
-def _positive(node: Node, name: str, text: str) -> float:
-    return as_number(node, name, text, positive)
-
-
-def _non_negative(node: Node, name: str, text: str) -> float:
-    return as_number(node, name, text, non_negative)
 
 
 def chassis(
@@ -216,12 +211,13 @@ def chassis(
         outline = shape(cleaned(known.shape), (known.z_min, known.z_max), "default", upstream)
         return Chassis(known.mass, known.shape, known.z_min, known.z_max), outline
     inner = Fields.of(node)
-    inner.ignore(_PICTURE)
+    inner.ignore((*_PICTURE, *(_CHASSIS if upstream else ())))
     node.expects(*_PICTURE)
-    mass = _of(inner, node, "mass", known.mass, _positive)
+    mass = inner.get("mass", ranged(positive), known.mass, attributes_of=node)
     heights = _heights(inner, node, (known.z_min, known.z_max))
-    damping = [
-        _of(inner, node, f"{kind}_damping", None, _non_negative) for kind in ("linear", "angular")
+    damping: list[float | None] = [
+        inner.get(f"{kind}_damping", ranged(non_negative), None, attributes_of=node)
+        for kind in ("linear", "angular")
     ]
     corners, outline = _outline(inner, node, known.shape, heights, upstream)
     if inner.find("shape_from_visual") is not None:
@@ -239,8 +235,10 @@ def chassis(
 
 
 def _heights(fields: Fields, node: Node, default: tuple[m, m]) -> tuple[m, m]:
-    low = _of(fields, node, "zmin", default[0], as_number)
-    high = _of(fields, node, "zmax", default[1], as_number)
+    low, high = (
+        fields.get(tag, ranged(), value, attributes_of=node)
+        for tag, value in zip(("zmin", "zmax"), default, strict=True)
+    )
     if high > low:
         return low, high
     node.context.report(node.error(f"zmax = {high:g} must be above zmin = {low:g}"))
@@ -254,7 +252,7 @@ def _outline(
     drawn = fields.find("shape")
     if drawn is None:
         return default, shape(cleaned(default), heights, "default", upstream)
-    outline = fields.kept(lambda: polygon(drawn), cleaned(default))
+    outline = fields.attempt(lambda: polygon(drawn), cleaned(default))
     # Upstream spreads the mass over the hull of the corners, in their order.
     corners = corner_points(drawn) if upstream else outline
     return corners, shape(outline, heights, "shape", upstream)
@@ -269,19 +267,14 @@ def _around(wheels: Sequence[Wheel]) -> Outline | None:
     return rectangle(min(x), max(x), min(y), max(y))
 
 
-def _control(fields: Fields, kind: str) -> Control:
-    node = fields.find("controller")
-    return Control() if node is None else fields.kept(lambda: _read_control(node, kind), Control())
-
-
-def _read_control(node: Node, kind: str) -> Control:
+def _control(node: Node, kind: str) -> Control:
     name = node.attribute("class") or "raw"
     fields = Fields.of(node)
     if name in STANDING_IN:
         name = _standing_in(node, fields, name)
     one_of(node, f"controller of {kind}", name, KINDS[kind].controllers)
-    # Upstream's own files have these; nothing there reads them. Gains stay behind when somebody
-    # tries another controller.
+    # Upstream's own files have these; nothing there reads them. Gains may be left over from another
+    # controller.
     fields.ignore(("I_MAX", "joyMaxLinSpeed", "joyMaxAngSpeed", *Gains._fields))
     gains: Gains | None = None
     form = Form()
@@ -325,7 +318,7 @@ def _form(fields: Fields, gains: Gains) -> Form:
 
 
 def _set_point(fields: Fields, kind: str, controller: str) -> dict[str, float]:
-    """What the controller is told at the start; files have torques that are negative forward."""
+    """The controller's reference at the start; torques in files are negative forward."""
     if controller == "raw":
         if KINDS[kind].one_motor:
             names = {"torque": "tau"}
@@ -346,22 +339,15 @@ def _set_point(fields: Fields, kind: str, controller: str) -> dict[str, float]:
     return {name: value for name, value in values.items() if value}
 
 
-def _drivetrain(fields: Fields) -> Drivetrain:
-    node = fields.find("drivetrain")
-    if node is None:
-        return Drivetrain()
-
-    def read() -> Drivetrain:
-        kind = node.attribute("type") or "torsen_4wd"
-        if kind not in DRIVES and node.context.upstream:
-            kind = "torsen_4wd"
-        one_of(node, "type of drivetrain", kind, DRIVES)
-        inner = Fields.of(node)
-        splits = inner.numbers(Drivetrain().splits)
-        inner.finish()
-        return replace(Drivetrain(), kind=kind, splits=splits)
-
-    return fields.kept(read, Drivetrain())
+def _drivetrain(node: Node) -> Drivetrain:
+    kind = node.attribute("type") or "torsen_4wd"
+    if kind not in DRIVES and node.context.upstream:
+        kind = "torsen_4wd"
+    one_of(node, "type of drivetrain", kind, DRIVES)
+    inner = Fields.of(node)
+    splits = inner.numbers(Drivetrain().splits)
+    inner.finish()
+    return replace(Drivetrain(), kind=kind, splits=splits)
 
 
 def _friction(node: Node | None) -> dict[str, Any]:
@@ -409,36 +395,26 @@ def sensors(nodes: Sequence[Node], parent: str) -> tuple[Sensor, ...]:
 
 def sensor_of(node: Node, parent: str, taken: set[str]) -> Sensor:
     """The sensor that an element describes."""
-    values = node.context.values
-    around = dict(values.named)
-    try:
-        kind = node.needed("class")
-        if not kind.startswith(OWN):
-            one_of(node, "class of sensor", kind, [*SENSORS, f"{OWN}NAME"])
-        name = node.attribute("name") or _free_name(kind.removeprefix(OWN), taken)
-        if name in taken:
-            # Upstream's own vehicles have sensors that its worlds add once more.
-            of = f" of {parent}" if parent else ""
-            node.context.note("names given twice", f"sensor {name}{of}", node.source)
-            name = _free_name(f"{name}_", taken, first=2)
-        values.named = {**around, "NAME": name, "PARENT_NAME": parent}
+    kind = node.needed("class")
+    own = kind.removeprefix(OWN) if kind.startswith(OWN) else None
+    if own is None:
+        one_of(node, "class of sensor", kind, [*SENSORS, f"{OWN}NAME"])
+    numbered = (f"{own or kind}{number}" for number in count(1))
+    name = node.attribute("name") or next(one for one in numbered if one not in taken)
+    if name in taken:
+        # Upstream's own vehicles have sensors that its worlds add once more.
+        of = f" of {parent}" if parent else ""
+        node.context.note("names given twice", f"sensor {name}{of}", node.source)
+        name = free_name(name, taken)
+    with node.context.values.naming(NAME=name, PARENT_NAME=parent):
         return (
-            _sensors_own(node, kind, name)
-            if kind.startswith(OWN)
-            else _read(node, kind, name, parent)
+            _upstream_sensor(node, kind, name, parent)
+            if own is None
+            else _own_sensor(node, own, name)
         )
-    finally:
-        values.named = around
 
 
-def _free_name(kind: str, taken: set[str], first: int = 1) -> str:
-    number = first
-    while f"{kind}{number}" in taken:
-        number += 1
-    return f"{kind}{number}"
-
-
-def _read(node: Node, kind: str, name: str, parent: str) -> Sensor:
+def _upstream_sensor(node: Node, kind: str, name: str, parent: str) -> Sensor:
     fields = Fields.of(node)
     fields.ignore(_SENSORS_PICTURE)
     default = CAMERA_POSE if kind == "camera" else Pose()
@@ -447,7 +423,7 @@ def _read(node: Node, kind: str, name: str, parent: str) -> Sensor:
     if isinstance(sensor, RgbdCamera):
         inner = fields.find("relativePoseIntensityWRTDepth")
         if inner is not None:
-            pose = fields.kept(lambda: as_pose(inner, inner.tag, inner.text()), sensor.rgb_pose)
+            pose = fields.attempt(lambda: as_pose(inner, inner.tag, inner.text()), sensor.rgb_pose)
             sensor = replace(sensor, rgb_pose=pose)
     sensor = replace(sensor, publish_topic=_topic(fields))
     fields.finish()
@@ -472,8 +448,7 @@ def _topic(fields: Fields) -> str:
     inner = Fields.of(node)
     topic = inner.string("publish_topic")
     inner.finish()
-    enabled = node.attribute("enabled")
-    if enabled is not None and not as_switch(node, "enabled", enabled):
+    if not is_enabled(inner, node):
         return ""
     named = node.context.values.named
     if topic:
@@ -482,19 +457,18 @@ def _topic(fields: Fields) -> str:
     return topic
 
 
-def _sensors_own(node: Node, kind: str, name: str) -> OwnSensor:
+def _own_sensor(node: Node, kind: str, name: str) -> OwnSensor:
     """One of skidpad's sensors; what it understands is for the world to say."""
     fields = Fields.of(node)
     pose = _pose(fields, Pose())
-    period = fields.get("sensor_period", lambda n, t, x: as_number(n, t, x), 0.1)
+    period = fields.number("sensor_period", 0.1)
     topic = _topic(fields)
     known = ("pose", "pose_3d", "sensor_period", "publish", "visual")
     others = {child.tag: child.text() for child in node.children() if child.tag not in known}
-    if kind.removeprefix(OWN) not in ALWAYS:
-        node.context.note(
-            "sensors of classes that skidpad does not have", f"{kind} {name}", node.source
-        )
-    return OwnSensor(name, pose, period, topic, node.source, kind.removeprefix(OWN), others)
+    if kind not in ALWAYS:
+        what = "sensors of classes that skidpad does not have"
+        node.context.note(what, f"{OWN}{kind} {name}", node.source)
+    return OwnSensor(name, pose, period, topic, node.source, kind, others)
 
 
 def timed_path(vehicle: Fields) -> TimedPath | None:
@@ -503,7 +477,7 @@ def timed_path(vehicle: Fields) -> TimedPath | None:
     controller = None if dynamics is None else Fields.of(dynamics).find("controller")
     if controller is None or controller.attribute("class") != "trajectory":
         return None
-    return vehicle.kept(lambda: _path(controller), None)
+    return vehicle.attempt(lambda: _path(controller), None)
 
 
 def _path(node: Node) -> TimedPath:
@@ -517,7 +491,7 @@ def _path(node: Node) -> TimedPath:
         if before.time == after.time:
             raise node.error(f"two waypoints are at t = {after.time:g} s")
     # Both as children and as attributes, in either mode.
-    path = fields.record(fields.record(TimedPath(())), attributes_of=node)
+    path = fields.record(TimedPath(()), attributes_of=node, children=True)
     return replace(path, points=tuple(points))
 
 
@@ -534,12 +508,10 @@ def vehicle(node: Node, classes: Mapping[str, Node], names: Names, models: Model
     own, included = node.own_and_included()
     groups = [*included, own, *([] if kind is None else [kind.children()])]
     fields = Fields(groups, node.context, node)
-    values = node.context.values
-    around, values.named = values.named, {**values.named, "NAME": name}
-    try:
+    with node.context.values.naming(NAME=name):
         pictures = visuals(fields.all("visual"))
-        # Where it is wrong the rest is read all the same: all problems are told at once.
-        moved_by, shape = fields.kept(
+        # Where it is wrong the rest is read all the same, to find all problems at once.
+        moved_by, shape = fields.attempt(
             lambda: _dynamics(fields, name, pictures, models), (differential(), None)
         )
         spec = VehicleSpec(
@@ -554,20 +526,17 @@ def vehicle(node: Node, classes: Mapping[str, Node], names: Names, models: Model
             keyframes(fields),
             publish(fields, name),
             presence(fields, "skip_elevation_adjust"),
-            fields.string("log_path"),
-            fields.switch("auto_start_recording", False),
-            node.attribute("class") or "",
-            timed_path(fields),
-            node.source,
+            class_name=node.attribute("class") or "",
+            path=timed_path(fields),
+            source=node.source,
         )
+        spec = fields.record(spec)
         note_lights(fields)
         for tag in ("log_path", "auto_start_recording"):
             if getattr(spec, tag):
                 node.context.note(NOT_DONE, f"{tag} of", node.source, name)
         fields.finish()
         return spec
-    finally:
-        values.named = around
 
 
 def _dynamics(
@@ -602,10 +571,10 @@ def _own(
         if child.tag != "chassis":
             if known is not None:
                 one_of(child, f"parameter of {name}", child.tag, known)
-            parameters[child.tag] = fields.kept(
+            parameters[child.tag] = fields.attempt(
                 lambda child=child: as_number(child, child.tag, child.text()), 0.0
             )
-    fields.kept(lambda: _check_own(node, name, parameters), None)
+    fields.attempt(lambda: _check_own(node, name, parameters), None)
     return OwnDynamics(name, parameters), shape
 
 
@@ -630,19 +599,13 @@ def _check_own(node: Node, name: str, parameters: Mapping[str, float]) -> None:
 
 def _odometry(fields: Fields) -> Odometry:
     node = fields.find("odometry")
-    names = ("x_multiplier", "y_multiplier", "yaw_multiplier")
     if node is None:
         return Odometry()
     if node.context.upstream:
         # Upstream reads the factors into too few bytes, so that none of them has an effect.
-        node.expects(*names)
+        node.expects(*written(Odometry))
         return Odometry()
     inner = Fields.of(node)
-
-    def factor(name: str) -> float | None:
-        text = node.attribute(name)
-        return None if text is None else inner.kept(lambda: as_number(node, name, text), 1.0)
-
-    factors = Odometry(*(factor(name) for name in names))
+    factors = inner.record(Odometry(), attributes_of=node, children=False)
     inner.finish()
     return factors
