@@ -16,7 +16,7 @@ from skidpad.cli import main
 from skidpad.errors import require_extras
 from skidpad.view.recording import BagWriter, Recorder
 from skidpad.view.recording.mcap import opened
-from skidpad.world.xml import reviewed
+from skidpad.world.xml.reader import review
 from view.recording.stages import full_stage, some_rows
 from world.worlds import WORLDS
 
@@ -185,7 +185,7 @@ def test_what_shows_when_a_world_is_built_is_a_problem_too(
         "<mvsim_world><element class='property_region'><property_name>friction_mu</property_name>"
         "<value_double>-1</value_double></element></mvsim_world>"
     )
-    assert reviewed(file).scene is not None  # it can be read
+    assert review(file).scene is not None  # it can be read
     document = said(capsys, "check", str(file), code=1)
     (problem,) = document["problems"]
     assert "friction_mu = -1.0 must be" in problem["message"]

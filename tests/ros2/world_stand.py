@@ -14,8 +14,8 @@ from skidpad.ros2.messages import message_type, service_type
 from skidpad.ros2.node import Clock, Node
 from skidpad.ros2.nodes.world import WorldProgram
 from skidpad.ros2.transport import Exchange, Identity, InProcess, Qos
-from skidpad.world.scene import Scene
-from skidpad.world.xml import WorldWarning, loads
+from skidpad.world.scene import Scene, WorldWarning
+from skidpad.world.xml import loads
 
 LASER = (
     "<sensor class='laser' name='scan'><pose_3d>0.2 0.1 0.3 90 0 0</pose_3d>"

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from skidpad.study.worlds import WorldRun
-from skidpad.world import Scene, World, WorldVehicle, xml
+from skidpad.world import Scene, xml
+from skidpad.world.vehicle import WorldVehicle
+from skidpad.world.world import World
 
 ROBOT = """
 <vehicle name="r1">

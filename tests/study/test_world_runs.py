@@ -32,7 +32,8 @@ from skidpad.study.worlds import (
     travelled,
 )
 from skidpad.view.recording import read
-from skidpad.world import World, xml
+from skidpad.world import xml
+from skidpad.world.world import World
 from study import own_worlds
 from study.own_worlds import CAR, CRATE, ROBOT, Counting, text
 from study.test_function_runs import same

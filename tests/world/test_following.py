@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from skidpad.world.motion.following import Route
 from skidpad.world.scene import TimedPath, TimedPoint
+from skidpad.world.vehicle import Route
 from skidpad.world.world import World
 from world.worlds import refused, world
 

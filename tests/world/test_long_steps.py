@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.world.xml import WorldWarning, loads
+from skidpad.world.scene import WorldWarning
+from skidpad.world.xml import loads
 
 KINDS = {
     "differential": "twist_pid",

@@ -9,7 +9,8 @@ import pytest
 from skidpad.cli import main
 from skidpad.errors import require_extras
 from skidpad.vehicles import wheeled
-from skidpad.world.xml import load, reviewed
+from skidpad.world.xml import load
+from skidpad.world.xml.reader import review
 from world.worlds import WORLDS
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "worlds").glob("*.world.xml"))
@@ -172,7 +173,7 @@ def test_what_was_not_read_to_its_end_is_not_called_unknown(missing: str, tmp_pa
     written = " ".join(f'{k}="{v}"' for k, v in joint.items() if k != missing)
     file = tmp_path / "a.world.xml"
     file.write_text(f"<mvsim_world><joint {written}/><joint {written} colour='red'/></mvsim_world>")
-    errors, notes, _ = reviewed(file)
+    errors, notes, _ = review(file)
     assert any(missing in str(error) for error in errors)
     assert not any("body_" in note or "anchor_" in note or "length" in note for note in notes)
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from skidpad.errors import InvalidValue
-from skidpad.world.xml import WorldError, load, loads, problems
+from skidpad.world.scene import WorldError
+from skidpad.world.xml import load, loads, problems
 from world.worlds import BOT, WORLDS, refused, world
 
 POSE = "<init_pose>0 0 0</init_pose>"

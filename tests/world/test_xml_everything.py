@@ -12,8 +12,8 @@ import pytest
 
 from skidpad.vehicles import wheeled
 from skidpad.world import scene as described
-from skidpad.world.scene import SENSORS, Scene, ranges, written
-from skidpad.world.xml import WorldWarning, load
+from skidpad.world.scene import SENSORS, Scene, WorldWarning, ranges, written
+from skidpad.world.xml import load
 from skidpad.world.xml.elements import PICTURES, READERS
 from skidpad.world.xml.shapes import GEOMETRIES
 from skidpad.world.xml.vehicles import CLASSES, FRICTION_TAGS

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from skidpad.world.scene import Scene
-from skidpad.world.xml import WorldError, WorldWarning, loads
+from skidpad.world.scene import Scene, WorldError, WorldWarning
+from skidpad.world.xml import loads
 
 DATA = Path(__file__).parents[1] / "data"
 WORLDS = DATA / "worlds"

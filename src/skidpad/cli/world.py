@@ -24,14 +24,14 @@ def check(file: File, *, reading: WorldReading, json: AsJson = False) -> None:
 
     Notes, of what is not understood or not simulated, leave it at 0.
     """
-    from ..world.xml.reader import reviewed
+    from ..world.xml.reader import review
 
     if file.is_dir():
         raise InvalidValue(f"{file} is a folder; a world is a file")
     if not file.exists():
         raise InvalidValue(f"there is no file {file}")
     regular_file(file)
-    errors, notes, scene = reviewed(file, **reading.options())
+    errors, notes, scene = review(file, **reading.options())
     problems: list[SkidpadError] = list(errors)
     if scene is not None:
         more, later = _built(scene)

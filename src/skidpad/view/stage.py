@@ -52,8 +52,7 @@ from ..road.contact import fitted_plane, wheel_contact
 from ..road.records import FlatRoad, FullGrip, GripGrid
 from ..road.road import Road
 from ..units import m
-from ..world.contact.solids import Moving
-from ..world.contact.standing import standing_parts
+from ..world.contact.solids import Moving, standing_parts
 from ..world.scene import ElevationMap, OccupancyGrid, PropertyRegion, Scene
 from .colours import rgb
 

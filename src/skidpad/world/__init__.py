@@ -1,21 +1,14 @@
 """Worlds of vehicles: the scene a file describes, and what moves in it."""
 
-from . import xml
-from .contact.touches import Contact, ContactEvent
-from .motion.groups import Halt
-from .scene import Scene, WorldError, WorldWarning
-from .vehicle import Truth, WorldVehicle
-from .world import World
+from . import xml as xml
+from .scene import Laser, Pose, Scene, Settings, VehicleSpec, WorldError, WorldWarning
 
 __all__ = [
-    "Contact",
-    "ContactEvent",
-    "Halt",
+    "Laser",
+    "Pose",
     "Scene",
-    "Truth",
-    "World",
+    "Settings",
+    "VehicleSpec",
     "WorldError",
-    "WorldVehicle",
     "WorldWarning",
-    "xml",
 ]

@@ -15,8 +15,7 @@ from ..geometry.maps.map import border_segments
 from ..geometry.polygon import edges_at, moved_edges
 from ..geometry.raycast.scene import Scene as Walls
 from ..units import m
-from .contact.solids import Part
-from .contact.standing import is_climbed, standing_parts
+from .contact.solids import Part, is_climbed, standing_parts
 from .scene import OccupancyGrid, Scene
 from .vehicle import Surroundings
 

@@ -28,11 +28,10 @@ from .contact.solids import Moving
 from .contact.touches import MOST_EVENTS, Contact, ContactEvent
 from .ground.ground import Ground, warn_of_no_grip, warn_of_own_roads
 from .motion.build import BuiltVehicle, built_vehicle, initial_motion, warn_of_overlaps
-from .motion.following import Following
 from .motion.groups import Bodies, Group, Halt, Halts, check_place, grouped, warn_of_long_steps
 from .scene import Inventory, Scene, VehicleSpec
 from .sensing import Sensing
-from .vehicle import WorldVehicle
+from .vehicle import Following, WorldVehicle
 
 OnDiverge = Literal["stop", "raise"]
 

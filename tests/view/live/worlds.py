@@ -6,8 +6,8 @@ import warnings
 from typing import Any
 
 from skidpad.view.live.arena import Arena
-from skidpad.world.scene import Scene
-from skidpad.world.xml import WorldWarning, loads
+from skidpad.world.scene import Scene, WorldWarning
+from skidpad.world.xml import loads
 
 CAR = """
 <vehicle name="car"><init_pose>0 0 0</init_pose>

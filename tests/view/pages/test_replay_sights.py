@@ -17,7 +17,7 @@ from skidpad.road import Patch
 from skidpad.view.film import Film, ScanAt
 from skidpad.view.recording import WorldRecorder, read
 from skidpad.view.stage import Body, Channel, Line, Polygon, Stage, relief_of
-from skidpad.world import World
+from skidpad.world.world import World
 from skidpad.world.xml import loads
 from view.pages.films import OUTLINE, SMALL, two_cars
 

@@ -16,7 +16,7 @@ from skidpad.sensors.motion import motion_along
 from skidpad.view.recording import Recorder, Recording, SensorMount, read
 from skidpad.view.stage import Body, Channel, Stage
 from skidpad.view.stages import trajectory_stage
-from skidpad.world import ContactEvent
+from skidpad.world.contact.touches import ContactEvent
 from view.recording.stages import full_stage, same_bits, small_stage, some_rows
 
 STAGE = full_stage()

@@ -39,7 +39,7 @@ from ...geometry.pose import points_to_world
 from ...units import m, rad, s
 from ...view.recording.messages import quaternion, quaternions
 from ...world import scene as specs
-from ...world.contact.standing import standing_solids
+from ...world.contact.solids import standing_solids
 from ...world.scene import OccupancyGrid, Pose, Scene
 from ...world.vehicle import WorldVehicle
 from ...world.world import World

@@ -33,10 +33,9 @@ from ...errors import InvalidValue, SimulationDiverged, SkidpadError
 from ...geometry.line import Line, lengths, vertices
 from ...geometry.pose import to_body
 from ...units import Allowed, m, one, s
-from ...world.motion.following import Route
 from ...world.motion.groups import Group
 from ...world.scene import BlockSpec, Pose, Scene, Shape, TimedPath
-from ...world.vehicle import WorldVehicle
+from ...world.vehicle import Route, WorldVehicle
 from ...world.world import Snapshot, World
 from ..stage import Line as pilots_Line
 from ..stage import Stage

@@ -40,9 +40,8 @@ from ..motion.animation import actor_pose, keyframe_pose
 from ..motion.build import BuiltVehicle, fill
 from ..motion.groups import Bodies
 from ..scene import Scene
-from .solids import Moving, Points, Square, Surface
+from .solids import Moving, Points, Square, Surface, standing_segments
 from .solver import Contacts
-from .standing import standing_segments
 from .touches import Contact, ContactEvent
 
 MARGIN = 0.1

@@ -27,12 +27,10 @@ from ...geometry.polygon import edges_at, moved_edges, rectangle
 from ...geometry.pose import to_body
 from ...road.records import FlatRoad
 from ...units import m, s
-from ..contact.solids import Moving
+from ..contact.solids import CLIMBABLE, Moving
 from ..motion.animation import keyframe_height, keyframe_pose
 from ..scene import BlockSpec, ElevationMap, HorizontalPlane, Pose, Scene
 
-CLIMBABLE = ("ramp", "semi_cylinder_bump")
-"""Solids of blocks whose upper side is ground."""
 _EDGE: m = 1e-9
 """How far outside of an outline a point may be by rounding and still count as inside."""
 

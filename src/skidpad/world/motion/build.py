@@ -29,9 +29,19 @@ from ...units import m, m_s2, rad
 from ...vehicles import wheeled
 from ...vehicles.command_driven.records import NAMES as COMMAND_DRIVEN
 from ...vehicles.with_road import off_road, what_it_lacks
-from ..contact.solids import Inertia, Moving, Part, Points, Pushed, Surface, solid_parts
+from ..contact.solids import (
+    WALL,
+    Inertia,
+    Moving,
+    Part,
+    Points,
+    Pushed,
+    Surface,
+    is_climbed,
+    solid_parts,
+    standing_parts,
+)
 from ..contact.solver import Contacts, Span
-from ..contact.standing import WALL, is_climbed, standing_parts
 from ..scene import (
     BlockSpec,
     JointSpec,

@@ -1,16 +1,5 @@
 """MVSim's world files: read into a `Scene`, or checked."""
 
-from ..scene import WorldError, WorldWarning
-from .reader import Options, Review, examined, load, loads, problems, reviewed
+from .reader import load, loads, problems
 
-__all__ = [
-    "Options",
-    "Review",
-    "WorldError",
-    "WorldWarning",
-    "examined",
-    "load",
-    "loads",
-    "problems",
-    "reviewed",
-]
+__all__ = ["load", "loads", "problems"]

@@ -479,6 +479,10 @@ class Node:
         """The elements in it, as `each` gives them."""
         return list(self.each())
 
+    def texts(self) -> dict[str, str]:
+        """The texts of its children by tag."""
+        return {child.tag: child.text() for child in self.each()}
+
     def own_and_included(self) -> tuple[list[Node], list[list[Node]]]:
         """Its children that are in the file itself, and those of each `<include>` in it."""
         self.expects()

@@ -1,6 +1,7 @@
-"""The parts of a scene, collected in the order of the files.
+"""Reading a world file into a scene: whole, or not at all.
 
-Reading a world file into a scene: whole, or not at all.
+`Reader` collects the parts of a scene in the order of the files. `load` and `loads` raise the first
+error; `problems` and `review` collect all of them.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ from .things import NOT_DONE, RENDERED, Names, actor, block, free_name, joint, w
 from .vehicles import sensor_of, vehicle
 
 Named = TypeVar("Named", BlockSpec, ActorSpec, WallSpec)
+Spec = TypeVar("Spec", VehicleSpec, BlockSpec, ActorSpec)
 FLOW = ("include", "for", "if")
 MOST_VARIABLES = 5_000
 """Variables of a world."""
@@ -97,8 +99,8 @@ class Reader:
             "sensor": self._sensor,
             "variable": self._variable,
             "georeference": self._place,
-            "gui": lambda node: self._gui.update(_texts(node)),
-            "lights": lambda node: self._lights.update(_texts(node)),
+            "gui": lambda node: self._gui.update(node.texts()),
+            "lights": lambda node: self._lights.update(node.texts()),
             "marker": self._marker,
             **dict.fromkeys(SETTINGS, self._setting),
         }
@@ -176,22 +178,19 @@ class Reader:
 
     def _vehicle(self, node: Node) -> None:
         spec = vehicle(node, self._classes["vehicle"], self._vehicle_names, self._models)
-        self._vehicles.append(spec)
-        self._note_pictures(len(spec.visuals), node)
+        self._add(self._vehicles, spec)
 
     def _block(self, node: Node) -> None:
         spec = block(node, self._classes["block"], self._block_names, self._models)
-        self._blocks.append(spec)
-        self._note_pictures(len(spec.visuals), node)
+        self._add(self._blocks, spec)
 
     def _actor(self, node: Node) -> None:
-        spec = actor(node, self._classes["actor"], self._actor_names)
-        self._actors.append(spec)
-        self._note_pictures(len(spec.visuals), node)
+        self._add(self._actors, actor(node, self._classes["actor"], self._actor_names))
 
-    def _note_pictures(self, count: int, node: Node) -> None:
-        if count:
-            self._context.note(RENDERED, "3-D models", node.source)
+    def _add(self, specs: list[Spec], spec: Spec) -> None:
+        specs.append(spec)
+        if spec.visuals:
+            self._context.note(RENDERED, "3-D models", spec.source)
 
     def _element(self, node: Node) -> None:
         read = element(node)
@@ -254,10 +253,6 @@ class Reader:
         return replace(one, name=name)
 
 
-def _texts(node: Node) -> dict[str, str]:
-    return {child.tag: child.text() for child in node.children()}
-
-
 Compat = Literal["upstream"] | None
 
 
@@ -311,8 +306,8 @@ class Options:
 def load(path: str | os.PathLike[str], **options: Any) -> Scene:
     """The scene that a world file describes; options are the fields of `Options`.
 
-    Raises `WorldError` for the first thing that is wrong. What was read but is not simulated, and
-    what was not understood, is in `Scene.warnings` and said, in brief, in one `WorldWarning`.
+    Raises `WorldError` for the first thing that is wrong. Parts that are not simulated, or were not
+    understood, are in `Scene.warnings`, and in brief in one `WorldWarning`.
     """
     file = path_of(path)
     chosen = _options(options)
@@ -334,29 +329,23 @@ def loads(text: str, *, folder: str | os.PathLike[str] = ".", **options: Any) ->
 
 def problems(path: str | os.PathLike[str], **options: Any) -> list[WorldError]:
     """Everything that is wrong with a world file, as far as it can be read."""
-    return examined(path, **options)[0]
-
-
-def examined(path: str | os.PathLike[str], **options: Any) -> tuple[list[WorldError], Scene | None]:
-    """Everything that is wrong with a world file, and the scene if nothing is."""
-    review = reviewed(path, **options)
-    return list(review.errors), review.scene
+    return list(review(path, **options).errors)
 
 
 class Review(NamedTuple):
-    """What is to be said about a world file."""
+    """The errors and warnings of a world file, and its scene."""
 
     errors: tuple[WorldError, ...]
     """By file and place."""
     warnings: tuple[str, ...]
-    """What was not understood or is not simulated; also where there are errors."""
+    """Parts that were not understood or are not simulated; complete only without errors."""
     scene: Scene | None
-    """None if there are errors."""
+    """None if the file has errors."""
 
     __repr__ = brief_repr
 
 
-def reviewed(path: str | os.PathLike[str], **options: Any) -> Review:
+def review(path: str | os.PathLike[str], **options: Any) -> Review:
     """Everything that is wrong with a world file, and what its reader warns of."""
     chosen = _options(options)
     context = chosen.context(collecting=True)
@@ -372,7 +361,7 @@ def reviewed(path: str | os.PathLike[str], **options: Any) -> Review:
 
 @contextmanager
 def _reading(file: str | os.PathLike[str]) -> Generator[None]:
-    """Whatever goes wrong with a file is a `WorldError`."""
+    """A block in which all that goes wrong with a file becomes a `WorldError`."""
     try:
         with reading(file, "cannot be used"):
             yield
