@@ -23,7 +23,7 @@ from mcap.writer import Writer
 from skidpad.bench.world import crowd
 from skidpad.core.arrays import Array
 from skidpad.run.simulator import Simulator
-from skidpad.vehicles import formula_student
+from skidpad.vehicles import four_wheel
 from skidpad.view.recording import WorldRecorder
 from skidpad.view.recording.mcap import McapFile
 from skidpad.view.recording.recorder import Batch, ChunkEncoder, _Part
@@ -115,7 +115,7 @@ def cases() -> dict[str, tuple[Stage, Array, Array]]:
         for _ in range(5):
             world.step()
         rows.append(view.row())
-    car = formula_student(compat="0.1")
+    car = four_wheel()
     simulator = Simulator(car, dt=0.001)
     simulator.reset(v_x=8.0)
     run = simulator.run(lambda t, x: car.Input(steer=0.1 * np.sin(t)), steps=8000)

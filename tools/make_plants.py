@@ -18,9 +18,9 @@ from skidpad.bench import tyre_work
 from skidpad.control import speed
 from skidpad.core.policy import Policy
 from skidpad.units import m, m_s, one, per_m
-from skidpad.vehicles.car_state import Input, State
 from skidpad.vehicles.command_driven import NAMES
 from skidpad.vehicles.command_driven.records import PARAMETERS
+from skidpad.vehicles.formula import Input, State
 from skidpad.vehicles.parts.spinning_wheel import FirstOrderSlip
 
 FOLDER = Path(__file__).parent.parent / "tests" / "data" / "plants"

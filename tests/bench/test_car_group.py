@@ -14,7 +14,7 @@ from skidpad.bench import car_work, cars, fresh_job, timing
 from skidpad.bench.peers import jax
 from skidpad.bench.work import fleet_reference
 from skidpad.ops import called
-from skidpad.vehicles.twin_track.model import FirstOrderSlip
+from skidpad.vehicles.parts import FirstOrderSlip
 
 TINY = timing.Budget(
     vehicles=64,

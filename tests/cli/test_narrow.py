@@ -55,7 +55,7 @@ def tables() -> dict[str, RenderableType]:
         before=compared,
         after=compared,
     )
-    sheets = {name: vehicle_sheet(sp.vehicles.named(name)) for name in sp.vehicles.names()}
+    sheets = {name: vehicle_sheet(sp.vehicles.get(name)()) for name in sp.vehicles.names()}
     return {
         "errors": error_table(compared),
         "estimates": estimate_table(fit),

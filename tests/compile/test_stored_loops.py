@@ -16,7 +16,7 @@ from skidpad.core import record
 from skidpad.core.policy import Policy
 from skidpad.integrate import get
 from skidpad.study.manoeuvres.driver import driver
-from skidpad.vehicles.car_state import Input
+from skidpad.vehicles.formula import Input
 
 
 @pytest.fixture

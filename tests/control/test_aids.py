@@ -17,7 +17,7 @@ from skidpad.core.policy import Policy
 from skidpad.tyres import LoadSensitiveTyre
 from skidpad.tyres.contract import Carcass
 from skidpad.units import m_s
-from skidpad.vehicles.twin_track.model import HydraulicBrakes, MotorDrive
+from skidpad.vehicles.parts import HydraulicBrakes, MotorDrive
 
 WHEELS = ("fl", "fr", "rl", "rr")
 CAR = sp.vehicles.two_track()

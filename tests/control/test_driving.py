@@ -25,13 +25,12 @@ from skidpad.core import record
 from skidpad.core.body import Demand, Pose, Velocity
 from skidpad.vehicles import wheeled
 from skidpad.vehicles.command_driven import NAMES as AUTOWARE
+from skidpad.vehicles.wheeled.description import KINDS, default_description
 from vehicles.autoware.recordings import Recording
 
 CAR = abilities_of(vehicles.formula_student())
 DT = 0.005
-WHEELED = [
-    (kind, control) for kind, known in wheeled.KINDS.items() for control in known.controllers
-]
+WHEELED = [(kind, control) for kind, known in KINDS.items() for control in known.controllers]
 COMMAND_DRIVEN = [name for name in AUTOWARE if name != "LEARNED_STEER_VEL"]
 """All but the one that is no model: it runs modules of its user's."""
 NAMES = [*vehicles.names(), *COMMAND_DRIVEN, *(f"{kind} {control}" for kind, control in WHEELED)]
@@ -50,7 +49,7 @@ def named(name: str) -> sp.Vehicle:
     if name in vehicles.names():
         return vehicles.get(name)()
     kind, control = name.split()
-    described = wheeled.default_description(kind, control=wheeled.Control(control))
+    described = default_description(kind, control=wheeled.Control(control))
     return wheeled.vehicle(described)
 
 

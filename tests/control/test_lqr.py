@@ -16,7 +16,8 @@ from skidpad.control.reference import Point
 from skidpad.core import record
 from skidpad.errors import InvalidValue
 from skidpad.run.linearisation import steady
-from skidpad.vehicles.parts import Battery, HydraulicBrakes, MotorDrive, Supply
+from skidpad.vehicles.parts import Battery, HydraulicBrakes, MotorDrive
+from skidpad.vehicles.parts.powertrain.electric import Supply
 from unstable import unstable_fleet
 
 DT = 0.05

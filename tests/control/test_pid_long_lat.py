@@ -7,8 +7,16 @@ import pytest
 
 import skidpad as sp
 from control.roads import DYNAMIC, KINEMATIC, RECORDED, lane_change
-from skidpad.control import PIDControl, PIDLongLat
-from skidpad.control.pid import OffsetGains, PidLongLatGains, SpeedGains, at_start, command, policy
+from skidpad.control import PIDLongLat
+from skidpad.control.pid import (
+    OffsetGains,
+    PIDControl,
+    PidLongLatGains,
+    SpeedGains,
+    at_start,
+    command,
+    policy,
+)
 from skidpad.errors import InvalidValue
 
 

@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from control.roads import RECORDED
-from skidpad.control.path_following import directions, distances, nearest, signed_distance, vertices
+from skidpad.control.path_following import nearest, signed_distance
 from skidpad.errors import InvalidValue
+from skidpad.geometry.line import arc_length as distances
+from skidpad.geometry.line import directions, vertices
 
 WAVE, PLACES, ANSWERS = (RECORDED[f"sdist__{name}"] for name in ("line", "pts", "out"))
 

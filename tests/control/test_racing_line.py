@@ -7,8 +7,7 @@ from math import inf, nan, pi, sqrt
 import numpy as np
 import pytest
 
-from skidpad.control.reference import Course
-from skidpad.control.speed import Grip, least_curvature
+from skidpad.control.speed import Course, Grip, least_curvature
 from skidpad.errors import InvalidValue
 from skidpad.geometry.line import Line
 

@@ -21,18 +21,18 @@ from skidpad.road.records import FullGrip, UniformGrip
 from skidpad.run.monte_carlo import noisy
 from skidpad.tyres import LoadSensitiveTyre
 from skidpad.tyres.contract import tyre_set
-from skidpad.vehicles import wheeled
-from skidpad.vehicles.parts import powertrain as pt
+from skidpad.vehicles import parts, wheeled
 from skidpad.vehicles.parts.air import aero_map
 from skidpad.vehicles.parts.alignment import alignment_tables
 from skidpad.vehicles.parts.assembly import assembled, widened
 from skidpad.vehicles.parts.chassis import RollPitch
 from skidpad.vehicles.parts.hydraulic_brakes import HydraulicBrakes
+from skidpad.vehicles.parts.powertrain import electric
 from skidpad.vehicles.parts.spinning_wheel import FirstOrderSlip
 from skidpad.vehicles.parts.table import at_column, at_row, curve, on_curve, table
-from skidpad.vehicles.smooth_limits import smooth
 from skidpad.vehicles.twin_track.records import State as TwoTrackState
 from skidpad.vehicles.twin_track.records import without
+from skidpad.vehicles.variants import smooth
 
 VALUES = np.array([0.0, 1.0, 0.25, 2.0, -1.0])
 PLANE = np.outer(VALUES, [1.0, 3.0, -2.0, 0.5]) + VALUES[:, None]
@@ -113,7 +113,9 @@ def furnished() -> sp.Vehicle:
         air=air(),
         alignment=tables(),
         slip=FirstOrderSlip(),
-        powertrain=pt.MotorDrive(motor=pt.ElectricMotor(envelope=pt.CurveEnvelope())),
+        powertrain=parts.MotorDrive(
+            motor=electric.ElectricMotor(envelope=electric.CurveEnvelope())
+        ),
         brakes=HydraulicBrakes(),
         road=sp.Road.grid(PLANE, 0.0, 0.5, method="cubic").with_grip(0.5),
     )
@@ -148,12 +150,12 @@ RECORDS: dict[str, Callable[[], Any]] = {
     "smooth grid": lambda: sp.Road.grid(PLANE, 0.0, 0.5, method="cubic").record,
     "aero map": air,
     "alignment tables": tables,
-    "motor drive": lambda: assembled(pt.MotorDrive(layout=pt.AllWheelDrive())),
-    "engine drive": lambda: assembled(pt.EngineDrive(shift=pt.ManualShift())),
+    "motor drive": lambda: assembled(parts.MotorDrive(layout=parts.AllWheelDrive())),
+    "engine drive": lambda: assembled(parts.EngineDrive(shift=parts.ManualShift())),
     "battery": lambda: assembled(
-        pt.Battery(ocv=pt.voltage_curve((0.0, 0.5, 1.0), (300.0, 350.0, 400.0)))
+        parts.Battery(ocv=electric.voltage_curve((0.0, 0.5, 1.0), (300.0, 350.0, 400.0)))
     ),
-    "widened": lambda: widened(Load, pt.EngineDrive().States)(m=2.0),
+    "widened": lambda: widened(Load, parts.EngineDrive().States)(m=2.0),
     "without": lambda: without(TwoTrackState, "tau_")(v_x=3.0),
     "state of a car": lambda: furnished().State(v_x=3.0),
     "input of a car": lambda: furnished().Input(),

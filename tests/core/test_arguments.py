@@ -48,7 +48,7 @@ NUMBERS: dict[str, Any] = {
     "linearise": lambda v: sp.linearise(CAR, {}, {}, v),
     "steering_response": lambda v: straight(CAR, v),
     "lqr.design": lambda v: lqr.design(CAR, v, 0.01, {"y": 1.0}, {"a": 1.0, "steer_rate": 1.0}),
-    "start, v": lambda v: sp.vehicles.commonroad.start(CAR, v=v),
+    "start, v": lambda v: sp.vehicles.start(CAR, v=v),
     "read, rate": lambda v: recording.read("none.mcap", rate=v if v is not None else "a"),
     "read, start": lambda v: recording.read("none.mcap", start=v if v is not None else "a"),
     "read, end": lambda v: recording.read("none.mcap", end=v if v is not None else "a"),
@@ -72,7 +72,7 @@ THINGS: dict[str, Any] = {
     "stanley": lambda v: stanley.policy(CAR, v if v is not None else 5),
     "pure_pursuit": lambda v: pure_pursuit.policy(CAR, v if v is not None else 5),
     "CentreLine": CentreLine,
-    "start": lambda v: sp.vehicles.commonroad.start(v),
+    "start": lambda v: sp.vehicles.start(v),
 }
 """Public functions that take a thing of a class."""
 

@@ -256,7 +256,7 @@ def test_an_implicit_step_that_fails_says_so() -> None:
 def test_what_is_linearised_where_rk4_is_unstable() -> None:
     """A motor with 1 ms over 10 ms: exp(-10) exactly, R(-10) of Radau IIA by its name; the
     simulator's own step is that of its integrator."""
-    car, dt = sp.vehicles.formula_student(compat="0.1"), 0.01
+    car, dt = sp.vehicles.four_wheel(), 0.01
     motor = car.State._fields.index("tau_rl")
     x, u = car.State(v_x=10.0), car.Input(tau_rl=10.0)
     sim = sp.Simulator(car, dt)

@@ -18,6 +18,7 @@ from skidpad.core.plausibility import implausible_parameters
 from skidpad.errors import ImplausibleParameter
 from skidpad.vehicles import wheeled
 from skidpad.vehicles.twin_track.sets import SETS
+from skidpad.vehicles.wheeled.description import KINDS, default_description
 from skidpad.world.scene import WorldWarning
 
 two_track = sp.vehicles.two_track
@@ -98,14 +99,14 @@ def test_vehicles_of_example_worlds_are_plausible(path: Path) -> None:
         silent(vehicle.vehicle)
 
 
-@pytest.mark.parametrize("kind", wheeled.KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_wheeled_robots_are_plausible(kind: str) -> None:
-    silent(wheeled.vehicle(wheeled.default_description(kind)))
+    silent(wheeled.vehicle(default_description(kind)))
 
 
 @pytest.mark.parametrize("name", ["IDEAL_STEER_VEL", "DELAY_STEER_ACC_GEARED_WO_FALL_GUARD"])
 def test_vehicles_of_autoware_are_plausible(name: str) -> None:
-    silent(sp.vehicles.named(name))
+    silent(sp.vehicles.get(name)())
 
 
 @pytest.mark.parametrize("scale", [0.02, 0.1, 0.3, 1.0, 2.0, 4.0])

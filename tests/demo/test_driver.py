@@ -13,7 +13,7 @@ from skidpad.control import speed
 from skidpad.core import record
 from skidpad.demo import eight
 from skidpad.demo.eight import SKIDPAD
-from skidpad.vehicles.car_state import State
+from skidpad.vehicles.formula import State
 
 CAR = sp.vehicles.formula_student()
 DRIVER = eight.driver_of(CAR.params, 8.0)

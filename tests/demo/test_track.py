@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skidpad.control.reference import Course
-from skidpad.control.speed import Grip, speed_profile
+from skidpad.control.speed import Course, Grip, speed_profile
 from skidpad.demo.lap import racing_line
 from skidpad.demo.track import (
     BLUE,

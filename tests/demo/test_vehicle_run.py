@@ -33,7 +33,7 @@ def furthest_off(vehicle: sp.Vehicle, **options: Any) -> float:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", [*sp.vehicles.names(), *COMMAND_DRIVEN])
 def test_every_listed_vehicle_follows_its_line(name: str) -> None:
-    assert furthest_off(sp.vehicles.named(name)) < 0.6
+    assert furthest_off(sp.vehicles.get(name)()) < 0.6
 
 
 @pytest.mark.parametrize("control", ["raw", "twist_pid", "twist_ideal"])

@@ -78,7 +78,7 @@ SMALL = {
 @pytest.fixture(scope="module")
 def small() -> dict[str, Export]:
     return {
-        name: Export(sp.vehicles.named(car), 0.01, method, precision=precision, name=name)
+        name: Export(sp.vehicles.get(car)(), 0.01, method, precision=precision, name=name)
         for name, (car, method, precision) in SMALL.items()
     }
 
@@ -215,7 +215,7 @@ def test_names_that_c_has_for_itself() -> None:
 
 
 def test_room_for_commands_that_wait() -> None:
-    car = Export(sp.vehicles.named("DELAY_STEER_ACC"), name="late")
+    car = Export(sp.vehicles.get("DELAY_STEER_ACC")(), name="late")
     assert "late_QUEUE 64 " in c_sources(car)["late.h"]
     assert "late_QUEUE 300 " in c_sources(car, queue=300)["late.h"]
     with pytest.raises(InvalidValue, match=r"queue = 2 commands; .* need from \d+ to"):
@@ -271,5 +271,5 @@ def test_the_command_says_what_is_wrong(capsys: pytest.CaptureFixture[str], tmp_
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sp.vehicles.names())
 def test_every_vehicle_has_the_bits_of_the_simulator(name: str, tmp_path: Path) -> None:
-    car = Export(sp.vehicles.named(name), name=f"car_{name}")
+    car = Export(sp.vehicles.get(name)(), name=f"car_{name}")
     drive_beside(car, build([car], tmp_path, flags=STRICT))

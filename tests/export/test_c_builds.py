@@ -31,7 +31,7 @@ def undefined(code: Path) -> list[str]:
 @zig
 @pytest.mark.parametrize("precision", ["float64", "float32"])
 def test_an_object_for_a_microcontroller_needs_nothing(precision: str, tmp_path: Path) -> None:
-    car = Export(sp.vehicles.named("DELAY_STEER_ACC"), name="late", precision=precision)
+    car = Export(sp.vehicles.get("DELAY_STEER_ACC")(), name="late", precision=precision)
     source = write_c(car, tmp_path)[1]
     code = toolchain.build_object(source, tmp_path / "late.o", "cortex-m7", flags=STRICT)
     assert undefined(code) == []
@@ -40,7 +40,7 @@ def test_an_object_for_a_microcontroller_needs_nothing(precision: str, tmp_path:
 
 
 def test_a_drive_in_c_is_that_of_the_simulator(tmp_path: Path) -> None:
-    car = Export(sp.vehicles.named("commonroad_ks"), name="ks")
+    car = Export(sp.vehicles.get("commonroad_ks")(), name="ks")
     rows = np.random.default_rng(3).uniform(-0.1, 0.3, (50, 2))
     states = built_drive(car, tmp_path, "gcc", ["-O1"])(rows)
     sim = sp.Simulator(car.vehicle, car.dt, car.method)
@@ -73,7 +73,7 @@ def test_what_cannot_be_built_is_said(tmp_path: Path, monkeypatch: pytest.Monkey
 @zig
 @pytest.mark.slow
 def test_zig_has_the_same_bits(tmp_path: Path) -> None:
-    cars = [Export(sp.vehicles.named(name), name=name) for name in ("brains2", "commonroad_st")]
+    cars = [Export(sp.vehicles.get(name)(), name=name) for name in ("brains2", "commonroad_st")]
     library = build(cars, tmp_path, "zig", STRICT)
     for car in cars:
         drive_beside(car, library)
@@ -83,7 +83,7 @@ def test_zig_has_the_same_bits(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("target", [name for name in toolchain.TARGETS if name != "cortex-m7"])
 def test_libraries_for_all_platforms(target: str, tmp_path: Path) -> None:
-    car = Export(sp.vehicles.named("kinematic_bicycle"), name="car")
+    car = Export(sp.vehicles.get("kinematic_bicycle")(), name="car")
     source = write_c(car, tmp_path)[1]
     out = tmp_path / f"car{toolchain.TARGETS[target].suffix}"
     toolchain.build_library([source], out, target, flags=STRICT)

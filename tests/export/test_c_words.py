@@ -132,13 +132,13 @@ def test_a_field_that_compilers_may_not_tell_from_another_is_refused() -> None:
 )
 def test_a_vehicle_cannot_have_a_name_of_c(name: str) -> None:
     with pytest.raises(InvalidValue, match=f"name = '{name}' means something else in C or C"):
-        Export(sp.vehicles.named("commonroad_ks"), name=name)
+        Export(sp.vehicles.get("commonroad_ks")(), name=name)
 
 
 @pytest.mark.parametrize("name", ["a" * 300, "a\0", "a b", ""])
 def test_a_vehicle_cannot_have_a_name_that_is_none(name: str) -> None:
     with pytest.raises(InvalidValue, match=r"name = .* is not a name in C; .* at most 63"):
-        Export(sp.vehicles.named("commonroad_ks"), name=name)
+        Export(sp.vehicles.get("commonroad_ks")(), name=name)
 
 
 def attributes(element: ET.Element) -> Iterator[str]:

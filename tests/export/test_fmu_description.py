@@ -198,7 +198,7 @@ def test_a_fat_binary_has_its_parts_at_pages() -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.filterwarnings("ignore:.*is not given")
 def test_a_gear_is_a_whole_number_within_a_range(version: int) -> None:
-    vehicle = sp.vehicles.named("IDEAL_STEER_ACC_GEARED")
+    vehicle = sp.vehicles.get("IDEAL_STEER_ACC_GEARED")()
     gear = next(leaf for leaf in sp.core.record.fields(vehicle.Input) if leaf.name == "gear")
     files = fmu_files(Export(vehicle, DT), version)
     ranges = "".join(text.decode() for name, text in files.items() if name.endswith((".c", ".h")))

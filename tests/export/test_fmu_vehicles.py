@@ -71,7 +71,7 @@ def test_an_implicit_integrator(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["DELAY_STEER_ACC", "DELAY_STEER_VEL"])
 @pytest.mark.filterwarnings("ignore")
 def test_dead_times(name: str, tmp_path: Path) -> None:
-    vehicle = sp.vehicles.named(name)
+    vehicle = sp.vehicles.get(name)()
     assert vehicle.model.dead_times
     unit = followed(vehicle, tmp_path)
     assert unit.description.modelExchange is None

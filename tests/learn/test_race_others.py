@@ -16,7 +16,7 @@ from skidpad.geometry.maps.track import Track
 from skidpad.learn import Environments, Lidar, Stepped, Task
 from skidpad.learn.task import units_of
 from skidpad.learn.tasks import race_others
-from skidpad.vehicles.bicycles import kinematic_bicycle
+from skidpad.vehicles import kinematic_bicycle
 
 CAR = boxed(kinematic_bicycle())
 SHAPE = np.concatenate([np.array(outline) for outline in CAR.geometry.outlines])

@@ -43,7 +43,7 @@ def desk(name: str = "four_wheel", *words: str, lock_step: bool = False) -> Desk
 
 def simulator(name: str) -> sp.Simulator[Any, Any]:
     """As the node makes it: ticks of 10 ms in steps of 1 ms, where the model leaves the choice."""
-    vehicle = sp.vehicles.named(name).with_clipped_inputs()
+    vehicle = sp.vehicles.get(name)().with_clipped_inputs()
     return sp.Simulator(vehicle, 0.01, substeps=10 if vehicle.model.continuous else None)
 
 
@@ -62,7 +62,7 @@ def drive(speed: float, steer: float = 0.0, acceleration: float = 0.0) -> Any:
 
 @pytest.mark.parametrize("name", CARS)
 def test_types_made_from_records_are_legal_in_ros(name: str) -> None:
-    vehicle = sp.vehicles.named(name)
+    vehicle = sp.vehicles.get(name)()
     for part in PARTS:
         Record = record_class(vehicle, part)
         if not record.size(Record):
@@ -84,14 +84,14 @@ def test_interface_files_are_read_the_same_by_others() -> None:
     typesys = pytest.importorskip("rosbags.typesys")
     store = typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
     for name in CARS:
-        vehicle = sp.vehicles.named(name)
+        vehicle = sp.vehicles.get(name)()
         ours = declared(vehicle, "State")
         store.register(typesys.get_types_from_msg(interface(vehicle.State), ours.name))
         assert store.hash_rihs01(ours.name) == ours.hash
 
 
 def test_a_package_for_ros_holds_all_that_is_published(tmp_path: Path) -> None:
-    cars = [sp.vehicles.named(name) for name in ("four_wheel", "commonroad_ks")]
+    cars = [sp.vehicles.get(name)() for name in ("four_wheel", "commonroad_ks")]
     files = write_package(tmp_path, cars)
     root = tmp_path / "skidpad_msgs"
     assert {f.relative_to(root).as_posix() for f in files} == {
@@ -148,7 +148,7 @@ def test_inputs_go_in_and_states_come_out_as_the_simulator_has_them(name: str) -
 def test_it_goes_as_fast_and_turns_as_much_as_asked(name: str) -> None:
     """Both kinds of commands, whatever the vehicle itself takes for input."""
     start = ["-p", "command_timeout:=0.0"]
-    d, can = desk(name, *start), sp.vehicles.named(name).limits
+    d, can = desk(name, *start), sp.vehicles.get(name)().limits
     v = min(2.0, 0.8 * can.v_max)
     odom = d.hear("/odom")
     d.say("/cmd_vel", twist(v, 0.1 * v))
@@ -160,7 +160,7 @@ def test_it_goes_as_fast_and_turns_as_much_as_asked(name: str) -> None:
     d.say("/drive", drive(0.5 * v, -0.1))
     d.ticks(800)
     moving = odom[-1].twist.twist
-    base = sp.vehicles.named(name).geometry.wheel_base
+    base = sp.vehicles.get(name)().geometry.wheel_base
     assert moving.linear.x == pytest.approx(0.5 * v, rel=0.03)
     assert moving.angular.z == pytest.approx(-0.5 * v * math.tan(0.1) / base, rel=0.15)
     d.say("/cmd_vel", twist(0.0))

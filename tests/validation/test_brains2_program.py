@@ -7,7 +7,8 @@ import pytest
 
 from skidpad import vehicles
 from skidpad.core import record
-from skidpad.vehicles.formula import BRAINS2_MODEL, Held
+from skidpad.vehicles.brains2_sim import MODEL as BRAINS2_MODEL
+from skidpad.vehicles.brains2_sim import Held
 from validation.reference import columns, compiled, flow, load, table
 
 RUNS = sorted({key.partition("/")[0] for key in load("sim_upstream")})

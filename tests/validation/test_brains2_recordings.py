@@ -11,7 +11,7 @@ import pytest
 
 from skidpad import vehicles
 from skidpad.core import record
-from skidpad.vehicles.formula import Held
+from skidpad.vehicles.brains2_sim import Held
 from validation.reference import (
     NO_LIMITS,
     columns,

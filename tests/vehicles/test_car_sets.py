@@ -13,7 +13,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.tyres import LinearTyre
-from skidpad.vehicles.bicycles import AccelerationCommand, FirstOrderSlip
+from skidpad.vehicles.parts import AccelerationCommand, FirstOrderSlip
 from skidpad.vehicles.twin_track.sets import SETS
 from vehicles.car_figures import (
     car_of,
@@ -158,7 +158,7 @@ def test_what_is_said_beside_a_set_wins() -> None:
     assert small.limits.a_max == 2.0
     assert small.params.tyres.rear == SETS["small_scale"].rear
     assert two_track("small_scale").params.slip.v_low == 1.0
-    assert sp.vehicles.named("two_track", "suv") == two_track("suv")
+    assert sp.vehicles.get("two_track")("suv") == two_track("suv")
 
 
 @pytest.mark.parametrize("factory", [two_track, single_track])

@@ -32,8 +32,6 @@ from skidpad.vehicles.parts.load_transfer import (
     drive_force,
     in_wheel_frame,
     rigid_load_law,
-    road_law,
-    road_load,
     slip_angle,
     smooth_slip_angle,
     tyre_force,
@@ -237,43 +235,3 @@ def test_accelerations_close_the_loop(fl, fr, rl, rr) -> None:
     scale = 1.0 + abs(a.x) + abs(a.y)
     assert 200.0 * a.x == pytest.approx(120.0 + force_f.x + force_r.x, abs=1e-9 * 200.0 * scale)
     assert 200.0 * a.y == pytest.approx(-80.0 + force_f.y + force_r.y, abs=1e-9 * 200.0 * scale)
-
-
-@given(st.floats(-60.0, 60.0), st.floats(-60.0, 60.0))
-def test_road_loads_are_never_negative_and_add_up(a_x, a_y) -> None:
-    law = rigid_load_law(WEIGHT, **CAR)
-    loads = wheel_loads(road_load(Acceleration(a_x, a_y), law))
-    assert min(loads) >= 0.0
-    assert sum(loads) == pytest.approx(WEIGHT)
-
-
-def test_the_other_axle_takes_the_roll_moment_of_a_lifted_wheel() -> None:
-    """At rest a front wheel carries 392 N and a rear one 589 N; braking at 8 m/s² moves 160 N.
-
-    At a_y = 14 each axle shifts 350 N, less than the 429 N left on a rear wheel. At a_y = 18 it
-    should shift 450 N: the rear lifts and the front carries the 21 N that the rear could not.
-    """
-    law = rigid_load_law(WEIGHT, **CAR)
-    front, rear = road_load(Acceleration(-8.0, 14.0), law)
-    assert front.shift == pytest.approx(350.0)
-    assert rear.shift == pytest.approx(350.0)
-    front, rear = road_load(Acceleration(-8.0, 18.0), law)
-    assert rear.mean == pytest.approx(0.5 * (0.6 * WEIGHT - 200.0 * 8.0 * 0.2), rel=1e-12)
-    assert rear.shift == pytest.approx(rear.mean)
-    assert front.shift + rear.shift == pytest.approx(900.0)
-
-
-def test_an_axle_that_pitches_up_carries_nothing() -> None:
-    front, rear = road_load(Acceleration(45.0, 0.0), rigid_load_law(WEIGHT, **CAR))
-    assert front == pytest.approx((0.0, 0.0))
-    assert rear.mean == pytest.approx(0.5 * WEIGHT)
-
-
-@given(st.floats(-60.0, 60.0), st.floats(-60.0, 60.0))
-def test_the_law_in_force_gives_the_same_loads(a_x, a_y) -> None:
-    rigid = rigid_load_law(WEIGHT, **CAR)
-    a = Acceleration(a_x, a_y)
-    load = road_load(a, rigid)
-    law = road_law(a, load, rigid)
-    assert axle_load(a, law.front) == pytest.approx(load.front, abs=1e-8)
-    assert axle_load(a, law.rear) == pytest.approx(load.rear, abs=1e-8)

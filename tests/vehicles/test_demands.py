@@ -15,13 +15,8 @@ import pytest
 import skidpad as sp
 from skidpad.core import record
 from skidpad.core.body import Demand, Velocity
+from skidpad.vehicles.parts import EngineDrive, FirstOrderSlip, HydraulicBrakes, MotorDrive
 from skidpad.vehicles.parts.drive_command import asked_acceleration
-from skidpad.vehicles.twin_track.model import (
-    EngineDrive,
-    FirstOrderSlip,
-    HydraulicBrakes,
-    MotorDrive,
-)
 
 two_track = sp.vehicles.two_track
 DT = 0.002

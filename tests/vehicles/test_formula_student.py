@@ -15,8 +15,8 @@ import skidpad as sp
 from skidpad.core import record
 from skidpad.tyres import BrushTyre
 from skidpad.vehicles import two_track
-from skidpad.vehicles.parts.powertrain import MotorDrive, SpeedLimit, WheelMotors, WheelTorques
-from skidpad.vehicles.twin_track.model import HydraulicBrakes, SteadySlip
+from skidpad.vehicles.parts import HydraulicBrakes, MotorDrive, SteadySlip, WheelMotors
+from skidpad.vehicles.parts.powertrain.electric import SpeedLimit, WheelTorques
 
 formula_student = sp.vehicles.formula_student
 CAR = formula_student()
@@ -71,16 +71,7 @@ def test_what_is_said_of_it_wins() -> None:
         assert again.params == one.params
 
 
-def test_the_model_of_the_first_version_is_kept() -> None:
-    former = formula_student(compat="0.1")
-    assert former.State._fields == CAR.State._fields[:11]
-    assert former.params.C_m0 == 4.95
-    assert formula_student(compat="0.1", m=240.0).params.m == 240.0
-    assert pickle.loads(pickle.dumps(former)).model is former.model
-    with pytest.raises(sp.InvalidValue, match=r"compat = '0\.2' is unknown"):
-        formula_student(compat="0.2")
-    with pytest.raises(sp.InvalidValue, match=r"no C_m0, tyre\.D any more; compat='0\.1'"):
-        formula_student({"C_m0": 4.8}, **{"tyre.D": 1.4})
+def test_another_parameter_set_is_refused() -> None:
     with pytest.raises(sp.InvalidValue, match="'sports' another"):
         formula_student("sports")
 

@@ -8,7 +8,7 @@ from scipy.integrate import solve_ivp
 
 from skidpad import Simulator, vehicles
 from skidpad.core import record
-from skidpad.vehicles.car_state import External
+from skidpad.vehicles.formula import External
 
 RNG_ROWS = 4000
 CARS = ["four_wheel", "kinematic_bicycle"]

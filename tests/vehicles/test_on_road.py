@@ -14,6 +14,8 @@ import skidpad as sp
 from skidpad.core import record
 from skidpad.road import Patch, fitted_plane, plane_under, wheel_contact
 from skidpad.vehicles import on_road, wheeled
+from skidpad.vehicles.parts.wheel_friction import Friction
+from skidpad.vehicles.wheeled.description import default_description
 
 G = 9.81
 SLOPE, BANK = 0.12, 0.2
@@ -232,7 +234,7 @@ def test_what_the_user_does_adds_to_the_road() -> None:
 
 
 def robot(kind: str, mu: float = 0.8) -> sp.Vehicle:
-    plain = wheeled.default_description(kind, friction=wheeled.Friction(mu=mu, C_damping=0.0))
+    plain = default_description(kind, friction=Friction(mu=mu, C_damping=0.0))
     chassis = replace(plain.chassis, linear_damping=0.0, angular_damping=0.0)
     return wheeled.vehicle(replace(plain, chassis=chassis))
 
@@ -301,10 +303,9 @@ def test_a_car_with_a_road_of_its_own_gets_it_as_its_part() -> None:
     )
 
 
-@pytest.mark.parametrize("compat", [None, "0.1"])
-def test_brakes_and_road_may_come_in_any_order(compat: str | None) -> None:
+def test_brakes_and_road_may_come_in_any_order() -> None:
     road, braked = sp.Road.plane(slope=0.1), sp.vehicles.with_brakes
-    car = sp.vehicles.formula_student(compat=compat) if compat else sp.vehicles.four_wheel()
+    car = sp.vehicles.four_wheel()
     assert braked(on_road(car, road)) == on_road(braked(car), road)
 
 

@@ -5,8 +5,7 @@ import pytest
 from skidpad import vehicles
 from skidpad.core.model import Model, VehicleFactory
 from skidpad.errors import InvalidValue
-from skidpad.vehicles.car_state import Input, State
-from skidpad.vehicles.formula import MODEL, Params
+from skidpad.vehicles.formula import MODEL, Input, Params, State
 
 
 def test_names_are_sorted_and_lead_to_the_factories() -> None:

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad import testing
 from skidpad.core import record
-from skidpad.errors import InvalidValue
-from skidpad.tyres.simple import MagicFormula, friction_on_road, softened_friction
-from skidpad.vehicles.car_state import External
+from skidpad.tyres.simple import MagicFormula, friction_on_road
+from skidpad.vehicles.formula import External
 
-CARS = (sp.vehicles.four_wheel, sp.vehicles.formula_student)
-road_car = pytest.mark.parametrize("car", CARS[:1], ids=lambda car: car.model.name)
-"""Whose `mu_scale` is one factor for all tyres today, too."""
-every_car = pytest.mark.parametrize("car", CARS, ids=lambda car: car.model.name)
-OLD = "0.1"
+road_car = pytest.mark.parametrize("car", [sp.vehicles.four_wheel], ids=["four_wheel"])
+"""A car whose `mu_scale` is one factor for all tyres."""
 
 
 def lateral(car: Any, v_y: float, mu: float) -> float:
@@ -36,8 +30,6 @@ def test_cornering_stiffness_is_the_tyres_on_any_road(car: Any, mu: float) -> No
     v_y = 1e-6
     slope = lateral(car(), -v_y, mu) / (v_y / 15.0)
     assert slope == pytest.approx(tyre.B * tyre.C * tyre.D, rel=1e-6)
-    former = lateral(car(compat=OLD), -v_y, mu) / (v_y / 15.0)
-    assert former == pytest.approx(mu * tyre.B * tyre.C * tyre.D, rel=1e-6)
 
 
 @pytest.mark.slow
@@ -57,21 +49,7 @@ def test_the_curve_is_that_of_a_tyre_with_less_friction_and_the_same_stiffness()
         for alpha in (-0.3, -0.02, 0.0, 1e-3, 0.1):
             expected = other.friction(alpha)
             assert friction_on_road([alpha], tyre, mu)[0] == pytest.approx(expected, rel=1e-14)
-            assert softened_friction([alpha], tyre, mu)[0] == mu * tyre.friction(alpha)
     assert friction_on_road([0.1, -0.1], tyre, 0.0) == [0.0, 0.0]
-
-
-def test_on_the_road_of_the_measurement_both_have_the_same_bits() -> None:
-    car = sp.vehicles.four_wheel
-    draw = np.random.default_rng(4)
-    x0 = np.zeros((16, 11))
-    x0[:, 3], x0[:, 4] = draw.uniform(3.0, 25.0, 16), draw.uniform(-1.0, 1.0, 16)
-    controls = np.broadcast_to(draw.uniform(-0.2, 0.2, (16, 5)), (50, 16, 5))
-    runs = [
-        sp.Fleet(made, dt=1e-3, integrator="rk4").rollout(x0, controls)
-        for made in (car(), car(compat=OLD, C_m0=car().params.C_m0))
-    ]
-    np.testing.assert_array_equal(*runs)
 
 
 @road_car
@@ -87,47 +65,3 @@ def test_gradients_are_finite_on_ice(car: Any) -> None:
         for v_x in (5.0, 20.0):
             start = [0.0, 0.0, 0.0, v_x, 0.3, 0.2, 0.05, 10.0, 10.0, 10.0, 10.0]
             assert np.all(np.isfinite(np.array(function(start, [0.0, 0.0, 0.0, mu]))))
-
-
-@every_car
-def test_the_former_car_is_listed(car: Any) -> None:
-    former = car(compat=OLD, m=245.0)
-    assert former.model is not car.model
-    assert former.model in car.models
-    assert former.params.m == 245.0
-    again = pickle.loads(pickle.dumps(former))
-    assert again == former
-    assert again.model is former.model
-    assert sp.vehicles.with_smooth_limits(former).model is not former.model
-
-
-@every_car
-def test_the_former_car_is_found_whatever_is_registered(car: Any) -> None:
-    former = car(compat=OLD)
-    sp.vehicles.register(sp.VehicleFactory(car.model))
-    try:
-        assert pickle.loads(pickle.dumps(former)).model is former.model
-    finally:
-        sp.vehicles.register(car)
-
-
-@pytest.mark.slow_cases("purity-formula_student")
-@every_car
-@pytest.mark.parametrize(
-    # What the former cars have of their own is grip, by functions of which tyres show the purity.
-    "check",
-    [
-        pytest.param(name, marks=pytest.mark.slow) if name == "purity" else name
-        for name in testing.checks()
-    ],
-)
-def test_the_former_car_conforms(car: Any, check: str) -> None:
-    testing.check(car(compat=OLD), [check]).raise_if_failed()
-
-
-@every_car
-def test_an_unknown_version_is_refused(car: Any) -> None:
-    with pytest.raises(
-        InvalidValue, match=r"compat = 'upstream' is unknown; allowed are None, '0.1'"
-    ):
-        car(compat="upstream")

@@ -17,7 +17,6 @@ from skidpad.vehicles.parts.spinning_wheel import FirstOrderSlip
 
 CARS = (
     sp.vehicles.four_wheel(),
-    sp.vehicles.formula_student(compat="0.1"),
     sp.vehicles.kinematic_bicycle(),
 )
 

@@ -16,25 +16,23 @@ import pytest
 
 import skidpad as sp
 from skidpad.tyres import BrushTyre, LinearTyre, ProportionalTyre
-from skidpad.vehicles.parts.alignment import LinearAlignment, alignment_tables
-from skidpad.vehicles.parts.chassis import QuasiStatic, RollPitch
-from skidpad.vehicles.parts.powertrain import (
+from skidpad.vehicles.parts import (
     AllWheelDrive,
+    EngineDrive,
+    FirstOrderSlip,
     FrontWheelDrive,
+    HydraulicBrakes,
     LimitedSlip,
     LockedDifferential,
     ManualShift,
+    MotorDrive,
     OpenDifferential,
     RearWheelDrive,
     ViscousDifferential,
 )
+from skidpad.vehicles.parts.alignment import LinearAlignment, alignment_tables
+from skidpad.vehicles.parts.chassis import QuasiStatic, RollPitch
 from skidpad.vehicles.parts.steering import SteeringWheel
-from skidpad.vehicles.twin_track.model import (
-    EngineDrive,
-    FirstOrderSlip,
-    HydraulicBrakes,
-    MotorDrive,
-)
 
 WHEELS = ("fl", "fr", "rl", "rr")
 SLOPE, G = 0.2, 9.81

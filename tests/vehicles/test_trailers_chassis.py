@@ -7,9 +7,9 @@ import math
 import pytest
 
 import skidpad as sp
+from skidpad.vehicles.parts import SteadySlip
 from skidpad.vehicles.parts.chassis import QuasiStatic, RollPitch, RollShare
 from skidpad.vehicles.parts.suspension import independent_suspension
-from skidpad.vehicles.twin_track.model import SteadySlip
 from skidpad.vehicles.twin_track.trailers import CARAVAN, DOLLY
 
 CHASSIS = (RollShare(), QuasiStatic(), RollPitch(), independent_suspension())

@@ -20,7 +20,7 @@ import skidpad as sp
 from skidpad.core import record
 from skidpad.tyres import LinearTyre
 from skidpad.tyres.contract import Carcass
-from skidpad.vehicles.twin_track.model import Trailer
+from skidpad.vehicles.parts import Trailer
 
 two_track = sp.vehicles.two_track
 G = 9.81

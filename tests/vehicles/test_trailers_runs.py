@@ -17,14 +17,9 @@ from skidpad.core import record
 from skidpad.geometry.pose import to_world
 from skidpad.road import Patch
 from skidpad.tyres import BrushTyre, LinearTyre
+from skidpad.vehicles.parts import FirstOrderSlip, HydraulicBrakes, MotorDrive, Trailer
 from skidpad.vehicles.parts.chassis import RollPitch
-from skidpad.vehicles.twin_track.model import (
-    FirstOrderSlip,
-    HydraulicBrakes,
-    MotorDrive,
-    NoTrailers,
-    Trailer,
-)
+from skidpad.vehicles.parts.trailers import NoTrailers
 from skidpad.view.stages import trajectory_stage
 from skidpad.world.motion.build import built_vehicle
 from skidpad.world.scene import Pose, VehicleSpec

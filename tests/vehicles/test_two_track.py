@@ -15,7 +15,7 @@ from skidpad.core import record
 from skidpad.core.body import Down, GroundUnder
 from skidpad.tyres import BrushTyre, Contact, LinearTyre, LoadSensitiveTyre, ProportionalTyre
 from skidpad.tyres.simple import LoadSensitiveLaw
-from skidpad.vehicles.twin_track.model import FirstOrderSlip
+from skidpad.vehicles.parts import FirstOrderSlip
 from vehicles.two_track_turns import FREE, LINEAR
 
 two_track = sp.vehicles.two_track

@@ -12,7 +12,7 @@ import skidpad as sp
 from skidpad.core import record
 from skidpad.tyres import BrushTyre, LinearTyre, LoadSensitiveTyre, ProportionalTyre
 from skidpad.tyres.simple import MagicFormula
-from skidpad.vehicles.twin_track.model import FirstOrderSlip, SteadySlip
+from skidpad.vehicles.parts import FirstOrderSlip, SteadySlip
 
 two_track = sp.vehicles.two_track
 TYRES = (

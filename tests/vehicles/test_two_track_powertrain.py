@@ -17,29 +17,29 @@ from skidpad.core import record
 from skidpad.core.body import Down, GroundUnder
 from skidpad.run.arguments import Commands
 from skidpad.tyres import Contact, LinearTyre
-from skidpad.vehicles.parts.powertrain import (
+from skidpad.vehicles.parts import (
     AllWheelDrive,
     Battery,
-    CurveEnvelope,
-    ElectricMotor,
-    FinalDrive,
-    LimitedSlip,
-    LockedDifferential,
-    ManualShift,
-    OpenDifferential,
-    RearWheelDrive,
-    Supply,
-    gear_ratios,
-    loss_map,
-)
-from skidpad.vehicles.twin_track.model import (
-    BrakeTorques,
     EngineDrive,
     FirstOrderSlip,
     HydraulicBrakes,
+    LimitedSlip,
+    LockedDifferential,
+    ManualShift,
     MotorDrive,
-    WheelTorques,
+    OpenDifferential,
+    RearWheelDrive,
+    gear_ratios,
 )
+from skidpad.vehicles.parts.hydraulic_brakes import BrakeTorques
+from skidpad.vehicles.parts.powertrain.electric import (
+    CurveEnvelope,
+    ElectricMotor,
+    Supply,
+    loss_map,
+)
+from skidpad.vehicles.parts.powertrain.gearing import FinalDrive
+from skidpad.vehicles.twin_track.model import WheelTorques
 from vehicles.two_track_turns import LINEAR
 
 two_track = sp.vehicles.two_track

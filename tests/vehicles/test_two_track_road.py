@@ -15,7 +15,7 @@ import skidpad as sp
 from skidpad.core import record
 from skidpad.road import Patch
 from skidpad.tyres import LinearTyre
-from skidpad.vehicles.twin_track.model import FirstOrderSlip
+from skidpad.vehicles.parts import FirstOrderSlip
 from vehicles.two_track_turns import FREE, LINEAR, SENSITIVE, steady_turn
 
 two_track = sp.vehicles.two_track

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.vehicles.bicycles import single_track_motion as axles
+from skidpad.vehicles.bicycle import motion as axles
 from skidpad.vehicles.parts import (
     FirstOrderSlip,
     FrontWheelDrive,

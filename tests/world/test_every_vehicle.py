@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.vehicles import wheeled
+from skidpad.vehicles.wheeled.description import KINDS
 from skidpad.world.scene import Pose, Scene, VehicleSpec
 from world.grounds import grade
 from world.worlds import world
@@ -27,7 +27,7 @@ OWN = [
     "skidpad:DELAY_STEER_ACC_GEARED",
     "skidpad:DELAY_STEER_ACC_GEARED_WO_FALL_GUARD",
 ]
-KINDS = [*OWN, *wheeled.KINDS]
+KINDS = [*OWN, *KINDS]
 LED = {"skidpad:IDEAL_STEER_VEL", "skidpad:DELAY_STEER_VEL", "skidpad:ackermann_truck"}
 """Those that are commanded a speed, and take no other for long."""
 SENSORS = (

@@ -9,6 +9,7 @@ import pytest
 from skidpad.cli import main
 from skidpad.errors import require_extras
 from skidpad.vehicles import wheeled
+from skidpad.vehicles.wheeled.description import Description
 from skidpad.world.xml import load
 from skidpad.world.xml.reader import review
 from world.worlds import WORLDS
@@ -81,7 +82,7 @@ def test_the_examples_load_without_a_warning_and_can_be_built(file: Path) -> Non
     names = [vehicle.name for vehicle in scene.vehicles]
     assert len(set(names)) == len(names)
     for vehicle in scene.vehicles:
-        if isinstance(vehicle.dynamics, wheeled.Description):
+        if isinstance(vehicle.dynamics, Description):
             wheeled.vehicle(vehicle.dynamics)
 
 

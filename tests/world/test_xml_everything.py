@@ -10,7 +10,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from skidpad.control.pid import Form, Gains
 from skidpad.vehicles import wheeled
+from skidpad.vehicles.parts.drivetrain import Splits
+from skidpad.vehicles.parts.wheel_friction import Ellipse, Friction, WardIagnemma
+from skidpad.vehicles.wheeled.description import (
+    FRICTIONS,
+    Chassis,
+    Description,
+    Drivetrain,
+    Wheel,
+    default_description,
+)
 from skidpad.world import scene as described
 from skidpad.world.scene import SENSORS, Scene, WorldWarning, ranges, written
 from skidpad.world.xml import load
@@ -26,7 +37,7 @@ RECORDS = (
     *(described.PropertyRegion, described.OccupancyGrid, described.Opening),
     *SENSORS.values(),
 )
-TUPLES = (wheeled.Gains, wheeled.Splits, *wheeled.FRICTIONS.values())
+TUPLES = (Gains, Splits, *FRICTIONS.values())
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +58,7 @@ def test_the_world_uses_every_tag_and_every_class() -> None:
     tags |= {tag for wheels in CLASSES.values() for tag in wheels}
     assert not tags - used
     classes = set(re.findall(r"(?:class|type)=\"([\w:]+)\"", texts()))
-    known = {*CLASSES, *SENSORS, *READERS, *PICTURES, *GEOMETRIES, *wheeled.FRICTIONS}
+    known = {*CLASSES, *SENSORS, *READERS, *PICTURES, *GEOMETRIES, *FRICTIONS}
     # Roads are skidpad's own: tests/world/test_road_worlds.py.
     assert not known - classes - {"road"}
 
@@ -78,18 +89,18 @@ def test_settings(scene: Scene) -> None:
 
 def test_a_robot_from_its_class(scene: Scene) -> None:
     robot = scene.vehicles[0]
-    wheels = tuple(wheeled.Wheel(0.0, y, 0.0, 0.2, 0.06, 1.5) for y in (0.25, -0.25))
-    gains = wheeled.Gains(KP=5.0, KI=2.0, max_torque=8.0)
+    wheels = tuple(Wheel(0.0, y, 0.0, 0.2, 0.06, 1.5) for y in (0.25, -0.25))
+    gains = Gains(KP=5.0, KI=2.0, max_torque=8.0)
     start = {"v": 0.5, "omega": math.radians(10.0)}
     shape = ((0.3, -0.2), (0.3, 0.2), (-0.3, 0.2), (-0.3, -0.2))
     assert robot.shape is not None
     assert robot.shape.outline == shape
-    assert robot.dynamics == wheeled.default_description(
+    assert robot.dynamics == default_description(
         "differential",
-        chassis=wheeled.Chassis(12.0, shape, 0.05, 0.4, 0.2, 0.3),
+        chassis=Chassis(12.0, shape, 0.05, 0.4, 0.2, 0.3),
         wheels=wheels,
         control=wheeled.Control("twist_pid", gains, set_point=start),
-        friction=wheeled.Friction(0.7, 0.02, 0.01),
+        friction=Friction(0.7, 0.02, 0.01),
         gravity=9.8,
     )
     assert robot.pose == described.Pose(1.0, 2.0, yaw=math.radians(45.0))
@@ -111,29 +122,25 @@ def test_a_robot_from_its_class(scene: Scene) -> None:
 
 def test_the_other_wheeled_vehicles(scene: Scene) -> None:
     three, four, car, plain = (v.dynamics for v in scene.vehicles[1:5])
-    assert isinstance(three, wheeled.Description)
-    assert isinstance(four, wheeled.Description)
-    assert three.wheels[2] == wheeled.Wheel(0.3, 0.0, 0.0, 0.1, 0.03, 0.5)
+    assert isinstance(three, Description)
+    assert isinstance(four, Description)
+    assert three.wheels[2] == Wheel(0.3, 0.0, 0.0, 0.1, 0.03, 0.5)
     assert three.control == wheeled.Control("twist_ideal")
-    assert four.wheels[0] == wheeled.Wheel(-0.2, 0.25, math.radians(5.0), 0.2, 0.05, 1.0, 0.02)
-    assert four.friction == wheeled.Ellipse(0.2, 0.02, 6.0, 9.0, 0.15, 0.12, 0.4, 0.3)
+    assert four.wheels[0] == Wheel(-0.2, 0.25, math.radians(5.0), 0.2, 0.05, 1.0, 0.02)
+    assert four.friction == Ellipse(0.2, 0.02, 6.0, 9.0, 0.15, 0.12, 0.4, 0.3)
     assert four.friction_circle
-    rear = tuple(wheeled.Wheel(0.0, y, 0.0, 0.6, 0.2, 8.0) for y in (0.8, -0.8))
-    front = tuple(wheeled.Wheel(2.4, y, 0.0, 0.6, 0.2, 8.0) for y in (0.8, -0.8))
-    gains = wheeled.Gains(300.0, 20.0, 1.0, 15.0, 600.0, 0.2, 0.9, 0.002, 0.04)
-    form = wheeled.Form(
-        filtered_derivative=True, anti_windup=True, reference_order=2, feed_forward=True
-    )
+    rear = tuple(Wheel(0.0, y, 0.0, 0.6, 0.2, 8.0) for y in (0.8, -0.8))
+    front = tuple(Wheel(2.4, y, 0.0, 0.6, 0.2, 8.0) for y in (0.8, -0.8))
+    gains = Gains(300.0, 20.0, 1.0, 15.0, 600.0, 0.2, 0.9, 0.002, 0.04)
+    form = Form(filtered_derivative=True, anti_windup=True, reference_order=2, feed_forward=True)
     start = {"v": 3.0, "steer": math.radians(5.0)}
-    assert car == wheeled.default_description(
+    assert car == default_description(
         "ackermann_drivetrain",
         wheels=(*rear, *front),
         steer_max=math.radians(35.0),
-        drivetrain=wheeled.Drivetrain(
-            "torsen_rear", wheeled.Splits(0.4, 1.6, 0.45, 1.7, 0.55, 2.0)
-        ),
+        drivetrain=Drivetrain("torsen_rear", Splits(0.4, 1.6, 0.45, 1.7, 0.55, 2.0)),
         control=wheeled.Control("front_steer_pid", gains, form, start),
-        friction=wheeled.WardIagnemma(0.9, 0.3, 0.015, 40.0, 0.008, 0.03),
+        friction=WardIagnemma(0.9, 0.3, 0.015, 40.0, 0.008, 0.03),
         loads="static",
         gravity=9.8,
     )
@@ -146,7 +153,7 @@ def test_the_other_wheeled_vehicles(scene: Scene) -> None:
 
 def test_every_wheeled_vehicle_can_be_built(scene: Scene) -> None:
     for spec in scene.vehicles:
-        if isinstance(spec.dynamics, wheeled.Description):
+        if isinstance(spec.dynamics, Description):
             assert wheeled.vehicle(spec.dynamics).model.name == spec.dynamics.kind
 
 

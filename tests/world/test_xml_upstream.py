@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from skidpad.control.pid import Form, Gains
 from skidpad.vehicles import wheeled
+from skidpad.vehicles.wheeled.description import Description
 from skidpad.world.xml import load, loads
 from world.worlds import BOT, DATA, refused, vehicle, world
 
@@ -34,7 +36,7 @@ def test_recorded_worlds_load_without_a_word(case: dict[str, Any], compat: str |
     assert scene.timestep == case.get("dt", 0.005)
     assert scene.vehicles or scene.blocks
     for spec in scene.vehicles:
-        assert isinstance(spec.dynamics, wheeled.Description)
+        assert isinstance(spec.dynamics, Description)
         wheeled.vehicle(spec.dynamics, compat=compat)
 
 
@@ -161,20 +163,20 @@ def test_upstream_hands_four_numbers_to_the_steering_controller() -> None:
     assert right.form.anti_windup
     assert right.form.filtered_derivative
     upstream = vehicle(inside, compat="upstream").dynamics.control
-    assert upstream.form == wheeled.Form()
+    assert upstream.form == Form()
     assert (upstream.gains.KP, upstream.gains.N) == (5.0, 0.0)
 
 
 @pytest.mark.parametrize(
     ("kind", "controller", "gains"),
     [
-        ("differential", "twist_pid", wheeled.Gains(KP=10.0, max_torque=100.0)),
-        ("ackermann", "twist_front_steer_pid", wheeled.Gains(KP=100.0, max_torque=100.0)),
-        ("ackermann", "front_steer_pid", wheeled.Gains(KP=100.0, max_torque=100.0)),
-        ("ackermann_drivetrain", "twist_front_steer_pid", wheeled.Gains(100.0, max_torque=400.0)),
+        ("differential", "twist_pid", Gains(KP=10.0, max_torque=100.0)),
+        ("ackermann", "twist_front_steer_pid", Gains(KP=100.0, max_torque=100.0)),
+        ("ackermann", "front_steer_pid", Gains(KP=100.0, max_torque=100.0)),
+        ("ackermann_drivetrain", "twist_front_steer_pid", Gains(100.0, max_torque=400.0)),
     ],
 )
-def test_default_gains(kind: str, controller: str, gains: wheeled.Gains) -> None:
+def test_default_gains(kind: str, controller: str, gains: Gains) -> None:
     inside = f"<dynamics class='{kind}'><controller class='{controller}'/></dynamics>"
     assert vehicle(inside).dynamics.control.gains == gains
 

@@ -114,7 +114,7 @@ Drive = Callable[[int], Array]
 
 def car(name: str) -> Export:
     """A car of this group, ready to be exported."""
-    return Export(vehicles.named(name), DT, CARS[name])
+    return Export(vehicles.get(name)(), DT, CARS[name])
 
 
 def start_of(vehicle: Vehicle) -> Array:

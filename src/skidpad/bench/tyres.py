@@ -127,12 +127,12 @@ def _median(call: Any, contacts: list[tuple[float, float]], repeats: int) -> Mea
 
 
 def _cars(budget: Budget) -> Iterator[Entry]:
-    """Cars by RK4 at 1 ms on one thread: on the Magic Formula, on a simple tyre, and the
-    Formula Student car of version 0.1, whose wheels do not spin."""
+    """Cars by RK4 at 1 ms on one thread: on the Magic Formula, on a simple tyre, and a
+    Formula Student car whose wheels do not spin."""
     cars = {
         "mf61": vehicles.two_track(tyre=tyres.get(TYRE), slip=FirstOrderSlip()),
         "load_sensitive": vehicles.two_track(tyre=LoadSensitiveTyre(), slip=FirstOrderSlip()),
-        "formula_student": vehicles.formula_student(compat="0.1"),
+        "four_wheel": vehicles.four_wheel(),
     }
     count = budget.vehicles // 4
     rollouts = [_rollout(car, count) for car in cars.values()]

@@ -28,7 +28,7 @@ import numpy as np
 
 from ..errors import require_extras
 from ..run.simulator import Simulator
-from ..vehicles.formula import formula_student
+from ..vehicles import four_wheel
 from ..view.film import Film, ScanAt
 from ..view.recording.recorder import Recorder
 from ..view.recording.world_recorder import WorldRecorder
@@ -97,7 +97,7 @@ def _scans(lidars: int, rays: int, duration: float) -> tuple[ScanAt, ...]:
 
 def long_film(minutes: float = 10.0) -> Film:
     """One car for minutes with all its states, inputs and outputs, a picture every 1/60 s."""
-    car = formula_student(compat="0.1")
+    car = four_wheel()
     simulator = Simulator(car, dt=1.0 / 60.0, substeps=17)
     simulator.reset(v_x=8.0)
     t = np.arange(round(60.0 * minutes * 60.0)) / 60.0
@@ -338,7 +338,7 @@ def _world_recording(folder: Path, budget: Budget) -> Entry:
 
 def _car_recording(folder: Path, budget: Budget) -> Entry:
     """Every step of one car that is driven by a controller in Python, until all is in the file."""
-    car = formula_student(compat="0.1")
+    car = four_wheel()
     simulator = Simulator(car, dt=0.001)
     steps = 4000
 

@@ -82,7 +82,7 @@ def models(
         return
     from .. import vehicles
 
-    shown = [car] if car is not None else [vehicles.named(one) for one in vehicles.names()]
+    shown = [car] if car is not None else [vehicles.get(one)() for one in vehicles.names()]
     if json:
         from .output import print_json
 

@@ -1,4 +1,4 @@
-"""Controllers as pure functions: what they remember comes in and goes out as a record.
+"""Controllers as pure functions: their memory comes in and goes out as a record.
 
 The contract:
 
@@ -8,7 +8,7 @@ The contract:
    controller can be traced together with the vehicle it drives.
 
 `policy(...)` of a module makes a `skidpad.Policy` of its law, which a fleet compiles with the
-vehicle. `nmpc` is the exception: it solves a program at every step, so it drives one vehicle.
+vehicle. `Nmpc` is the exception: it solves a program at every step, so it drives one vehicle.
 """
 
 from __future__ import annotations
@@ -18,81 +18,38 @@ from typing import TYPE_CHECKING
 from ..core.lazy import lazy_attributes
 
 if TYPE_CHECKING:
-    from . import keyboard, lqr, nmpc, pid, pure_pursuit, reference, speed, stanley, wheeled
-    from .nmpc import (
-        Nmpc,
-    )
-    from .pid import (
-        PIDControl,
-        PIDLongLat,
-    )
-    from .reference import (
-        Reference,
-    )
-
-from ..core import record
-from . import car as abilities
-from . import car as line
-from . import car as state_conversion
-from . import driver_aids as aids
-from . import keyboard as driving
-from . import path_following as path_follower
-from . import path_following as polyline
-from . import pid as pid_control
-from . import pid as pid_long_lat
-from . import reference as course
-from . import speed as racing_line
-from . import speed as speed_profile
+    from . import car, driver_aids, keyboard, lqr, path_following, pid, pure_pursuit, speed, stanley
+    from .nmpc import Nmpc
+    from .pid import PIDLongLat
+    from .reference import Reference
 
 __all__ = [
     "Nmpc",
-    "PIDControl",
     "PIDLongLat",
     "Reference",
-    "abilities",
-    "aids",
-    "course",
-    "driving",
+    "car",
+    "driver_aids",
     "keyboard",
-    "line",
     "lqr",
-    "nmpc",
-    "path_follower",
+    "path_following",
     "pid",
-    "pid_control",
-    "pid_long_lat",
-    "polyline",
     "pure_pursuit",
-    "racing_line",
-    "reference",
     "speed",
-    "speed_profile",
     "stanley",
-    "state_conversion",
-    "wheeled",
 ]
 
 __getattr__ = lazy_attributes(
     __name__,
-    {
-        ".nmpc": ("Nmpc",),
-        ".pid": (
-            "PIDControl",
-            "PIDLongLat",
-        ),
-        ".reference": ("Reference",),
-    },
+    {".nmpc": ("Nmpc",), ".pid": ("PIDLongLat",), ".reference": ("Reference",)},
     modules={
+        "car": ".car",
+        "driver_aids": ".driver_aids",
         "keyboard": ".keyboard",
         "lqr": ".lqr",
-        "nmpc": ".nmpc",
+        "path_following": ".path_following",
         "pid": ".pid",
         "pure_pursuit": ".pure_pursuit",
-        "reference": ".reference",
         "speed": ".speed",
         "stanley": ".stanley",
-        "wheeled": ".wheeled",
     },
 )
-
-record.document_all()

@@ -32,34 +32,6 @@ from ..ops import atan2, cos, floor, maximum, sign, sin, sqrt, where
 from ..units import m, m_s, m_s2, one, per_m, positive, rad, rad_s, s
 from ..vehicles.parts.kinematics import curvature_of, drift, speed_ratio
 
-__all__ = [
-    "Abilities",
-    "BodyVelocity",
-    "Car",
-    "Deviation",
-    "Geometry",
-    "LinePoint",
-    "Motion",
-    "abilities_of",
-    "advance",
-    "after",
-    "car_of",
-    "deviation",
-    "dynamic_state",
-    "front_axle",
-    "kinematic_state",
-    "push",
-    "rear_axle",
-    "rolling_velocity",
-    "signed_speed",
-    "slip_of_velocity",
-    "speed_at_centre",
-    "speed_at_rear",
-    "unwrapped",
-    "upstream",
-    "wrapped",
-]
-
 _GRIP: m_s2 = 0.8 * 9.81
 """Of a vehicle whose model sets no limit."""
 _DRIVE_SHARE, _BRAKE_SHARE, _TURN_SHARE = 0.55, 0.75, 0.85

@@ -48,28 +48,6 @@ from ..tyres.low_speed import above_zero
 from ..units import Nm, Unit, kg_m2, m, m_s, m_s2, non_negative, one, per_s, positive, rad, rad_s, s
 from ..vehicles.parts.actuators import limited, outside_dead_band
 
-__all__ = [
-    "WHEELS",
-    "Aid",
-    "Chassis",
-    "Memory",
-    "Params",
-    "SlipControlParams",
-    "Stability",
-    "Vectoring",
-    "aided",
-    "anti_lock",
-    "bicycle_yaw_rate",
-    "chassis",
-    "longitudinal_slips",
-    "power_limit",
-    "speeds",
-    "stability",
-    "told",
-    "torque_vectoring",
-    "traction",
-]
-
 
 @dataclass(frozen=True)
 class Aid:

@@ -27,19 +27,6 @@ from ..units import Nm, m_s, m_s2, one, per_m, rad, rad_s, s
 from .car import Abilities
 from .wheeled import FrontSteerInput, FrontTorques, MotorTorque, SideTorques, TwistInput
 
-__all__ = [
-    "Axes",
-    "Memory",
-    "Steps",
-    "brake_acceleration",
-    "demand_of_keys",
-    "demand_to_stop",
-    "pedal_acceleration",
-    "pressed",
-    "steering",
-    "steps_of",
-]
-
 KEYS = ("w", "s", "a", "d", " ")
 DEGREE: rad = pi / 180.0
 

@@ -37,17 +37,6 @@ from .car import Car, car_of, push
 from .path_following import Seen, heading_error, progressed, seen_from
 from .reference import KNOTS, Point, Reference, reference_of
 
-__all__ = [
-    "Design",
-    "Memory",
-    "Params",
-    "command",
-    "design",
-    "gain",
-    "policy",
-    "scheduled",
-]
-
 SLOPE = 1e-3
 """Curvature in 1/m over which the steady motion's slope is taken."""
 
@@ -164,7 +153,7 @@ def _numbers(motion: Trim) -> Steady:
 
 
 def weights(name: str, fields: Sequence[str], values: Any) -> Array:
-    """A matrix of weights from a mapping of field names, a diagonal or a matrix."""
+    """A matrix (n, n) of weights from a mapping of field names, a diagonal (n,) or a matrix."""
     if isinstance(values, Mapping):
         for field in values:
             if field not in fields:

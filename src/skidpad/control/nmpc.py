@@ -49,13 +49,6 @@ from .lqr import weights
 from .path_following import kinematic_steer
 from .reference import Point, Reference
 
-__all__ = [
-    "Nmpc",
-    "NmpcController",
-    "Plan",
-    "prediction_state",
-]
-
 SOLVERS = ("ipopt", "fatrop", "sqpmethod")
 """Solvers known here, in the order in which they stand in for one another."""
 

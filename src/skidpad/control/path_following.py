@@ -31,26 +31,13 @@ from ..core.model import vehicle_of
 from ..core.policy import Policy
 from ..core.record import made_once
 from ..errors import InvalidValue
-from ..geometry.line import Line, LinePoint, Nearest, directions, vertices
-from ..geometry.line import arc_length as distances
+from ..geometry.line import Line, LinePoint, Nearest
 from ..ops import atan2, clip, maximum, sqrt, tan
 from ..units import m, m_s, m_s2, non_negative, one, per_m, positive, rad, rad_s, s
 from ..vehicles.parts.actuators import limited
 from .car import Car, Deviation, Motion, advance, car_of, deviation, upstream, wrapped
 from .pid import SpeedGains, SpeedMemory, answer
 from .reference import Point, Reference, per_m2, reference_of
-
-__all__ = [
-    "Nearest",
-    "Params",
-    "directions",
-    "distances",
-    "kinematic_steer",
-    "nearest",
-    "signed_distance",
-    "steer",
-    "vertices",
-]
 
 NEAREST_TO_CENTRE: one = 0.1
 """Share of a bend's radius that a place is taken to keep from its centre, for finite slopes."""

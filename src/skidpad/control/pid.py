@@ -47,33 +47,6 @@ from ..vehicles.parts.actuators import limited
 from .car import Car, after, car_of, deviation, upstream
 from .reference import Point
 
-__all__ = [
-    "Answer",
-    "Command",
-    "Form",
-    "Gains",
-    "LoopAnswer",
-    "Memory",
-    "OffsetGains",
-    "OffsetMemory",
-    "PIDControl",
-    "PIDLongLat",
-    "PidLongLatGains",
-    "PolicyParams",
-    "Settings",
-    "SpeedGains",
-    "SpeedMemory",
-    "answer",
-    "at_start",
-    "command",
-    "forgotten",
-    "loop_answer",
-    "memory_type",
-    "pid_answer",
-    "policy",
-    "within",
-]
-
 Nm_s_m = Annotated[float, Unit("N·m/(m/s)", length=1, mass=1, time=-1)]
 kg_m = Annotated[float, Unit("N·m/(m/s²)", length=1, mass=1)]
 

@@ -21,8 +21,6 @@ from .car import Car, rear_axle
 from .path_following import Law, View, follower
 from .reference import KNOTS, Reference
 
-__all__ = ["LookAhead", "arc", "policy", "steer"]
-
 
 class LookAhead(NamedTuple):
     """How far ahead the goal is."""

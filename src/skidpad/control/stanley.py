@@ -19,8 +19,6 @@ from .car import Car, front_axle
 from .path_following import Law, View, follower, heading_error
 from .reference import KNOTS, Reference
 
-__all__ = ["Gains", "policy", "steer"]
-
 rad_s2_m = Annotated[float, Unit("rad/(m/s²)", length=-1, time=2)]
 
 SPEED_WIDTH: m_s = 1e-3

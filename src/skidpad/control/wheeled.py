@@ -27,24 +27,6 @@ from ..vehicles.parts.wheel_friction import SpeedLoop, Twist
 from . import pid
 from .pid import Form, Gains
 
-__all__ = [
-    "Command",
-    "Controller",
-    "FrontSteerInput",
-    "FrontTorques",
-    "MotorTorque",
-    "NoGains",
-    "NoMemory",
-    "Seen",
-    "SideTorques",
-    "SpeedTorques",
-    "TwistInput",
-    "ackermann_controller",
-    "differential_controller",
-    "drivetrain_controller",
-    "speed_torques",
-]
-
 
 class TwistInput(NamedTuple):
     """Set-points of a twist controller."""

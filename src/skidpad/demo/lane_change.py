@@ -21,7 +21,7 @@ from ..control import path_following, pure_pursuit, stanley
 from ..control.car import Deviation, Motion, car_of, deviation, front_axle, rear_axle
 from ..control.path_following import CRUISE, View, cruise, demand_of, progressed
 from ..control.pid import SpeedGains, SpeedMemory
-from ..control.reference import Course
+from ..control.speed import Course
 from ..core.arrays import Array
 from ..core.model import Vehicle
 from ..core.record import unknown_name

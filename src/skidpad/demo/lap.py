@@ -15,8 +15,7 @@ from pathlib import Path
 from .. import vehicles
 from ..control import path_following, speed
 from ..control.car import Motion, advance, deviation
-from ..control.reference import Course
-from ..control.speed import Grip, least_curvature
+from ..control.speed import Course, Grip, least_curvature
 from ..core.arrays import Array
 from ..geometry.line import LinePoint, smooth_loop
 from ..units import Nm, m, m_s, m_s2, s

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..control.reference import Course
-from ..control.speed import Grip
+from ..control.speed import Course, Grip
 from ..core import record
 from ..core.arrays import Array
 from ..core.body import Pose, Velocity, body_of

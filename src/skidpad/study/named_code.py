@@ -69,7 +69,7 @@ def vehicle_by_text(
         if name in NAMES and not colon:
             if tyres:
                 raise InvalidValue(f"{text} takes no tyre: its motion is kinematic")
-            return vehicles.named(name, [*map(str, files), given] if files or given else None)
+            return vehicles.get(name)([*map(str, files), given] if files or given else None)
         if name in _known():
             return _listed(name, chosen if colon else None, given, tyres)
         if not colon:

@@ -66,6 +66,7 @@ from ..random.streams import of_run
 from ..run.trajectory import Trajectory
 from ..units import Allowed, m, m_s, non_negative, positive, rad, s
 from ..vehicles import wheeled
+from ..vehicles.wheeled.description import Description
 from ..world import xml
 from ..world.contact.touches import ContactEvent
 from ..world.scene import (
@@ -263,7 +264,7 @@ def commanded(scene: Scene, values: Mapping[str, float]) -> dict[str, dict[str, 
         own = _own(values, "vehicle", spec.name)
         first: dict[str, float] = {}
         # A robot whose parameters are changed is a plain vehicle, which has no set point.
-        if isinstance(spec.dynamics, wheeled.Description) and _params(own):
+        if isinstance(spec.dynamics, Description) and _params(own):
             first |= spec.dynamics.control.set_point
         commands[spec.name] = first | {
             key.removeprefix(COMMAND): value
@@ -295,7 +296,7 @@ def _vehicle(spec: VehicleSpec, own: Mapping[str, float], scene: Scene) -> Vehic
     if isinstance(dynamics, OwnDynamics):
         parameters = {**dynamics.parameters, **params}
         return replace(spec, dynamics=replace(dynamics, parameters=parameters))
-    if isinstance(dynamics, wheeled.Description):
+    if isinstance(dynamics, Description):
         vehicle = wheeled.vehicle(dynamics, scene.compat).with_params(params)
         shape = spec.shape
         if shape is not None and shape.made_from == "default":

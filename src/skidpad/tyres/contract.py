@@ -251,12 +251,6 @@ def use(demand: N, limit: N, most: one, floor: N) -> Use:
     return Use(firm, sliding, sqrt(1.0 - along * along))
 
 
-def rough_use(demand: N, limit: N, floor: N) -> Use:
-    """`use` without its square root and bend: a first guess from loads that are a guess too."""
-    along = clip(demand / maximum(limit, floor), -1.0, 1.0)
-    return Use(along, 0.0 * along, 1.0 - 0.5 * (along * along))
-
-
 _FIELDS: dict[int, tuple[str, str, dict[str, str]]] = {
     1: ("OneTyre", "The same tyre on all wheels.", {"tyre": "Of all wheels."}),
     2: (

@@ -25,7 +25,8 @@ The Magic Formula with grip and stiffness that grow less than the load.
 
 The Magic Formula with grip in proportion to load.
 
-The cars of `car_state` take their tyre by the class of the record `tyre` among their parameters. It
+The cars of `vehicles.formula` take their tyre by the class of the record `tyre` among their
+parameters. It
 has a peak friction coefficient `D` and `friction(alpha)`, the lateral force per load at a slip
 angle: with the sign of `alpha`, never above `D`, smooth at 0. `ProportionalTyre` is such a law in
 both directions, for vehicles whose wheels spin.
@@ -405,11 +406,6 @@ def friction_on_road(alpha: Sequence[rad], tyre: Any, mu: one) -> list[one]:
     """
     by_mu = 1.0 / maximum(mu, TINY)
     return [mu * friction(angle * by_mu, tyre) for angle in alpha]
-
-
-def softened_friction(alpha: Sequence[rad], tyre: Any, mu: one) -> list[one]:
-    """The whole curve times `mu`, its slope at zero slip too: what cars of version 0.1 had."""
-    return [mu * friction(angle, tyre) for angle in alpha]
 
 
 def cornering_stiffness(F_z: N, p: MagicFormula) -> N_rad:

@@ -1,64 +1,61 @@
-"""`formula_student`: the default car, one model from standstill to the limit.
+"""Cars with four driven wheels and one steering angle: `four_wheel` and `kinematic_bicycle`.
 
-It is `two_track` with the parameter set of that name: a driverless electric car with a motor at
-each wheel, 80 kW for all of them, and slip behind the relaxation of its tyres, so that it holds
-where it stands and explicit steps will do.
+`four_wheel` is a dynamic car on four tyres with loads in closed form, for speeds above walking
+pace. `kinematic_bicycle` has wheels that do not slip sideways and is exact at parking speed: one
+degree of freedom, v_x; lateral velocity and yaw rate follow from the steering angle, and the
+longitudinal equation is the power balance of the constrained body.
 
-    formula_student(m=240.0)                      # as `two_track("formula_student", m=240.0)`
-    formula_student(compat="0.1")                 # the model of version 0.1
-
-Numbers and their sources: two_track_sets.py.
-
-`four_wheel`: dynamic car on four tyres, loads in closed form, for speeds above walking pace.
-
-Equations: docs/vehicles.md. Against the brains2 document and program it has the corrections C1 to
-C4 of docs/errata.md.
-
-`brains2`: the numbers of the brains2 project's `sim` package, its errors included.
-
-For those who compare with it or replace it. Two models switched at 0.1 m/s by the state at the
-start of a step, a command limiter that also samples that state, and published accelerations that
-are estimates. What differs from sound physics is listed in docs/errata.md (D1 to D20); `four_wheel`
-and `formula_student` are the same car put right.
+The records here are also those of `brains2`, and `two_track` extends them. Parameters are those of
+the brains2 project's Formula Student car (`car_constants.yaml`) but for C_m0, with which it drives
+3 % harder than its torque; g and v_0 are the constants 9.81 and 1/10 written into its equations.
+Equations: docs/vehicles.md; differences from the brains2 document and program: C1 to C4 and K1 to
+K5 of docs/errata.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Annotated, Any, NamedTuple, get_type_hints
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Any, NamedTuple
 
-from ..core import record
-from ..core.body import Geometry, Limits
-from ..core.model import Model, NoDisturbance, Vehicle, VehicleFactory, built_once
+from ..core.body import Demand, Geometry, GroundUnder, Limits, Outline, Pose, box, four_wheels
+from ..core.body import Velocity as BodyVelocity
+from ..core.model import Model, NoDisturbance, VehicleFactory
 from ..core.record import extended
-from ..errors import InvalidValue
-from ..ops import abs, atan, atan2, clip, cos, maximum, sin, tan, tanh, where
-from ..tyres.simple import FrictionLaw, friction, friction_on_road, softened_friction
-from ..units import N, N_Nm, Nm, m_s, m_s2, non_negative, one, positive, rad, rad_s, rad_s2
-from . import car_state
-from .car_state import (
-    CAR,
-    FORMER,
-    UPSTREAM_C_M0,
-    ActuatorRates,
-    CarFactory,
-    External,
-    Input,
-    State,
-    TyreCarParams,
-    actuator_rates,
-    body_rates,
-    energy,
-    least,
-    open_wheeler,
-    wheel_outputs,
+from ..ops import clip, cos, logical_and, maximum, minimum, sin, tan, where
+from ..tyres.simple import MagicFormula, friction_on_road
+from ..units import (
+    J,
+    N,
+    N_Nm,
+    N_s2_m2,
+    N_s_m,
+    Nm,
+    Nm_s,
+    kg,
+    kg_m2,
+    m,
+    m_s,
+    m_s2,
+    non_negative,
+    one,
+    per_m,
+    positive,
+    rad,
+    rad_s,
+    rad_s2,
+    s,
 )
-from .car_state import Outputs as four_wheel_Outputs
-from .former_formula_student import FORMER_MODEL as formula_student_FORMER_MODEL
-from .parts.actuators import lag
+from .parts.actuators import limited, limited_lag, rate_limited_lag
 from .parts.air import downforce, resistance
-from .parts.kinematics import Acceleration, pose_rate, velocity_rate
+from .parts.car_bodies import sliding_car
+from .parts.kinematics import (
+    Acceleration,
+    body_acceleration,
+    kinetic_energy,
+    pose_rate,
+    velocity_rate,
+)
 from .parts.load_transfer import (
     AxleForce,
     AxleFriction,
@@ -66,7 +63,6 @@ from .parts.load_transfer import (
     Force,
     Friction,
     LoadLaw,
-    Velocity,
     accelerations,
     axle_friction,
     axle_load,
@@ -82,103 +78,302 @@ from .parts.load_transfer import (
     wheel_loads,
     yaw_moment,
 )
-from .twin_track import body
-from .twin_track.model import two_track
-
-__all__ = [
-    "MODEL",
-    "Params",
-    "derivative",
-    "formula_student",
-    "four_wheel",
-    "outputs",
-]
-
-NAME = "formula_student"
 
 
-def geometry(p: Any) -> Geometry:
-    """Tub and wings about the wheels of `two_track`."""
-    outlines = open_wheeler(p.l_f, -p.l_r, 0.5 * (p.track_f + p.track_r))
-    return replace(body.geometry(p), outlines=outlines)
+class State(NamedTuple):
+    """Pose, velocity and actuator positions of a car. ISO 8855: x forward, y left, z up."""
+
+    x: m = 0.0
+    """Position of the centre of mass in the world frame."""
+    y: m = 0.0
+    """Position of the centre of mass in the world frame."""
+    yaw: rad = 0.0
+    """Heading from the world x axis, positive to the left, not wrapped."""
+    v_x: m_s = 0.0
+    """Velocity of the centre of mass along the car, forward positive."""
+    v_y: m_s = 0.0
+    """Velocity of the centre of mass across the car, positive to the left."""
+    omega: rad_s = 0.0
+    """Yaw rate, positive to the left."""
+    steer: rad = 0.0
+    """Steering angle of both front wheels, positive to the left."""
+    tau_fl: Nm = 0.0
+    """Torque at the front left wheel, positive drives forward."""
+    tau_fr: Nm = 0.0
+    """Torque at the front right wheel."""
+    tau_rl: Nm = 0.0
+    """Torque at the rear left wheel."""
+    tau_rr: Nm = 0.0
+    """Torque at the rear right wheel."""
 
 
-@built_once
-def _named(model: Model) -> Model:
-    """The model of a `two_track` under the name, with the numbers and the looks of this car."""
-    assert model.body is not None
-    return replace(
-        model,
-        name=NAME,
-        Params=_with_defaults(model.Params),
-        body=replace(model.body, geometry=geometry),
-        summary="The default car: one model from standstill to the limit",
+class Input(NamedTuple):
+    """Targets of the five actuators."""
+
+    steer: rad = 0.0
+    """Target steering angle, positive to the left."""
+    tau_fl: Nm = 0.0
+    """Target torque at the front left wheel, positive drives forward; negative brakes and, from
+    rest on, drives backwards (`vehicles.with_brakes`: it brakes and holds)."""
+    tau_fr: Nm = 0.0
+    """Target torque at the front right wheel."""
+    tau_rl: Nm = 0.0
+    """Target torque at the rear left wheel."""
+    tau_rr: Nm = 0.0
+    """Target torque at the rear right wheel."""
+
+
+class External(NamedTuple):
+    """What the world does to a car. The defaults do nothing."""
+
+    F_x: N = 0.0
+    """Force at the centre of mass along the car, forward positive."""
+    F_y: N = 0.0
+    """Force at the centre of mass across the car, positive to the left."""
+    M_z: Nm = 0.0
+    """Yaw moment, positive to the left."""
+    mu_scale: Annotated[one, non_negative] = 1.0
+    """Factor on the largest friction of all tyres; their stiffness at small slip stays."""
+
+
+class Outputs(NamedTuple):
+    """Accelerations and, for each wheel, load, slip angle and force."""
+
+    a_x: m_s2
+    """Acceleration of the centre of mass along the car, v_x' - v_y omega."""
+    a_y: m_s2
+    """Acceleration of the centre of mass across the car, v_y' + v_x omega, positive to the left."""
+    F_z_fl: N
+    """Load on the front left wheel, positive when pressed on the road."""
+    F_z_fr: N
+    """Load on the front right wheel."""
+    F_z_rl: N
+    """Load on the rear left wheel."""
+    F_z_rr: N
+    """Load on the rear right wheel."""
+    alpha_fl: rad
+    """Slip angle of the front left wheel, positive when the tyre pushes to the left."""
+    alpha_fr: rad
+    """Slip angle of the front right wheel."""
+    alpha_rl: rad
+    """Slip angle of the rear left wheel."""
+    alpha_rr: rad
+    """Slip angle of the rear right wheel."""
+    F_x_fl: N
+    """Force along the front left wheel (wheel frame)."""
+    F_x_fr: N
+    """Force along the front right wheel."""
+    F_x_rl: N
+    """Force along the rear left wheel."""
+    F_x_rr: N
+    """Force along the rear right wheel."""
+    F_y_fl: N
+    """Force across the front left wheel (wheel frame), positive to the left."""
+    F_y_fr: N
+    """Force across the front right wheel."""
+    F_y_rl: N
+    """Force across the rear left wheel."""
+    F_y_rr: N
+    """Force across the rear right wheel."""
+    wheel_lift: one
+    """1 when a wheel has left the road (see the vehicle for what happens then), else 0."""
+
+
+class ActuatorRates(NamedTuple):
+    """Time derivatives of the actuator positions, in the order of the state."""
+
+    steer: rad_s
+    tau_fl: Nm_s
+    tau_fr: Nm_s
+    tau_rl: Nm_s
+    tau_rr: Nm_s
+
+
+def actuator_rates(x: State, u: Input, p: Any) -> ActuatorRates:
+    """How the actuators follow their targets, within their limits.
+
+    `p` has t_steer, steer_max, steer_rate_max, t_tau and tau_max. The limits act on the rate, so
+    they hold whatever the step size. If `p` has a limit_width they are smooth (`smooth_limits`).
+    """
+    width = getattr(p, "limit_width", None)
+    return ActuatorRates(
+        rate_limited_lag(x.steer, u.steer, p.t_steer, p.steer_max, p.steer_rate_max, width),
+        limited_lag(x.tau_fl, u.tau_fl, p.t_tau, p.tau_max, width),
+        limited_lag(x.tau_fr, u.tau_fr, p.t_tau, p.tau_max, width),
+        limited_lag(x.tau_rl, u.tau_rl, p.t_tau, p.tau_max, width),
+        limited_lag(x.tau_rr, u.tau_rr, p.t_tau, p.tau_max, width),
     )
 
 
-def _with_defaults(Params: Any) -> Any:
-    """The parameters of a `two_track` with the numbers of this car, as far as they have them."""
-    hints = get_type_hints(Params, include_extras=True)
-    own = {
-        name: value
-        for name, value in two_track(NAME).params._asdict().items()
-        if name in hints and type(value) in (float, hints[name])
-    }
-    docs = {leaf.name: leaf.doc for leaf in record.fields(Params) if "." not in leaf.name}
-    docs["tyres"] = "The tyres."
-    text = "A Formula Student car within the rules; sources: `two_track_sets`."
-    return record.define("Params", hints, {**Params._field_defaults, **own}, docs, text)
+def least(values: Sequence[Any]) -> Any:
+    """The smallest of four values."""
+    fl, fr, rl, rr = values
+    return minimum(minimum(fl, fr), minimum(rl, rr))
 
 
-@dataclass(frozen=True, repr=False)
-class FormulaStudentFactory(VehicleFactory):
-    """Makes Formula Student cars: `formula_student(m=240.0)`."""
-
-    former: Model
-    """The model of version 0.1."""
-
-    @property
-    def models(self) -> tuple[Model, ...]:
-        """The model, and that of version 0.1."""
-        return self.model, self.former
-
-    def __call__(
-        self, params: Any = None, /, *, compat: str | None = None, **values: Any
-    ) -> Vehicle:
-        """A car of the set `formula_student`, changed as a `two_track` is.
-
-        `compat="0.1"` repeats version 0.1, which has other parameters: S1 to S6 of docs/errata.md.
-        """
-        if compat not in (None, FORMER):
-            raise InvalidValue(f"compat = {compat!r} is unknown; allowed are None, {FORMER!r}")
-        if compat is not None:
-            base = record.build(self.former.Params, C_m0=UPSTREAM_C_M0)
-            built = record.build(self.former.Params, params, base=base, **values)
-            return Vehicle(self.former, built)
-        if isinstance(params, str):
-            raise InvalidValue(
-                f"{NAME} is a parameter set, and {params!r} another: two_track has it"
-            )
-        if params is None or isinstance(params, Mapping):
-            values = {**(params or {}), **values}
-            self._refuse_former(values)
-            car = two_track(NAME, **values)
-        else:
-            car = two_track(params, **values)
-        model = _named(car.model)
-        return Vehicle(model, model.Params(*car.params))
-
-    def _refuse_former(self, values: Mapping[str, Any]) -> None:
-        former = set(record.names(self.former.Params)) - set(record.names(self.model.Params))
-        gone = [name for name in values if name in former]
-        if gone:
-            raise InvalidValue(
-                f"{NAME} has no {', '.join(gone)} any more; compat={FORMER!r} has, and "
-                "CHANGELOG.md says what is in their place"
-            )
+def energy(x: State, p: Any) -> J:
+    """Kinetic energy of the body; wheels and actuators store none in these models."""
+    return kinetic_energy(x.v_x, x.v_y, x.omega, p.m, p.I_z)
 
 
-formula_student = FormulaStudentFactory(_named(two_track(NAME).model), formula_student_FORMER_MODEL)
+WHEEL_RADIUS: m = 0.20809
+
+
+class RollingCarParams(NamedTuple):
+    """A car with four driven wheels and one steering angle, with or without tyre slip."""
+
+    m: Annotated[kg, positive] = 230.0
+    """Mass with driver."""
+    I_z: Annotated[kg_m2, positive] = 200.0
+    """Yaw inertia about the centre of mass."""
+    l_f: Annotated[m, positive] = 0.7853
+    """Distance from the centre of mass to the front axle."""
+    l_r: Annotated[m, positive] = 0.7853
+    """Distance from the centre of mass to the rear axle."""
+    track: Annotated[m, positive] = 1.24
+    """Distance between the wheels of an axle."""
+    C_m0: Annotated[N_Nm, non_negative] = 1.0 / WHEEL_RADIUS
+    """Drive force per wheel torque: one over the radius of the wheels, or less with losses."""
+    C_r0: Annotated[N, non_negative] = 350.0
+    """Constant driving resistance."""
+    C_r1: Annotated[N_s_m, non_negative] = 20.0
+    """Driving resistance per speed."""
+    C_r2: Annotated[N_s2_m2, non_negative] = 3.0
+    """Driving resistance per speed squared."""
+    t_tau: Annotated[s, positive] = 0.001
+    """Time constant of the wheel torques."""
+    t_steer: Annotated[s, positive] = 0.02
+    """Time constant of the steering."""
+    tau_max: Annotated[Nm, non_negative] = 276.75
+    """Largest torque target of a wheel, either sign."""
+    steer_max: Annotated[rad, non_negative] = 0.5
+    """Largest steering target, either side."""
+    steer_rate_max: Annotated[rad_s, non_negative] = 1.0
+    """Largest steering rate, either side."""
+    v_0: Annotated[m_s, positive] = 0.1
+    """Speed below which the driving resistance fades to zero."""
+
+
+@extended
+class TyreCarParams(RollingCarParams):
+    """A car with four driven wheels on tyres, which carry loads."""
+
+    z_cg: Annotated[m, non_negative] = 0.295
+    """Height of the centre of mass."""
+    g: Annotated[m_s2, non_negative] = 9.81
+    """Gravity."""
+    C_down: Annotated[N_s2_m2, non_negative] = 3.96864
+    """Downforce coefficient: downforce is ½ C_down v_x²."""
+    tyre: MagicFormula = MagicFormula()
+    """Lateral force of each tyre."""
+
+
+WHEEL_WIDTH: m = 0.19
+"""Width of a 16 x 7.5 inch tyre, usual in Formula Student."""
+HEIGHT: m = 1.15
+"""Height of the main hoop."""
+HOLD_TIME: s = 0.05
+"""Time constant with which a car that is braked comes to rest and is held there."""
+CREEP: m_s = 0.6
+"""Speed below which the handbrake lets go, so that it stops the car and does not push it back."""
+
+
+def geometry(p: Any) -> Geometry:
+    """Tub, wings and wheels in proportion to wheelbase and track."""
+    front, rear = p.l_f, -p.l_r
+    wheels = four_wheels(front, rear, p.track, WHEEL_RADIUS, WHEEL_WIDTH)
+    outlines = open_wheeler(front, rear, p.track)
+    return Geometry(front, rear, wheels, outlines, HEIGHT, p.m, p.I_z)
+
+
+def geometry_with_forces(p: Any) -> Geometry:
+    """The geometry of a car whose outputs have the force of each wheel."""
+    wheels = four_wheels(p.l_f, -p.l_r, p.track, WHEEL_RADIUS, WHEEL_WIDTH, forces=True)
+    return replace(geometry(p), wheels=wheels)
+
+
+def open_wheeler(front: m, rear: m, track: m) -> tuple[Outline, ...]:
+    """Rear wing, front wing, and a tub with side pods between them."""
+    base, half = front - rear, 0.5 * track
+    nose, tail, middle = front + 0.3 * base, rear - 0.18 * base, rear + 0.5 * base
+    side = (
+        (tail, 0.22 * half),
+        (rear + 0.12 * base, 0.3 * half),
+        (middle - 0.12 * base, 0.62 * half),
+        (middle + 0.1 * base, 0.6 * half),
+        (middle + 0.22 * base, 0.36 * half),
+        (front, 0.26 * half),
+        (nose, 0.14 * half),
+    )
+    tub = (*((x, -y) for x, y in side), *reversed(side))
+    return (
+        box(rear - 0.34 * base, rear - 0.14 * base, 0.85 * track),
+        box(nose - 0.08 * base, nose + 0.1 * base, track),
+        tub,
+    )
+
+
+def torque_for(a: m_s2, v_x: m_s, p: Any) -> Nm:
+    """Torque at each of four wheels for an acceleration along the car, in spite of resistance."""
+    against = resistance(v_x, p.C_r0, p.C_r1, p.C_r2, p.v_0)
+    return (a * p.m - against) / (4.0 * p.C_m0)
+
+
+def limits(p: Any) -> Limits:
+    """What steering, motors and tyres allow."""
+    return replace(limits_of_actuators(p), grip=p.tyre.D * p.g)
+
+
+def limits_of_actuators(p: Any) -> Limits:
+    """What steering and motors allow."""
+    drive = 4.0 * p.C_m0 * p.tau_max / p.m
+    torques = {f"tau_{wheel}": (-p.tau_max, p.tau_max) for wheel in ("fl", "fr", "rl", "rr")}
+    return Limits(
+        steer_max=p.steer_max,
+        steer_rate_max=p.steer_rate_max,
+        a_max=drive,
+        a_min=-drive,
+        handbrake=True,
+        inputs={"steer": (-p.steer_max, p.steer_max), **torques},
+    )
+
+
+def command(x: State, demand: Demand, p: Any) -> Input:
+    """All wheels drive and brake alike; the handbrake locks the rear ones.
+
+    A demand to slow down stops the car and holds it; one for a speed below 0 makes it reverse.
+    """
+    brakes = logical_and(demand.a < 0.0, demand.v >= 0.0)
+    a = where(brakes, maximum(demand.a, -x.v_x * (1.0 / HOLD_TIME)), demand.a)
+    # With the handbrake pulled, the other wheels do not keep up the speed.
+    v_x = where(demand.handbrake > 0.0, 0.0, x.v_x)
+    tau = limited(torque_for(a, v_x, p), p.tau_max)
+    hand = demand.handbrake * p.tau_max * clip(x.v_x * (1.0 / CREEP), -1.0, 1.0)
+    rear = limited(tau - hand, p.tau_max)
+    return Input(limited(demand.steer, p.steer_max), tau, tau, rear, rear)
+
+
+def on_ground(x: State, u: Input, w: Any, ground: GroundUnder, p: Any) -> tuple[Input, Any]:
+    """Gravity pulls at the centre of mass; friction is one factor on all tyres: the mean."""
+    changes: dict[str, Any] = {}
+    if ground.down is not None:
+        weight = ground.g * p.m
+        changes |= {"F_x": weight * ground.down.x, "F_y": weight * ground.down.y}
+    shares = ground.friction_shares((p.tyre.D,) * 4)
+    if shares is not None:
+        fl, fr, rl, rr = shares
+        changes["mu_scale"] = 0.25 * (fl + fr + rl + rr)
+    return u, w._replace(**changes)
+
+
+CAR = sliding_car(
+    geometry=geometry_with_forces,
+    limits=limits,
+    command=command,
+    on_ground=on_ground,
+    gravity="g",
+)
+"""The body of a car on tyres that can be pushed and whose outputs have the force of each wheel."""
 
 
 @extended
@@ -225,18 +420,11 @@ def body_frame(mu: Frictions, c: one, s: one) -> tuple[AxleFriction, AxleFrictio
     return front, rear
 
 
-def drive_forces(x: State, c: one, s: one, p: Params) -> tuple[AxleForce, AxleForce]:
+def drive_forces(x: State, c: one, s: one, p: RollingCarParams) -> tuple[AxleForce, AxleForce]:
     """Force of the motors at the front and the rear axle in the body frame."""
     front = drive_force(p.C_m0 * x.tau_fl, p.C_m0 * x.tau_fr, c, s)
     rear = drive_force(p.C_m0 * x.tau_rl, p.C_m0 * x.tau_rr, 1.0, 0.0)
     return front, rear
-
-
-def load_law(x: State, w: External, p: Params) -> LoadLaw:
-    """Wheel loads over acceleration: weight, downforce, pitch and roll balance."""
-    total = p.m * p.g + downforce(x.v_x, p.C_down)
-    law = rigid_load_law(total, p.m, p.l_f, p.l_r, p.track, p.z_cg)
-    return under_force(law, Force(w.F_x, w.F_y), p.m)
 
 
 class Motion(NamedTuple):
@@ -249,14 +437,16 @@ class Motion(NamedTuple):
     law: LoadLaw
 
 
-def motion(x: State, w: External, p: Params, grip: FrictionLaw = friction_on_road) -> Motion:
+def motion(x: State, w: External, p: Params) -> Motion:
     """Accelerations, yaw moment, slip and friction at a state."""
     c, s = cos(x.steer), sin(x.steer)
     alpha = slip_angles(x, c, s, p)
-    mu = Frictions(*grip(alpha, p.tyre, w.mu_scale))
+    mu = Frictions(*friction_on_road(alpha, p.tyre, w.mu_scale))
     front, rear = body_frame(mu, c, s)
     drive_f, drive_r = drive_forces(x, c, s, p)
-    law = load_law(x, w, p)
+    total = p.m * p.g + downforce(x.v_x, p.C_down)
+    law = rigid_load_law(total, p.m, p.l_f, p.l_r, p.track, p.z_cg)
+    law = under_force(law, Force(w.F_x, w.F_y), p.m)
     drag = resistance(x.v_x, p.C_r0, p.C_r1, p.C_r2, p.v_0)
     applied = Force(drive_f.x + drive_r.x + drag + w.F_x, drive_f.y + w.F_y)
     a = accelerations(applied, front, rear, law, p.m)
@@ -268,41 +458,24 @@ def motion(x: State, w: External, p: Params, grip: FrictionLaw = friction_on_roa
 
 def derivative(x: State, u: Input, w: External, p: Params) -> State:
     """Time derivative of the state."""
-    return _rates(x, u, p, motion(x, w, p))
+    car = motion(x, w, p)
+    yaw_rate_rate, actuators = car.moment * (1.0 / p.I_z), actuator_rates(x, u, p)
+    pose = pose_rate(x.yaw, x.v_x, x.v_y, x.omega)
+    velocity = velocity_rate(car.a, x.v_x, x.v_y, x.omega)
+    return State(*pose, *velocity, yaw_rate_rate, *actuators)
 
 
-def outputs(x: State, u: Input, w: External, p: Params) -> four_wheel_Outputs:
+def outputs(x: State, u: Input, w: External, p: Params) -> Outputs:
     """Accelerations, loads, slip angles and tyre forces. `wheel_lift` marks a negative load.
 
     Such a load is a sign that the model is used beyond its range: a real wheel would be in the air.
     """
-    return _shown(x, p, motion(x, w, p))
-
-
-def former_derivative(x: State, u: Input, w: External, p: Params) -> State:
-    """`derivative` of version 0.1."""
-    return _rates(x, u, p, motion(x, w, p, softened_friction))
-
-
-def former_outputs(x: State, u: Input, w: External, p: Params) -> four_wheel_Outputs:
-    """`outputs` of version 0.1."""
-    return _shown(x, p, motion(x, w, p, softened_friction))
-
-
-def _rates(x: State, u: Input, p: Params, car: Motion) -> State:
-    return body_rates(x, car.a, car.moment * (1.0 / p.I_z), actuator_rates(x, u, p))
-
-
-def _shown(x: State, p: Params, car: Motion) -> four_wheel_Outputs:
+    car = motion(x, w, p)
     F_z = wheel_loads(CarLoad(axle_load(car.a, car.law.front), axle_load(car.a, car.law.rear)))
-    return wheel_outputs(
-        car.a,
-        F_z,
-        car.alpha,
-        [p.C_m0 * tau for tau in (x.tau_fl, x.tau_fr, x.tau_rl, x.tau_rr)],
-        [mu * load for mu, load in zip(car.mu, F_z, strict=True)],
-        where(least(F_z) < 0.0, 1.0, 0.0),
-    )
+    F_x = [p.C_m0 * tau for tau in (x.tau_fl, x.tau_fr, x.tau_rl, x.tau_rr)]
+    F_y = [mu * load for mu, load in zip(car.mu, F_z, strict=True)]
+    lift = where(least(F_z) < 0.0, 1.0, 0.0)
+    return Outputs._make((*car.a, *F_z, *car.alpha, *F_x, *F_y, lift))
 
 
 MODEL = Model(
@@ -310,7 +483,7 @@ MODEL = Model(
     State=State,
     Input=Input,
     Params=Params,
-    Outputs=four_wheel_Outputs,
+    Outputs=Outputs,
     Disturbance=External,
     derivative=derivative,
     outputs=outputs,
@@ -321,222 +494,111 @@ MODEL = Model(
 )
 """The equations and records of the car, without numbers for its parameters."""
 
-FORMER_MODEL = replace(MODEL, derivative=former_derivative, outputs=former_outputs)
-"""The car of version 0.1."""
 
-four_wheel = CarFactory(MODEL, FORMER_MODEL)
+four_wheel = VehicleFactory(MODEL)
 
 
-@extended
-class Brains2Params(TyreCarParams):
-    """Parameters of the brains2 car, from the project's `car_constants.yaml`.
-
-    g, v_0, v_eps and v_switch are the constants 9.81, 1/10, 0.001 and 0.1 of its source. What
-    steer_rate_max does depends on the step size, see `hold`.
-    """
-
-    # `extended` redefines a field in place, which a NamedTuple class by itself could not.
-    C_m0: Annotated[N_Nm, non_negative] = UPSTREAM_C_M0  # pyright: ignore[reportIncompatibleVariableOverride]
-    """Drive force per wheel torque."""
-    v_eps: Annotated[m_s, positive] = 0.001
-    """Rolling speed below which slip angles are held finite."""
-    v_switch: Annotated[m_s, non_negative] = 0.1
-    """Speed above which the dynamic model is used."""
-
-
-class Held(NamedTuple):
-    """What is fixed at the start of a step: the limited targets and the choice of model."""
-
-    steer: rad = 0.0
-    """Steering target after the limiter."""
-    tau_fl: Nm = 0.0
-    """Torque target of the front left wheel after the limiter."""
-    tau_fr: Nm = 0.0
-    """Torque target of the front right wheel after the limiter."""
-    tau_rl: Nm = 0.0
-    """Torque target of the rear left wheel after the limiter."""
-    tau_rr: Nm = 0.0
-    """Torque target of the rear right wheel after the limiter."""
-    dynamic: one = 1.0
-    """1 for the dynamic model, 0 for the kinematic one."""
-
-
-class Outputs(NamedTuple):
-    """What the program publishes beside the state."""
+class RollingOutputs(NamedTuple):
+    """Accelerations and the path being driven."""
 
     a_x: m_s2
-    """Published longitudinal acceleration; an estimate that leaves out the driving resistance."""
+    """Acceleration of the centre of mass along the car, v_x' - v_y omega."""
     a_y: m_s2
-    """Published lateral acceleration, positive to the left; an estimate."""
-    dynamic: one
-    """1 if the dynamic model was used in the step, 0 if the kinematic one."""
+    """Acceleration of the centre of mass across the car, v_y' + v_x omega, positive to the left."""
+    curvature: per_m
+    """Curvature of the path of the rear axle, positive to the left."""
 
 
-def hold(x: State, u: Input, w: NoDisturbance, p: Brains2Params) -> Held:
-    """Command limiter and model choice at the start of a step.
-
-    The steering target is kept within t_steer steer_rate_max of the present angle. As it then stays
-    for the whole step while the lag closes in on it, the rate reached falls with the step size:
-    0.787 rad/s instead of 1 at 10 ms. Rolling backwards, negative torque targets become zero.
-    """
-    reach = p.t_steer * p.steer_rate_max
-    steer = clip(clip(u.steer, x.steer - reach, x.steer + reach), -p.steer_max, p.steer_max)
-    least = where(x.v_x < 0.0, 0.0 * p.tau_max, -p.tau_max)
-    # Squares, because the gradient of the length is not defined at rest.
-    dynamic = x.v_x * x.v_x + x.v_y * x.v_y > p.v_switch * p.v_switch
-    return Held(
-        steer,
-        clip(u.tau_fl, least, p.tau_max),
-        clip(u.tau_fr, least, p.tau_max),
-        clip(u.tau_rl, least, p.tau_max),
-        clip(u.tau_rr, least, p.tau_max),
-        where(dynamic, 1.0, 0.0),
-    )
+def path_curvature(steer: rad, p: RollingCarParams) -> per_m:
+    """Curvature of the path of the rear axle at a steering angle: omega = v_x times this."""
+    return tan(steer) * (1.0 / (p.l_f + p.l_r))
 
 
-class Brains2Motion(NamedTuple):
-    """Time derivatives of the velocities in the state."""
+def no_slip(x: State, p: RollingCarParams) -> State:
+    """The state with lateral velocity and yaw rate put where the rolling wheels force them."""
+    omega = x.v_x * path_curvature(x.steer, p)
+    return x._replace(v_y=p.l_r * omega, omega=omega)
+
+
+def turning_inertia(p: RollingCarParams) -> kg_m2:
+    """Yaw inertia about the middle of the rear axle, which the car turns about."""
+    return p.m * p.l_r * p.l_r + p.I_z
+
+
+class RollingMotion(NamedTuple):
+    """Rates of the one degree of freedom and of the velocities slaved to it."""
 
     v_x: m_s2
     v_y: m_s2
     omega: rad_s2
 
 
-def signed_resistance(v_x: m_s, p: Brains2Params) -> N:
-    """Driving resistance whose linear term pushes the wrong way when rolling backwards (D11)."""
-    return -(p.C_r0 + v_x * (p.C_r1 + v_x * p.C_r2)) * tanh(v_x * (1.0 / p.v_0))
+def rolling_motion(x: State, steer_rate: rad_s, p: RollingCarParams) -> RollingMotion:
+    """v_x', v_y' and omega' of the constrained car while its steering moves with `steer_rate`.
 
-
-def body_frame_slip(v: Velocity, steer: rad, v_eps: m_s) -> rad:
-    """Slip angle from the body-frame velocity; `steer` has the wrong sign backwards (D12)."""
-    return steer - atan2(v.y, maximum(abs(v.x), v_eps))
-
-
-def swapped_load_law(x: State, p: Brains2Params) -> LoadLaw:
-    """Wheel loads with the weight shares of front and rear exchanged (D1)."""
-    total = p.m * p.g + downforce(x.v_x, p.C_down)
-    return rigid_load_law(total, p.m, l_f=p.l_r, l_r=p.l_f, track=p.track, z_cg=p.z_cg)
-
-
-def dynamic_motion(x: State, p: Brains2Params) -> Brains2Motion:
-    """The four-wheel model."""
-    c, s = cos(x.steer), sin(x.steer)
-    v = contact_velocities(x.v_x, x.v_y, x.omega, p.l_f, p.l_r, p.track)
-    mu = Frictions(
-        friction(body_frame_slip(v.fl, x.steer, p.v_eps), p.tyre),
-        friction(body_frame_slip(v.fr, x.steer, p.v_eps), p.tyre),
-        friction(body_frame_slip(v.rl, 0.0, p.v_eps), p.tyre),
-        friction(body_frame_slip(v.rr, 0.0, p.v_eps), p.tyre),
-    )
-    front, rear = body_frame(mu, c, s)
-    drive_f = drive_force(p.C_m0 * x.tau_fl, p.C_m0 * x.tau_fr, c, s)
-    drive_r = drive_force(p.C_m0 * x.tau_rl, p.C_m0 * x.tau_rr, 1.0, 0.0)
-    law = swapped_load_law(x, p)
-    applied = Force(drive_f.x + drive_r.x + signed_resistance(x.v_x, p), drive_f.y)
-    a = accelerations(applied, front, rear, law, p.m)
-    force_f = together(drive_f, tyre_force(front, axle_load(a, law.front)))
-    force_r = together(drive_r, tyre_force(rear, axle_load(a, law.rear)))
-    moment = yaw_moment(force_f, force_r, p.l_f, p.l_r, p.track)
-    return Brains2Motion(*velocity_rate(a, x.v_x, x.v_y, x.omega), moment * (1.0 / p.I_z))
-
-
-def axle_forces(x: State, p: Brains2Params) -> tuple[N, N]:
-    """Front and rear force of the kinematic model: half of the torque each (D8), rear drag."""
-    half = (0.5 * p.C_m0) * (x.tau_fl + x.tau_fr + x.tau_rl + x.tau_rr)
-    return half, half + signed_resistance(x.v_x, p)
-
-
-def kinematic_motion(x: State, steer_rate: rad_s, p: Brains2Params) -> Brains2Motion:
-    """The bicycle model: increments of v_y and omega, with the rate of beta linearised (D6)."""
-    share = p.l_r * (1.0 / (p.l_f + p.l_r))
-    beta = atan(share * tan(x.steer))
-    beta_rate = share * steer_rate
-    front, rear = axle_forces(x, p)
-    along = (rear * cos(beta) + front * cos(x.steer - beta)) * (1.0 / p.m)
-    v_y_rate = along * sin(beta) + x.v_x * beta_rate
-    return Brains2Motion(along * cos(beta) - x.v_y * beta_rate, v_y_rate, v_y_rate * (1.0 / p.l_r))
-
-
-def brains2_derivative(x: State, u: Held, w: NoDisturbance, p: Brains2Params) -> State:
-    """Time derivative of the state with the model and the targets held over the step."""
-    actuators = ActuatorRates(
-        lag(x.steer, u.steer, p.t_steer),
-        lag(x.tau_fl, u.tau_fl, p.t_tau),
-        lag(x.tau_fr, u.tau_fr, p.t_tau),
-        lag(x.tau_rl, u.tau_rl, p.t_tau),
-        lag(x.tau_rr, u.tau_rr, p.t_tau),
-    )
-    fast = dynamic_motion(x, p)
-    slow = kinematic_motion(x, actuators.steer, p)
-    chosen = Brains2Motion._make(
-        where(u.dynamic > 0.5, a, b) for a, b in zip(fast, slow, strict=True)
-    )
-    return State(*pose_rate(x.yaw, x.v_x, x.v_y, x.omega), *chosen, *actuators)
-
-
-def dynamic_accelerations(x: State, p: Brains2Params) -> Acceleration:
-    """Accelerations published with the dynamic model: a bicycle's, without resistance (D14).
-
-    Slip from the middle of each axle, the front share of the weight under both axles, no lateral
-    load transfer.
+    Its energy ½ M v_x² changes by the power of drive and resistance alone, as the lateral forces of
+    the wheels do no work. M grows with the steering angle, so steering in takes speed.
     """
-    c, s = cos(x.steer), sin(x.steer)
-    by_wheelbase = 1.0 / (p.l_f + p.l_r)
-    front = Velocity(x.v_x, x.v_y + p.l_f * x.omega)
-    rear = Velocity(x.v_x, x.v_y - p.l_r * x.omega)
-    mu_f = friction(body_frame_slip(front, x.steer, p.v_eps), p.tyre)
-    mu_r = friction(body_frame_slip(rear, 0.0, p.v_eps), p.tyre)
-    load = (p.m * p.g + downforce(x.v_x, p.C_down)) * (p.l_f * by_wheelbase)
-    F_f = p.C_m0 * (x.tau_fl + x.tau_fr)
-    F_r = p.C_m0 * (x.tau_rl + x.tau_rr)
-    pitch = p.m * p.z_cg * by_wheelbase
-    a_x = (F_f * c - mu_f * s * load + F_r) / (p.m - mu_f * s * pitch)
-    F_y = F_f * s + mu_f * (load - pitch * a_x) * c + mu_r * (load + pitch * a_x)
-    return Acceleration(a_x, F_y * (1.0 / p.m))
+    kappa = path_curvature(x.steer, p)
+    wheelbase = p.l_f + p.l_r
+    kappa_rate = steer_rate * (1.0 / wheelbase + wheelbase * (kappa * kappa))
+    front, rear = drive_forces(x, cos(x.steer), sin(x.steer), p)
+    drag = resistance(x.v_x, p.C_r0, p.C_r1, p.C_r2, p.v_0)
+    moment = yaw_moment(front, rear, p.l_f, p.l_r, p.track)
+    # Per unit of v_x the centre of mass moves 1 ahead and l_r kappa to the left and turns by kappa.
+    along = front.x + rear.x + drag + kappa * (p.l_r * (front.y + rear.y) + moment)
+    # The mass felt along v_x: the energy is half of it times v_x².
+    mass = p.m + turning_inertia(p) * (kappa * kappa)
+    half_mass_rate = turning_inertia(p) * (kappa * kappa_rate)
+    v_x_rate = (along - half_mass_rate * x.v_x) / mass
+    omega_rate = v_x_rate * kappa + x.v_x * kappa_rate
+    return RollingMotion(v_x_rate, p.l_r * omega_rate, omega_rate)
 
 
-def kinematic_accelerations(x: State, p: Brains2Params) -> Acceleration:
-    """Accelerations published with the kinematic model: drive forces only (D9, D10)."""
-    front, rear = axle_forces(x, p)
-    by_mass = 1.0 / p.m
-    return Acceleration((rear + front * cos(x.steer)) * by_mass, front * sin(x.steer) * by_mass)
+def rolling_derivative(x: State, u: Input, w: NoDisturbance, p: RollingCarParams) -> State:
+    """Time derivative of the state; `x.v_y` and `x.omega` are not used, see `no_slip`."""
+    rolling = no_slip(x, p)
+    actuators = actuator_rates(x, u, p)
+    pose = pose_rate(x.yaw, rolling.v_x, rolling.v_y, rolling.omega)
+    return State(*pose, *rolling_motion(x, actuators.steer, p), *actuators)
 
 
-def brains2_outputs(x: State, u: Held, w: NoDisturbance, p: Brains2Params) -> Outputs:
-    """Published accelerations at the end of a step: `x` is the new state, `u` what was held."""
-    fast, slow = dynamic_accelerations(x, p), kinematic_accelerations(x, p)
-    dynamic = u.dynamic > 0.5
-    return Outputs(
-        where(dynamic, fast.x, slow.x),
-        where(dynamic, fast.y, slow.y),
-        where(dynamic, 1.0, 0.0),
-    )
+def rolling_outputs(x: State, u: Input, w: NoDisturbance, p: RollingCarParams) -> RollingOutputs:
+    """True body accelerations, with the lateral forces that keep the wheels from slipping."""
+    rolling = no_slip(x, p)
+    rate = rolling_motion(x, actuator_rates(x, u, p).steer, p)
+    a = body_acceleration(Acceleration(rate.v_x, rate.v_y), x.v_x, rolling.v_y, rolling.omega)
+    return RollingOutputs(a.x, a.y, path_curvature(x.steer, p))
 
 
-def limits(p: Brains2Params) -> Limits:
-    """Its torques do not get it going in reverse."""
-    return replace(car_state.limits(p), v_min=0.0)
+def rolling_energy(x: State, p: RollingCarParams) -> J:
+    """Kinetic energy of the car while its wheels roll without slip."""
+    rolling = no_slip(x, p)
+    return kinetic_energy(x.v_x, rolling.v_y, rolling.omega, p.m, p.I_z)
 
 
-BRAINS2_MODEL = Model(
-    name="brains2",
+def rolling_placed(x: State, pose: Pose, velocity: BodyVelocity, p: RollingCarParams) -> State:
+    """The car elsewhere; sideways and in turning it moves as its wheels roll."""
+    return no_slip(x._replace(**pose._asdict(), v_x=velocity.v_x), p)
+
+
+KINEMATIC_MODEL = Model(
+    name="kinematic_bicycle",
     State=State,
     Input=Input,
-    Params=Brains2Params,
-    Outputs=Outputs,
-    derivative=brains2_derivative,
-    outputs=brains2_outputs,
-    hold=hold,
-    substeps=10,  # as upstream sets its integrator: ten to a call (D17)
-    energy=energy,
-    body=replace(CAR, geometry=car_state.geometry, limits=limits, on_ground=None),
-    reproduces="brains2 sim",
-    exempt={
-        "energy": "backwards, the slip angle of a steered wheel and the linear resistance have the "
-        "wrong sign (D11, D12), and below 0.1 m/s yaw rate is not tied to speed (D6)",
-        "rest": "below 0.1 m/s a residual yaw rate or lateral velocity is kept for ever",
-    },
-    summary="The car as the brains2 sim integrates it, for comparison",
+    Params=RollingCarParams,
+    Outputs=RollingOutputs,
+    derivative=rolling_derivative,
+    outputs=rolling_outputs,
+    settle=no_slip,
+    energy=rolling_energy,
+    body=sliding_car(
+        geometry=geometry,
+        limits=limits_of_actuators,
+        command=command,
+        placed=rolling_placed,
+    ),
+    summary="Car whose wheels do not slip sideways; parking speed",
 )
 
-brains2 = VehicleFactory(BRAINS2_MODEL)
+kinematic_bicycle = VehicleFactory(KINEMATIC_MODEL)

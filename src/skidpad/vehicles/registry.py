@@ -1,4 +1,4 @@
-"""Vehicles by their names: those that come with skidpad, and those that users register.
+"""Vehicles by name: those that come with skidpad, and those that users register.
 
 A vehicle that comes with skidpad is imported when it is first used. To add one, write its file and
 list its factory in `LISTED` and in the package's `__init__`.
@@ -6,18 +6,17 @@ list its factory in `LISTED` and in the package's `__init__`.
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from typing import Any
 
-from ..core.model import Model, Vehicle, VehicleFactory
+from ..core.model import Model, VehicleFactory
 from ..core.record import unknown_name
 from ..errors import InvalidValue
 
-__all__ = ["COMMAND_DRIVEN", "LISTED", "get", "listed", "named", "names", "register"]
-
 LISTED = {
     "ackermann_truck": ".truck",
-    "brains2": ".formula",
+    "brains2": ".brains2_sim",
     "commonroad_dynamic_bicycle": ".commonroad.single_track",
     "commonroad_kinematic_bicycle": ".commonroad.kinematic",
     "commonroad_ks": ".commonroad.kinematic",
@@ -26,11 +25,11 @@ LISTED = {
     "commonroad_st": ".commonroad.single_track",
     "commonroad_std": ".commonroad.drift",
     "double_integrator": ".commonroad.single_track",
-    "formula_student": ".formula",
+    "formula_student": ".twin_track.formula_student",
     "four_wheel": ".formula",
     "full_car": ".twin_track.suspended",
-    "kinematic_bicycle": ".bicycles",
-    "single_track": ".bicycles",
+    "kinematic_bicycle": ".formula",
+    "single_track": ".bicycle",
     "two_track": ".twin_track.model",
 }
 """The vehicles that come with skidpad, each with the module of its factory."""
@@ -60,8 +59,13 @@ def names() -> list[str]:
     return sorted({*LISTED, *_FACTORIES})
 
 
-def get(name: str) -> VehicleFactory:
-    """The factory of a vehicle by its name."""
+def get(name: str) -> Any:
+    """The factory of a vehicle by its name: `get("four_wheel")(m=240.0)`.
+
+    Names of Autoware's command-driven models give `autoware` for that model.
+    """
+    if name in COMMAND_DRIVEN:
+        return partial(import_module(".command_driven", __package__).autoware, name)
     if name not in _FACTORIES:
         if name not in LISTED:
             raise InvalidValue(unknown_name("skidpad", name, names(), "vehicle"))
@@ -71,17 +75,6 @@ def get(name: str) -> VehicleFactory:
 
 def _shipped(name: str) -> VehicleFactory:
     return getattr(import_module(LISTED[name], __package__), name)
-
-
-def named(name: str, params: Any = None, *, compat: str | None = None) -> Vehicle:
-    """The vehicle of a name, or a command-driven one of Autoware's.
-
-    `params` are those that differ from its own; `compat` goes with Autoware's.
-    """
-    if name in COMMAND_DRIVEN:
-        autoware = import_module(".command_driven", __package__).autoware
-        return autoware(name, params, compat=compat)
-    return get(name)(params)
 
 
 def register(factory: VehicleFactory) -> VehicleFactory:
@@ -99,13 +92,11 @@ def register(factory: VehicleFactory) -> VehicleFactory:
 
 def listed(model: Model) -> tuple[Any, ...] | None:
     """How any process finds a model that comes with skidpad, for `pickle`; None for any other."""
-    home = LISTED.get(model.name)
-    if home is None:
+    if model.name not in LISTED:
         return None
-    for place, own in enumerate(_shipped(model.name).models):
-        if own is model:
-            return _listed_model, (model.name, place)
-    return None
+    models = _shipped(model.name).models
+    place = next((k for k, own in enumerate(models) if own is model), None)
+    return None if place is None else (_listed_model, (model.name, place))
 
 
 def _listed_model(name: str, place: int) -> Model:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 import skidpad as sp
-from skidpad.control.networks import Dense, Gru, Network, network_policy
+from skidpad.control.networks import Network, network_policy
+from skidpad.control.networks.layers import Dense, Gru
 
 Array = np.ndarray
 CAR = sp.vehicles.kinematic_bicycle()

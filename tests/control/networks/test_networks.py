@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from control.networks.drivers import ACTIVATIONS, gru, in_numpy, mlp
-from skidpad.control.networks import Dense, Gru, Network
+from skidpad.control.networks import Network
 from skidpad.control.networks import layers as functions
+from skidpad.control.networks.layers import Dense, Gru
 from skidpad.errors import InvalidValue, MissingFile
 
 VALUES = np.array([0.3, -1.2, 0.7])

@@ -8,7 +8,7 @@ from skidpad.control import speed
 from skidpad.core.policy import Policy
 from skidpad.ops import clip
 from skidpad.units import m, m_s, non_negative, one, per_m, rad, s
-from skidpad.vehicles.car_state import Input, State
+from skidpad.vehicles.formula import Input, State
 
 
 class Reference(NamedTuple):

@@ -12,7 +12,7 @@ import skidpad as sp
 from core.policy.drivers import FOLLOW, Params, Reference
 from skidpad.core.policy import Policy
 from skidpad.errors import InvalidValue, SimulationDiverged, TraceError
-from skidpad.vehicles.car_state import Input
+from skidpad.vehicles.formula import Input
 
 BICYCLE = sp.vehicles.kinematic_bicycle()
 

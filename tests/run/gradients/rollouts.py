@@ -15,7 +15,7 @@ from skidpad.integrate import Radau
 from skidpad.ops import cos
 from skidpad.units import m, m_s
 
-VEHICLES = ("kinematic_bicycle", "four_wheel", "formula_student")
+VEHICLES = ("kinematic_bicycle", "four_wheel", "four_wheel_with_brakes")
 DT = {"rk4": 0.001, "radau": 0.01, "radau2": 0.01}
 """Step in s."""
 SCALES = {"x": 10.0, "y": 10.0, "yaw": 1.0, "v_x": 10.0, "v_y": 1.0, "omega": 1.0, "steer": 0.3}
@@ -82,8 +82,8 @@ class Drive:
 
 @cache
 def vehicle_of(name: str) -> Vehicle:
-    if name == "formula_student":
-        return sp.vehicles.formula_student(compat="0.1")
+    if name == "four_wheel_with_brakes":
+        return sp.vehicles.with_brakes(sp.vehicles.four_wheel())
     return getattr(sp.vehicles, name)()
 
 

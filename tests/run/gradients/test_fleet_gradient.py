@@ -36,9 +36,9 @@ CASES = [
     ("four_wheel", "rk4"),
     ("kinematic_bicycle", "radau"),
     ("kinematic_bicycle", "radau2"),
-    pytest.param("formula_student", "rk4", marks=pytest.mark.slow),
+    pytest.param("four_wheel_with_brakes", "rk4", marks=pytest.mark.slow),
     pytest.param("four_wheel", "radau", marks=pytest.mark.slow),
-    pytest.param("formula_student", "radau2", marks=pytest.mark.slow),
+    pytest.param("four_wheel_with_brakes", "radau2", marks=pytest.mark.slow),
 ]
 STEPS = {"rk4": 20, "radau": 8, "radau2": 8}
 """Steps of a drive; a few more than the lags of the actuators last."""
@@ -314,7 +314,7 @@ def test_single_precision(name: str, method: str) -> None:
     # wheels turn backwards.
     [
         ("kinematic_bicycle", "rk4", 4),
-        ("formula_student", "rk4", 4),
+        ("four_wheel_with_brakes", "rk4", 4),
         pytest.param("four_wheel", "radau", 3, marks=pytest.mark.slow),
     ],
 )

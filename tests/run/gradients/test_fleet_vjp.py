@@ -31,7 +31,7 @@ CASES = [
     ("kinematic_bicycle", "rk4"),
     ("four_wheel", "rk4"),
     ("kinematic_bicycle", "radau"),
-    pytest.param("formula_student", "rk4", marks=pytest.mark.slow),
+    pytest.param("four_wheel_with_brakes", "rk4", marks=pytest.mark.slow),
     pytest.param("four_wheel", "radau", marks=pytest.mark.slow),
 ]
 PARTS = ("x0", "controls", "params")

@@ -22,7 +22,7 @@ from skidpad.random import (
     UniformDistribution,
     by_name,
 )
-from skidpad.vehicles.car_state import External, State
+from skidpad.vehicles.formula import External, State
 
 NAN, INF = math.nan, math.inf
 CASES: list[tuple[Callable[[], Any], str]] = [

@@ -28,7 +28,7 @@ from skidpad.random import (
     sampled,
     strip,
 )
-from skidpad.vehicles.car_state import External, State
+from skidpad.vehicles.formula import External, State
 
 SCATTER = Scatter(
     count=4,

@@ -26,7 +26,7 @@ def driven(car: Subject) -> dict[str, Result]:
 @cache
 def by_acceleration() -> dict[str, Result]:
     """Three variants; the last one's steering is as slow as its rate."""
-    vehicle = sp.vehicles.named("DELAY_STEER_ACC", BASE)
+    vehicle = sp.vehicles.get("DELAY_STEER_ACC")(BASE)
     variants = {
         "steer_time_delay": np.array([0.1, 0.3, 0.2]),
         "steer_time_constant": np.array([0.1, 0.4, 0.1]),
@@ -77,7 +77,7 @@ def test_theory_is_what_is_driven() -> None:
 def test_bias_and_dead_band_of_steering() -> None:
     """It stops where its error is the dead band, and takes itself to be further by the bias."""
     more = {"steer_dead_band": 0.005, "steer_bias": 0.01}
-    vehicle = sp.vehicles.named("DELAY_STEER_ACC", {**BASE, **more})
+    vehicle = sp.vehicles.get("DELAY_STEER_ACC")({**BASE, **more})
     steps = driven(Subject(vehicle))["command_steps"]
     np.testing.assert_allclose(steps["steer_steady_error"], -0.015, atol=1e-5)
     assert steps.findings is not None
@@ -87,7 +87,7 @@ def test_bias_and_dead_band_of_steering() -> None:
 def test_a_speed_that_lags_stops_over_its_own_way() -> None:
     """At 5 m/s² from 10 m/s to 2.5 m/s, which is 0.5 s times 5 m/s², then along an exponential."""
     car = {"vel_time_delay": 0.2, "vel_time_constant": 0.5, "vel_rate_lim": 5.0}
-    vehicle = sp.vehicles.named("DELAY_STEER_VEL", {**BASE, **car})
+    vehicle = sp.vehicles.get("DELAY_STEER_VEL")({**BASE, **car})
     found = driven(Subject(vehicle))
     expected = 10.0 * 0.2 + (10.0**2 - 2.5**2) / 10.0 + 0.5 * (2.5 - 0.1)
     np.testing.assert_allclose(found["stop_from_speed"]["stopping_distance"], expected, rtol=1e-3)
@@ -110,7 +110,7 @@ def test_an_even_deceleration_stops_within_its_square() -> None:
 def test_every_manoeuvre_is_driven_or_refused(name: str) -> None:
     """Slow ones, late ones and one without wheels: a reason or findings, never an error."""
     late = name.isupper()
-    car = Subject(sp.vehicles.named(name, BASE if late else None))
+    car = Subject(sp.vehicles.get(name)(BASE if late else None))
     for result in perform(STANDARD, [car], KERNELS):
         assert (result.findings is None) == bool(result.unfit), result.manoeuvre.name
 

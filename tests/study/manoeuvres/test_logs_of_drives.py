@@ -62,7 +62,7 @@ SLACK = {"split_braking": 0.08}
 @cache
 def cars() -> tuple[Subject, ...]:
     robot = wheeled.vehicle(wheeled.differential(control=wheeled.Control("twist_pid")))
-    known = [sp.vehicles.named(n) for n in ("two_track", "full_car", "kinematic_bicycle")]
+    known = [sp.vehicles.get(n)() for n in ("two_track", "full_car", "kinematic_bicycle")]
     return tuple(map(Subject, [*known, robot]))
 
 

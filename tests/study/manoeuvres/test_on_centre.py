@@ -53,7 +53,7 @@ def test_an_offset_of_the_angle_is_no_dead_band() -> None:
 @cache
 def small(name: str) -> list[Result]:
     tests = [Weave(a_y=0.3), Transition(a_y=0.3)]
-    return perform(tests, [Subject(sp.vehicles.named(name))], KERNELS)
+    return perform(tests, [Subject(sp.vehicles.get(name)())], KERNELS)
 
 
 @each_car
@@ -85,7 +85,7 @@ def test_the_dead_band_of_a_linear_transition_is_the_rate_of_the_angle_times_the
     name: str,
 ) -> None:
     """Of a slow ramp; the delay is that of the phase at a low frequency."""
-    car = Subject(sp.vehicles.named(name))
+    car = Subject(sp.vehicles.get(name)())
     test = Transition(duration=30.0, a_y=0.3)
     theory = car.theory(test.speed)
     f = 1e-3

@@ -65,5 +65,5 @@ def test_what_one_vehicle_cannot_start_others_finish(how: str, says: str) -> Non
 @pytest.mark.parametrize("name", ["double_integrator", "commonroad_dynamic_bicycle"])
 def test_vehicles_whose_angle_is_no_state_or_an_integral_say_so(name: str) -> None:
     """Step steer and single sine have to find an angle for them and cannot."""
-    for result in perform([StepSteer(), SingleSine()], [Subject(sp.vehicles.named(name))]):
+    for result in perform([StepSteer(), SingleSine()], [Subject(sp.vehicles.get(name)())]):
         assert result.unfit

@@ -21,7 +21,7 @@ CARS = ("single_track", "two_track", "full_car", "formula_student")
 
 @cache
 def small(name: str) -> Result:
-    (result,) = perform([SingleSine(a_y=0.5)], [Subject(sp.vehicles.named(name))], KERNELS)
+    (result,) = perform([SingleSine(a_y=0.5)], [Subject(sp.vehicles.get(name)())], KERNELS)
     return result
 
 

@@ -8,10 +8,12 @@ from collections.abc import Iterator
 import numpy as np
 
 import skidpad as sp
+from skidpad.control.pid import Gains
 from skidpad.sensors import Imu, Motion, Mounting
 from skidpad.tyres import BrushTyre
 from skidpad.vehicles import wheeled
-from skidpad.vehicles.wheeled import Control, Friction, Gains
+from skidpad.vehicles.parts import Friction
+from skidpad.vehicles.wheeled import Control
 from validation.rows.row import Row, compared
 from vehicles.two_track_turns import FREE, LINEAR
 from vehicles.wheeled.test_wheeled_motion import robot

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from skidpad import Fleet, vehicles
-from skidpad.vehicles.commonroad import start
-from skidpad.vehicles.formula import Held
+from skidpad.vehicles import start
+from skidpad.vehicles.brains2_sim import Held
 from validation.reference import NO_LIMITS, columns, load, table, vehicle
 from validation.rows.row import Row, recorded
 from vehicles.autoware.recordings import Recording, files

@@ -12,7 +12,7 @@ from skidpad.tyres import BrushTyre, Contact, LinearTyre, LoadSensitiveTyre, Pro
 from skidpad.tyres.magic_formula.formula import evaluate
 from skidpad.tyres.magic_formula.records import BookAngles
 from skidpad.vehicles import two_track
-from skidpad.vehicles.bicycles import FirstOrderSlip
+from skidpad.vehicles.parts import FirstOrderSlip
 from tyres.magic_sets import SETS, contact, table, tyre
 from validation.rows.row import Row, compared, recorded
 

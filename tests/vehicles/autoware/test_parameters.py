@@ -530,7 +530,7 @@ def test_a_refused_file_is_not_written(tmp_path: Path) -> None:
 
 
 def test_the_table_for_pages_has_every_parameter() -> None:
-    rows = {name: rest for name, *rest in parameters.table()}
+    rows = {name: rest for name, *rest in records.table()}
     assert list(rows) == list(records.PARAMETERS)
     assert rows["steer_time_delay"][:3] == ["double", "0.24", "s"]
     assert rows["add_measurement_noise"][:2] == ["bool", "false"]

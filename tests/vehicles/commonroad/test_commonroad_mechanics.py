@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.vehicles.commonroad import start
+from skidpad.vehicles import start
 
 SETS = (1, 2, 3)
 MAKERS = {"std": sp.vehicles.commonroad_std, "mb": sp.vehicles.commonroad_mb}

@@ -10,7 +10,7 @@ import pytest
 
 import skidpad as sp
 from skidpad import vehicles
-from skidpad.vehicles.commonroad import start
+from skidpad.vehicles import start
 
 DYNAMIC = ["commonroad_dynamic_bicycle", "commonroad_st", "commonroad_std", "commonroad_mb"]
 STEPS = {"commonroad_dynamic_bicycle": 2.5e-3, "commonroad_std": 2.5e-4, "commonroad_mb": 1e-3}

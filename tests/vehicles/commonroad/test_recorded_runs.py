@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.vehicles.commonroad import start
+from skidpad.vehicles import start
 from vehicles.commonroad.recorded import recording
 
 G = 9.81

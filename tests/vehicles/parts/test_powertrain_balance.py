@@ -8,20 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skidpad.vehicles.parts.assembly import assembled
-from skidpad.vehicles.parts.powertrain import (
+from skidpad.vehicles.parts import (
     AllWheelDrive,
     Battery,
-    ElectricMotor,
     EngineDrive,
     FrontWheelDrive,
     LockedDifferential,
     ManualShift,
     MotorDrive,
-    PowerEnvelope,
     RearWheelDrive,
-    Supply,
 )
+from skidpad.vehicles.parts.assembly import assembled
+from skidpad.vehicles.parts.powertrain.electric import ElectricMotor, PowerEnvelope, Supply
 
 SPIN = st.floats(-20.0, 140.0)
 SPINS = st.tuples(SPIN, SPIN, SPIN, SPIN)

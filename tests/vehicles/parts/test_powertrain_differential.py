@@ -10,18 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skidpad.vehicles.parts.powertrain import (
+from skidpad.vehicles.parts import (
     AllWheelDrive,
     FrontWheelDrive,
     LimitedSlip,
     LockedDifferential,
     OpenDifferential,
     RearWheelDrive,
-    Reflected,
     TorsenDifferential,
     ViscousDifferential,
-    spin_rates,
 )
+from skidpad.vehicles.parts.powertrain.contract import Reflected, spin_rates
 from skidpad.vehicles.parts.powertrain.gearing import lost_in, split_by
 
 KINDS = (

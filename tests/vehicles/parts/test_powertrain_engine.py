@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skidpad.vehicles.parts.powertrain import Crankshaft, Engine, torque_curve
-from skidpad.vehicles.parts.powertrain.combustion import EngineStates
+from skidpad.vehicles.parts.powertrain.combustion import Crankshaft, Engine, EngineStates
+from skidpad.vehicles.parts.powertrain.electric import torque_curve
 
 ENGINE = Engine()
 CRANK = ENGINE.crank

@@ -8,16 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skidpad.vehicles.parts.powertrain import (
+from skidpad.vehicles.parts.powertrain.contract import within_power
+from skidpad.vehicles.parts.powertrain.electric import (
     CurveEnvelope,
     ElectricMotor,
     Inverter,
     LossTerms,
+    MotorStates,
     PowerEnvelope,
+    PowerLimits,
     loss_map,
 )
-from skidpad.vehicles.parts.powertrain.contract import within_power
-from skidpad.vehicles.parts.powertrain.electric import MotorStates, PowerLimits
 
 MOTOR = ElectricMotor()
 COPPER = LossTerms().copper

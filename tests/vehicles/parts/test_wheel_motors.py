@@ -9,7 +9,8 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from skidpad.vehicles.parts.powertrain import WheelMotors, WheelTorques
+from skidpad.vehicles.parts import WheelMotors
+from skidpad.vehicles.parts.powertrain.electric import WheelTorques
 
 MOTORS = WheelMotors()
 SOME = 5000

@@ -12,6 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skidpad.vehicles import wheeled
+from skidpad.vehicles.parts.drivetrain import Splits
+from skidpad.vehicles.wheeled.description import (
+    FRICTIONS,
+    KINDS,
+    Chassis,
+    Description,
+    Drivetrain,
+    Wheel,
+    default_description,
+)
 
 DATA = Path(__file__).parents[2] / "data" / "mvsim"
 Array = np.ndarray[Any, Any]
@@ -51,7 +61,7 @@ def table(file: str, name: str) -> dict[str, Array]:
         return dict(zip(map(str, stored[f"{name}__cols"]), stored[name].T, strict=True))
 
 
-def description(scenario: dict[str, Any]) -> wheeled.Description:
+def description(scenario: dict[str, Any]) -> Description:
     """The vehicle of a scenario, read from its world file. Good for these files only."""
     root = ET.fromstring(scenario["world_xml"])
     vehicle = root.find("vehicle")
@@ -59,7 +69,7 @@ def description(scenario: dict[str, Any]) -> wheeled.Description:
     dynamics = vehicle.find("dynamics")
     assert dynamics is not None
     kind = dynamics.attrib["class"]
-    base = wheeled.default_description(kind)
+    base = default_description(kind)
     changes: dict[str, Any] = {
         "chassis": _chassis(dynamics.find("chassis"), base.chassis),
         "wheels": _wheels(dynamics, kind, base),
@@ -72,17 +82,15 @@ def description(scenario: dict[str, Any]) -> wheeled.Description:
     drivetrain = dynamics.find("drivetrain")
     if drivetrain is not None:
         splits = {child.tag: float(child.text or "") for child in drivetrain}
-        changes["drivetrain"] = wheeled.Drivetrain(
-            drivetrain.attrib["type"], wheeled.Splits(**splits)
-        )
-    return wheeled.default_description(kind, **changes)
+        changes["drivetrain"] = Drivetrain(drivetrain.attrib["type"], Splits(**splits))
+    return default_description(kind, **changes)
 
 
-def _chassis(tag: ET.Element | None, base: wheeled.Chassis) -> wheeled.Chassis:
+def _chassis(tag: ET.Element | None, base: Chassis) -> Chassis:
     assert tag is not None
     shape = tuple(tuple(map(float, (pt.text or "").split())) for pt in tag.iter("pt"))
     given = {name: float(value) for name, value in tag.attrib.items()}
-    return wheeled.Chassis(
+    return Chassis(
         given.get("mass", base.mass),
         shape or base.shape,
         given.get("zmin", base.z_min),
@@ -92,10 +100,8 @@ def _chassis(tag: ET.Element | None, base: wheeled.Chassis) -> wheeled.Chassis:
     )
 
 
-def _wheels(
-    dynamics: ET.Element, kind: str, base: wheeled.Description
-) -> tuple[wheeled.Wheel, ...]:
-    found: list[wheeled.Wheel] = []
+def _wheels(dynamics: ET.Element, kind: str, base: Description) -> tuple[Wheel, ...]:
+    found: list[Wheel] = []
     for tag, default in zip(WHEEL_TAGS[kind], base.wheels, strict=True):
         element = dynamics.find(tag)
         given = {} if element is None else dict(element.attrib)
@@ -104,20 +110,20 @@ def _wheels(
             side = 0.5 if tag == "fl_wheel" else -0.5
             ahead = float(dynamics.findtext("f_wheels_x", "1.3"))
             place = [ahead, side * float(dynamics.findtext("f_wheels_d", "2.0"))]
-        found.append(wheeled.Wheel(*place, **{name: float(x) for name, x in given.items()}))
+        found.append(Wheel(*place, **{name: float(x) for name, x in given.items()}))
     return tuple(found)
 
 
 def _friction(tag: ET.Element | None) -> Any:
     assert tag is not None
     given = {OUR_NAMES.get(child.tag, child.tag): float(child.text or "") for child in tag}
-    return wheeled.FRICTIONS[tag.attrib["class"]](**given)
+    return FRICTIONS[tag.attrib["class"]](**given)
 
 
 def _control(tag: ET.Element | None, kind: str) -> wheeled.Control:
     assert tag is not None
     name = tag.attrib["class"]
-    gains = wheeled.KINDS[kind].default_gains(name)
+    gains = KINDS[kind].default_gains(name)
     given = {child.tag: float(child.text or "") for child in tag}
     return wheeled.Control(name, gains._replace(**given))
 

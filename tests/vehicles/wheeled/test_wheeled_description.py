@@ -12,7 +12,16 @@ import pytest
 from skidpad import InvalidValue
 from skidpad.geometry.polygon import hull, moments
 from skidpad.vehicles import wheeled
-from skidpad.vehicles.wheeled import Chassis, Control, Drivetrain, Wheel
+from skidpad.vehicles.parts.wheel_friction import Friction
+from skidpad.vehicles.wheeled import Control
+from skidpad.vehicles.wheeled.description import (
+    KINDS,
+    Chassis,
+    Drivetrain,
+    Wheel,
+    default_description,
+    mass_properties,
+)
 
 SQUARE = ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0))
 
@@ -29,7 +38,7 @@ SQUARE = ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0))
         (lambda: Chassis(1.0, SQUARE, 0.1, 0.5, -1.0), r"linear_damping = -1.0 must be at least 0"),
         (lambda: Drivetrain("torsen"), r"no drivetrain 'torsen'; did you mean"),
         (lambda: wheeled.differential(5), r"wheels = 5 of a differential drive must be 2, 3 or 4"),
-        (lambda: wheeled.default_description("hovercraft"), r"no dynamics 'hovercraft'"),
+        (lambda: default_description("hovercraft"), r"no dynamics 'hovercraft'"),
         (
             lambda: wheeled.differential(control=Control("front_steer_pid")),
             r"differential has no controller 'front_steer_pid'",
@@ -54,7 +63,7 @@ SQUARE = ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0))
         ),
         (lambda: wheeled.ackermann(steer_max=2.0), r"steer_max = 2.0 rad must be from 0 to"),
         (
-            lambda: wheeled.differential(friction=wheeled.Friction(mu=-0.1)),
+            lambda: wheeled.differential(friction=Friction(mu=-0.1)),
             r"Friction.mu = -0.1 must be at least 0",
         ),
     ],
@@ -81,7 +90,7 @@ def test_defaults_are_those_of_upstream() -> None:
     assert [(w.x, w.y) for w in car.wheels] == [(0, 0.9), (0, -0.9), (1.3, 1.0), (1.3, -1.0)]
     assert car.steer_max == pytest.approx(math.radians(30.0))
     gains = {
-        kind: [wheeled.KINDS[kind].default_gains(c)[:5] for c in controllers]
+        kind: [KINDS[kind].default_gains(c)[:5] for c in controllers]
         for kind, *controllers in (
             ("differential", "twist_pid"),
             ("ackermann", "twist_front_steer_pid", "front_steer_pid"),
@@ -112,7 +121,7 @@ def test_the_hull_leaves_out_what_lies_inside() -> None:
 
 def test_inertia_is_that_of_the_parts() -> None:
     d = wheeled.differential(4)
-    got = wheeled.mass_properties(d)
+    got = mass_properties(d)
     masses = np.array([d.chassis.mass, *(w.mass for w in d.wheels)])
     assert got.mass == masses.sum()
     heights = [0.5 * (0.05 + 0.6), *(0.5 * w.diameter for w in d.wheels)]

@@ -8,11 +8,12 @@ import pytest
 
 import skidpad as sp
 from skidpad.vehicles import wheeled
+from skidpad.vehicles.wheeled.model import com_velocity
 
 
 def over_ground(x, p) -> tuple[float, float]:
     """Velocity of the centre of mass in the world."""
-    v = wheeled.com_velocity(x.v_x, x.v_y, x.omega, p.body)
+    v = com_velocity(x.v_x, x.v_y, x.omega, p.body)
     c, s = math.cos(x.yaw), math.sin(x.yaw)
     return c * v.x - s * v.y, s * v.x + c * v.y
 

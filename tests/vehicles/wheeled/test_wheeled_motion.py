@@ -11,9 +11,12 @@ import numpy as np
 import pytest
 
 import skidpad as sp
+from skidpad.control.pid import Gains
 from skidpad.core import record
 from skidpad.vehicles import wheeled
-from skidpad.vehicles.wheeled import Control, Friction, Gains
+from skidpad.vehicles.parts import Friction
+from skidpad.vehicles.wheeled import Control
+from skidpad.vehicles.wheeled.description import Description
 from vehicles.wheeled.fleet_of_kinds import COMBINATIONS, RAW
 
 DT = 0.005
@@ -109,7 +112,7 @@ def test_rest_stays_rest(name: str, compat: str | None) -> None:
     assert (x.v_x, x.v_y, x.omega) == (0.0, 0.0, 0.0)
 
 
-def robot(**changes: Any) -> wheeled.Description:
+def robot(**changes: Any) -> Description:
     """A robot whose wheels roll freely and whose axle holds its centre of mass."""
     chassis = replace(
         wheeled.differential().chassis,

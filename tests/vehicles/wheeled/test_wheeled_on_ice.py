@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 import skidpad as sp
+from skidpad.control.pid import Gains
 from skidpad.vehicles import wheeled
-from skidpad.vehicles.wheeled import Control, Drivetrain, Friction, Gains
+from skidpad.vehicles.parts import Friction
+from skidpad.vehicles.wheeled import Control
+from skidpad.vehicles.wheeled.description import Drivetrain, default_description
 
 G, MU, START, SLOW = 9.81, 0.15, 2.0, 0.1
 WAY = (START * START - SLOW * SLOW) / (2.0 * MU * G)
@@ -20,7 +23,7 @@ RADIUS, INERTIA = 0.2, 0.04
 
 def robot(kind: str, gains: Gains, compat: str | None = None, **more: Any) -> Any:
     control = "twist_pid" if kind.startswith("differential") else "front_steer_pid"
-    d = wheeled.default_description(
+    d = default_description(
         kind, control=Control(control, gains), friction=Friction(mu=MU, C_damping=0.0), **more
     )
     chassis = replace(d.chassis, linear_damping=0.0, angular_damping=0.0)

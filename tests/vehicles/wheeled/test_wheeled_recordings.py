@@ -11,6 +11,8 @@ import pytest
 from skidpad import Simulator
 from skidpad.core import record
 from skidpad.vehicles import wheeled
+from skidpad.vehicles.wheeled.build import assembly
+from skidpad.vehicles.wheeled.description import KINDS, Description, mass_properties
 from vehicles.wheeled.recordings import (
     Array,
     Region,
@@ -28,13 +30,13 @@ MOTION = POSE | {"vx": "v_x", "vy": "v_y", "omega": "omega"}
 
 
 def surroundings(
-    areas: list[Region], d: wheeled.Description, x: Any, pitch: float, roll: float
+    areas: list[Region], d: Description, x: Any, pitch: float, roll: float
 ) -> dict[str, float]:
     """What the ground under a vehicle in a state does to it."""
     c, s = math.cos(x.yaw), math.sin(x.yaw)
     # The down vector in the axes of a body with this pitch and roll.
     found = {"slope_x": math.sin(pitch), "slope_y": -math.cos(pitch) * math.sin(roll)}
-    for name, wheel in zip(wheeled.KINDS[d.kind].wheels, d.wheels, strict=True):
+    for name, wheel in zip(KINDS[d.kind].wheels, d.wheels, strict=True):
         place = x.x + c * wheel.x - s * wheel.y, x.y + s * wheel.x + c * wheel.y
         for region in areas:
             field = {"friction_mu": "mu", "friction_C_rr": "rolling"}[region.name]
@@ -56,7 +58,7 @@ def rerun(name: str) -> tuple[dict[str, Array], dict[str, Array]]:
     begins = np.array([t for t, _ in told]) - 1e-9
     inputs = np.array([row for _, row in told])
     rows = inputs[np.searchsorted(begins, dt * np.arange(samples[-1]), side="right") - 1]
-    wheels = wheeled.KINDS[d.kind].wheels
+    wheels = KINDS[d.kind].wheels
     if not areas and not np.any(recorded["pitch"]) and not np.any(recorded["roll"]):
         run = sim.run(rows)
         known = {*record.names(vehicle.State), *record.names(vehicle.model.Outputs)}
@@ -109,7 +111,7 @@ def test_recorded_torques_and_forces(name: str) -> None:
     scenario, dt = scenarios()[name], scenarios()[name]["dt"]
     recorded = table("trajectories", f"traj_{name}")
     vehicle = wheeled.vehicle(description(scenario), compat="upstream")
-    parts, p = wheeled.assembly(vehicle), vehicle.params
+    parts, p = assembly(vehicle), vehicle.params
     sim = Simulator(vehicle, dt=dt)
     u = vehicle.Input(*commands(scenario, record.names(vehicle.Input))[0][1])
     w = record.build(vehicle.model.Disturbance)
@@ -128,7 +130,7 @@ def test_recorded_torques_and_forces(name: str) -> None:
 def test_recorded_mass_properties(name: str) -> None:
     scenario = scenarios()[name]
     d = description(scenario)
-    got = wheeled.mass_properties(d, hull=True)
+    got = mass_properties(d, hull=True)
     assert got.mass == pytest.approx(scenario["body_mass"])
     assert (got.com_x, got.com_y) == pytest.approx(scenario["local_center"], abs=1e-6)
     about_origin = got.I_z + got.mass * (got.com_x**2 + got.com_y**2)

@@ -8,14 +8,18 @@ from dataclasses import replace
 import pytest
 
 import skidpad as sp
+from skidpad.control.pid import Form, Gains
 from skidpad.vehicles import wheeled
-from skidpad.vehicles.wheeled import Control, Ellipse, Form, Friction, Gains, WardIagnemma
+from skidpad.vehicles.parts import Friction
+from skidpad.vehicles.parts.wheel_friction import Ellipse, WardIagnemma
+from skidpad.vehicles.wheeled import Control
+from skidpad.vehicles.wheeled.description import Description, default_description
 
 DT = 0.005
 MODES = (None, "upstream")
 
 
-def both(d: wheeled.Description, dt: float = DT) -> tuple[sp.Simulator, sp.Simulator]:
+def both(d: Description, dt: float = DT) -> tuple[sp.Simulator, sp.Simulator]:
     right, upstream = (sp.Simulator(wheeled.vehicle(d, compat), dt=dt) for compat in MODES)
     return right, upstream
 
@@ -33,7 +37,7 @@ def test_an_imposed_motion_is_not_slowed_by_the_wheels() -> None:
 
 @pytest.mark.parametrize("kind", ["differential", "ackermann"])
 def test_an_imposed_turn_is_a_circle(kind: str) -> None:
-    vehicle = wheeled.vehicle(wheeled.default_description(kind, control=Control("twist_ideal")))
+    vehicle = wheeled.vehicle(default_description(kind, control=Control("twist_ideal")))
     sim = sp.Simulator(vehicle, dt=DT)
     for _ in range(400):
         x = sim.step(v=1.0, omega=0.5)

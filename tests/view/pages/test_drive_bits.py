@@ -48,7 +48,7 @@ def test_a_recorded_drive_has_the_bits_of_the_simulator(
 def test_every_vehicle_has_the_bits_of_the_simulator(
     name: str, opened: Open, tmp_path: Path
 ) -> None:
-    car = sp.vehicles.named(name)
+    car = sp.vehicles.get(name)()
     path, rows = tmp_path / "page.html", inputs_of(car)
     write_drive_page(car, path)
     assert path.stat().st_size < LARGEST

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import skidpad as sp
-from skidpad.vehicles.car_state import Input, Outputs, State
+from skidpad.vehicles.formula import Input, Outputs, State
 
 
 def lap(samples: int = 201, speed: float = 5.0, rate: float = 0.5, **names) -> sp.Trajectory:

@@ -8,13 +8,13 @@ import pytest
 import skidpad as sp
 from skidpad.core import record
 from skidpad.errors import InvalidValue
-from skidpad.vehicles.twin_track.model import SteadySlip
+from skidpad.vehicles.parts import SteadySlip
 from skidpad.view.plots.phase_plane import STEP, Plane, boundary, fixed_points, streams
 from view.plots.drawn import diagrams, keys, labelled
 from view.plots.renamed import renamed
 
 ST = sp.vehicles.commonroad_st()
-CAR = sp.vehicles.formula_student(compat="0.1")
+CAR = sp.vehicles.four_wheel()
 LOW, HIGH = np.array([-0.5, -1.2]), np.array([0.5, 1.2])
 
 

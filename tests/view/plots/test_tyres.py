@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Annotated
+
 import numpy as np
 import pytest
 
@@ -10,8 +13,18 @@ from skidpad.core import record
 from skidpad.errors import InvalidValue
 from skidpad.tyres import BrushTyre
 from skidpad.tyres.simple import MagicFormula
+from skidpad.units import N, one, positive
+from skidpad.vehicles.formula import MODEL, Params
 from skidpad.view.plots.tyres import tyre_laws
 from view.plots.drawn import curves, diagrams, keys, titles
+
+
+@record.extended
+class SharingParams(Params):
+    """A car whose drive and brakes use up the friction of its tyres."""
+
+    use_max: Annotated[one, positive] = 0.95
+    F_floor: Annotated[N, positive] = 1.0
 
 
 @pytest.mark.parametrize("name", ["four_wheel"])
@@ -84,7 +97,8 @@ def test_the_drawn_curve_has_the_stiffness_and_the_peak_of_the_formula():
 
 
 def test_drive_and_cornering_share_a_circle():
-    car = sp.vehicles.formula_student(compat="0.1")
+    model = replace(MODEL, Params=SharingParams)
+    car = sp.Vehicle(model, SharingParams())
     D = car.params.tyre.D
     figure = sp.view.plots.tyre_curves(car, alpha_max=0.26)
     axes = diagrams(figure)[1]
@@ -97,7 +111,7 @@ def test_drive_and_cornering_share_a_circle():
     angles = [f"$α$ = {angle}°" for angle in (1, 2, 4, 8)]
     assert keys(axes.get_legend()) == [*angles, "peaks"]
     assert axes.get_aspect() == 1.0
-    assert figure.get_suptitle() == "Tyres of formula_student"
+    assert figure.get_suptitle() == "Tyres of four_wheel"
 
 
 def test_a_tyre_file_gives_three_diagrams_and_its_peaks():

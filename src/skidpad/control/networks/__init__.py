@@ -1,4 +1,4 @@
-"""Networks that were trained elsewhere, or are trained here, as policies in the kernel.
+"""Networks trained elsewhere or here, as policies in the kernel.
 
 A `Network` is made from matrices, a state dict of PyTorch or an ONNX file; `network_policy` makes a
 `skidpad.Policy` of it, which a fleet compiles with the vehicle.
@@ -11,24 +11,12 @@ from typing import TYPE_CHECKING
 from ...core.lazy import lazy_attributes
 
 if TYPE_CHECKING:
-    from .layers import Dense, Gru
     from .network import Network
-    from .policy import (
-        network_policy,
-        weights_of,
-    )
+    from .policy import network_policy, weights_of
 
-
-__all__ = ["Dense", "Gru", "Network", "network_policy", "weights_of"]
+__all__ = ["Network", "network_policy", "weights_of"]
 
 __getattr__ = lazy_attributes(
     __name__,
-    {
-        ".layers": ("Dense", "Gru"),
-        ".network": ("Network",),
-        ".policy": (
-            "network_policy",
-            "weights_of",
-        ),
-    },
+    {".network": ("Network",), ".policy": ("network_policy", "weights_of")},
 )

@@ -19,19 +19,6 @@ from ...core.model import Constant
 from ...errors import InvalidValue
 from ...ops import exp, maximum, minimum, tanh, where
 
-__all__ = [
-    "ACTIVATIONS",
-    "Dense",
-    "Gru",
-    "GruWeights",
-    "dense",
-    "elu",
-    "gru_cell",
-    "identity",
-    "relu",
-    "sigmoid",
-]
-
 Values = tuple[Any, ...]
 Rows = Sequence[Sequence[Any]]
 """A matrix, row by row: a row for each value that comes out."""

@@ -15,8 +15,6 @@ from ...errors import InvalidValue
 from ...units import one
 from .network import Network
 
-__all__ = ["HIDDEN", "WEIGHTS", "network_policy", "weights_of"]
-
 HIDDEN = "hidden"
 """Field of the memory with what a network remembers."""
 WEIGHTS = "network"
@@ -125,6 +123,7 @@ class NetworkLaw(Constant):
         return inspect.Signature([inspect.Parameter(n, kind) for n in ARGUMENTS if n in asked])
 
     def __call__(self, **inputs: Any) -> Any:
+        """The input that the network gives, with the memory of a policy that has one."""
         own, hidden, weights = dict(inputs), (), None
         if self.network.hidden:
             *remembered, hidden = inputs["m"]

@@ -41,8 +41,8 @@ from ...geometry.maps.cones import COLOURS, read_cones
 from ...geometry.pose import points_to_body, points_to_world
 from ...run.simulator import Simulator
 from ...units import m, rad, s
-from ...vehicles.car_state import Input, State
-from ...vehicles.formula import brains2, formula_student
+from ...vehicles import brains2, formula_student
+from ...vehicles.formula import Input, State
 from ..messages.types import message_type, service_type
 from ..node import SECOND, Node
 from ..transforms import Broadcaster, Rigid

@@ -28,7 +28,7 @@ from ...run.simulator import Simulator
 from ...sensors.imu import STANDARD_GRAVITY
 from ...sensors.motion import motion_of
 from ...units import m_s, m_s2, rad, rad_s, s
-from ...vehicles import named
+from ...vehicles import COMMAND_DRIVEN, get
 from ..messages.prepared import Prepared
 from ..messages.types import message_type
 from ..node import SECOND, Node
@@ -387,6 +387,11 @@ def stamp_of(nanoseconds: int) -> Stamp:
     return divmod(nanoseconds, SECOND)
 
 
+def _vehicle(name: str, compat: str | None) -> Vehicle:
+    """The vehicle of a name; `compat` goes with Autoware's alone."""
+    return get(name)(**({"compat": compat} if name in COMMAND_DRIVEN else {}))
+
+
 class SingleVehicle:
     """The program of the node.
 
@@ -399,7 +404,7 @@ class SingleVehicle:
 
     def __init__(self, node: Node, vehicle: Vehicle | str, *, compat: str | None = None) -> None:
         self._node = node
-        own = named(vehicle, compat=compat) if isinstance(vehicle, str) else vehicle
+        own = _vehicle(vehicle, compat) if isinstance(vehicle, str) else vehicle
         declare = node.parameters.declare
         self.period: s = declare(
             "period", 0.01, "Of a tick, in s.", check=_must_be_positive("period")

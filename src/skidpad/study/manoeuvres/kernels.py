@@ -31,7 +31,7 @@ from ...road.records import record_of
 from ...run.fleet import Fleet
 from ...run.stability import AUTO, EXPLICIT, automatic, takes
 from ...units import s
-from ...vehicles.with_road import off_road, on_road
+from ...vehicles.variants import off_road, on_road
 from .case import Case, Path, Signal, path_point, straight
 from .case_run import CaseRun, params_of, signals_of
 from .driver import Driving, Memory, Told, driven_open, driver, is_open

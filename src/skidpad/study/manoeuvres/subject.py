@@ -23,7 +23,7 @@ from ...errors import InvalidValue
 from ...road.records import record_of
 from ...road.road import Road
 from ...units import m_s, m_s2
-from ...vehicles.with_road import what_it_lacks
+from ...vehicles.variants import what_it_lacks
 from .theory import LinearCar, linear_car
 
 

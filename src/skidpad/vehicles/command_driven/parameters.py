@@ -33,19 +33,7 @@ from ...core.files import path_of, reading_yaml, replacing, text_of, yaml_loader
 from ...core.record import unknown_name
 from ...errors import InvalidValue
 from ...ops import lookup2
-from .records import ALIASES, LEARNED, MAPS, NAMES, PARAMETERS, SILENT, Parameter, table
-
-__all__ = [
-    "AssumedParameter",
-    "RepeatedParameter",
-    "Table",
-    "UnknownParameter",
-    "gather",
-    "period",
-    "read_table",
-    "table",
-    "write",
-]
+from .records import ALIASES, LEARNED, MAPS, NAMES, PARAMETERS, SILENT, Parameter
 
 ROOT = "ros__parameters"
 """The key under which ROS 2 puts the parameters of a node."""

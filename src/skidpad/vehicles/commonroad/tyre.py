@@ -16,17 +16,6 @@ from ...ops import atan, cos, sign, sin, sqrt
 from ...units import N, one, positive, rad
 from ..parts.load_transfer import Force
 
-__all__ = [
-    "Coefficients",
-    "Quirks",
-    "Slip",
-    "axle_force",
-    "pure_lateral",
-    "pure_longitudinal",
-    "right_tyre_force",
-    "tyre_force",
-]
-
 
 class Coefficients(NamedTuple):
     """One tyre. The defaults are CommonRoad's, which come from the handbook of MSC Adams."""

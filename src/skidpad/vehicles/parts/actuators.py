@@ -19,21 +19,6 @@ from ...ops import abs, clip, logical_and, maximum, sign, sqrt, where
 from ...units import s
 from .load_transfer import floored_speed
 
-__all__ = [
-    "Approach",
-    "approach",
-    "lag",
-    "landed",
-    "limited",
-    "limited_lag",
-    "outside_dead_band",
-    "ramp",
-    "ramp_integral",
-    "rate_limited_lag",
-    "servo_rate",
-    "smoothly_limited",
-]
-
 
 def limited(value: Any, limit: Any, width: Any = None) -> Any:
     """The value within ±`limit`; with a `width`, as `smoothly_limited` says."""

@@ -23,18 +23,6 @@ from .assembly import NoStates, assembled
 from .chassis import Travel
 from .table import at_column, at_row, checked_table
 
-__all__ = [
-    "AeroMap",
-    "Aerodynamics",
-    "AirForces",
-    "AirShape",
-    "PlainAir",
-    "Wind",
-    "aero_map",
-    "downforce",
-    "resistance",
-]
-
 
 def resistance(v_x: m_s, C_r0: N, C_r1: N_s_m, C_r2: N_s2_m2, v_0: m_s) -> N:
     """Force along body x that opposes `v_x`, odd in `v_x`.

@@ -37,15 +37,6 @@ from .spinning_wheel import WheelForces
 from .steering import Heading, four_headings
 from .table import at_column, at_row, checked_table
 
-__all__ = [
-    "AlignmentState",
-    "AlignmentTables",
-    "FixedAlignment",
-    "Give",
-    "LinearAlignment",
-    "alignment_tables",
-]
-
 Angles = tuple[tuple[Heading, ...], tuple[rad, ...]]
 """Headings and cambers."""
 SIDES = (1.0, -1.0, 1.0, -1.0)

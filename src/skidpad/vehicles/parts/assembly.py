@@ -7,21 +7,13 @@ combination, with the methods of the one that was written. Fields of such a reco
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple, get_type_hints
 
 from ...core import record
 from ...core.files import brief_repr
-from ...core.record import Recipe, class_from, made_once, recipe_of
-
-__all__ = [
-    "NoStates",
-    "Recipe",
-    "assembled",
-    "base_of",
-    "class_from",
-    "recipe_of",
-    "widened",
-]
+from ...core.record import Recipe, made_once, recipe_of
 
 
 class NoStates(NamedTuple):
@@ -57,6 +49,35 @@ def _class_of(base: Any, *kinds: type) -> Any:
     return kind
 
 
+def redefined(
+    base: Any,
+    kinds: Mapping[str, Any] = MappingProxyType({}),
+    defaults: Mapping[str, Any] = MappingProxyType({}),
+    docs: Mapping[str, str] = MappingProxyType({}),
+    without: Collection[str] = (),
+    doc: str = "",
+) -> Any:
+    """A record class like `base`, some of whose fields are other ones.
+
+    Args:
+        base: the record class.
+        kinds: classes or units of fields that change or are added.
+        defaults: defaults of fields; None for a field that has none.
+        docs: texts of fields.
+        without: fields that are left out.
+        doc: text of the class; that of `base` if empty.
+    """
+    hints = {**get_type_hints(base, include_extras=True), **kinds}
+    values = {**base._field_defaults, **defaults}
+    return record.define(
+        base.__name__,
+        {name: hint for name, hint in hints.items() if name not in without},
+        {n: v for n, v in values.items() if v is not None and n not in without},
+        lambda: {**record.field_docs(base), **docs},
+        doc or base.__doc__ or "",
+    )
+
+
 def widened(base: Any, *more: Any) -> Any:
     """The record class with the fields of `base`, then those of others; `base` if they have none.
 
@@ -68,9 +89,7 @@ def widened(base: Any, *more: Any) -> Any:
 
 @made_once
 def _widened(base: Any, *others: Any) -> Any:
-    hints, defaults, docs = dict[str, Any](), dict[str, Any](), dict[str, str]()
-    for kind in (base, *others):
-        hints |= get_type_hints(kind, include_extras=True)
-        defaults |= kind._field_defaults
-        docs |= {leaf.name: leaf.doc for leaf in record.fields(kind) if "." not in leaf.name}
-    return record.define(base.__name__, hints, defaults, docs, base.__doc__ or "")
+    for kind in others:
+        hints = get_type_hints(kind, include_extras=True)
+        base = redefined(base, hints, kind._field_defaults, record.field_docs(kind))
+    return base

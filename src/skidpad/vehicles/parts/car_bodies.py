@@ -13,16 +13,6 @@ from ...units import m, rad
 from .kinematics import Acceleration as PlaneAcceleration
 from .kinematics import body_acceleration, following, yaw_rate
 
-__all__ = [
-    "pose",
-    "rolling_car",
-    "sliding_acceleration",
-    "sliding_car",
-    "sliding_placed",
-    "sliding_velocity",
-    "steer",
-]
-
 CENTRE_OF_MASS, REAR_AXLE = "centre of mass", "middle of the rear axle"
 ShapeOf = Callable[[Any], Geometry]
 LimitsOf = Callable[[Any], Limits]

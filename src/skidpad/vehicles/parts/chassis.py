@@ -84,36 +84,6 @@ from .load_transfer import (
 from .on_road import RoadUnderCar
 from .spinning_wheel import WheelForces
 
-__all__ = [
-    "Acting",
-    "Bumped",
-    "Car",
-    "LinkShares",
-    "Posture",
-    "Pressed",
-    "QuasiStatic",
-    "RollPitch",
-    "RollPitchState",
-    "RollShare",
-    "SprungMass",
-    "Suspension",
-    "Travel",
-    "Unsprung",
-    "WheelMoments",
-    "check_sprung",
-    "check_unsprung",
-    "leaning_arm",
-    "link_shares",
-    "push_of",
-    "roll_gradient",
-    "roll_levers",
-    "roll_stiffness",
-    "spin_momentum",
-    "sprung_mass",
-    "wheel_moments",
-    "wheel_travel",
-]
-
 link_share = Annotated[one, Allowed(-2.0, 2.0)]
 """Share of a load transfer that links carry; above 1 the body rises instead of diving."""
 

@@ -20,8 +20,6 @@ from ...core.record import made_once
 from ...errors import InvalidValue
 from ...units import Unit
 
-__all__ = ["additive", "rate_unit", "with_disturbance"]
-
 OWN = "own_"
 """What comes before the name of a model's own disturbance if a state has that name too."""
 _RATES = {"m": "m/s", "m/s": "m/s²", "m/s²": "m/s³", "rad": "rad/s", "rad/s": "rad/s²", "1": "1/s"}

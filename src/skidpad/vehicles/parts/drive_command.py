@@ -20,25 +20,6 @@ from ...ops import abs, clip, logical_or, smooth_step, where
 from ...units import Allowed, N, kg, m_s, m_s2, non_negative, one, rad, s
 from .actuators import limited
 
-__all__ = [
-    "HOLD_TIME",
-    "AccelerationCommand",
-    "AccelerationInput",
-    "ForceCommand",
-    "ForceInput",
-    "Gear",
-    "asked_acceleration",
-    "driven_acceleration",
-    "drives_nowhere",
-    "forbids",
-    "front_share",
-    "is_locked",
-    "is_neutral",
-    "is_reverse",
-    "slows",
-    "way_of",
-]
-
 non_positive = Allowed(high=0.0)
 
 

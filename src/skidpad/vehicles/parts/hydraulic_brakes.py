@@ -8,8 +8,6 @@ from ...ops import clip, maximum
 from ...units import Allowed, Nm, Pa, m, m2, non_negative, one, positive, s
 from .actuators import lag
 
-__all__ = ["BrakePressures", "BrakeTorques", "Disc", "HydraulicBrakes", "PedalInputs"]
-
 fraction = Annotated[one, Allowed(0.0, 1.0)]
 
 

@@ -25,17 +25,6 @@ from ...geometry.pose import rotated
 from ...ops import atan, atan2, cos, maximum, minimum, sin, sqrt, tan
 from ...units import J, kg, kg_m2, m, m_s, m_s2, one, per_m, per_s, rad, rad_s, rad_s2
 
-__all__ = [
-    "Acceleration",
-    "PoseRate",
-    "body_acceleration",
-    "kinetic_energy",
-    "pose_rate",
-    "rolling",
-    "velocity_rate",
-    "yaw_rate",
-]
-
 
 class PoseRate(NamedTuple):
     """Time derivative of a planar pose, in the world frame."""

@@ -36,13 +36,6 @@ from ...units import m, m_s, m_s2, one, rad, rad_s
 from .kinematics import Acceleration, PoseRate, pose_rate
 from .load_transfer import floored_speed
 
-__all__ = [
-    "RoadUnderCar",
-    "Unevenness",
-    "road_under_car",
-    "unevenness",
-]
-
 
 class Unevenness(NamedTuple):
     """A road against the plane under four wheels (fl, fr, rl, rr), off that plane."""

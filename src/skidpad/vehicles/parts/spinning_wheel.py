@@ -26,17 +26,6 @@ from ...tyres.relaxation import (
 from ...units import N, Nm, kg, kg_m2, m, m_s, m_s2, one, per_s, positive, rad, rad_s, rad_s2, s
 from .load_transfer import floored_speed
 
-__all__ = [
-    "FirstOrderSlip",
-    "SteadySlip",
-    "WheelForces",
-    "WheelMotion",
-    "each_wheel",
-    "rolling_radius",
-    "wheel_forces",
-    "wheel_spin_rate",
-]
-
 
 class WheelMotion(NamedTuple):
     """How a wheel moves over the road, in its own axes, and how the two touch."""

@@ -42,14 +42,6 @@ from ...units import Nm, Unit, kg_m2, m, m_s, non_negative, one, positive, rad, 
 from .actuators import limited, rk4
 from .kinematics import FrontWheels, curvature_of, front_wheels
 
-__all__ = [
-    "Alignment",
-    "DirectSteering",
-    "Heading",
-    "SteeringWheel",
-    "four_headings",
-]
-
 
 class DirectSteering(NamedTuple):
     """The input is the angle of a wheel in the middle of the front axle."""

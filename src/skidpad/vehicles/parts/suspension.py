@@ -61,39 +61,6 @@ from .chassis import Acting, Bumped, Pressed, Travel, check_unsprung, sprung_mas
 from .load_transfer import CornerLoads, Force, Velocity, loads_under, while_upright
 from .on_road import RoadUnderCar
 
-__all__ = [
-    "AntiRollBar",
-    "BumpStop",
-    "Corner",
-    "IndependentSuspension",
-    "KneedDamper",
-    "LinearDamper",
-    "LinearSpring",
-    "Linkage",
-    "NoStop",
-    "ProgressiveSpring",
-    "Quarter",
-    "QuarterState",
-    "SuspendedBody",
-    "SuspensionState",
-    "SuspensionTravel",
-    "axle_forces",
-    "corner",
-    "corner_energy",
-    "corner_force",
-    "corner_loss",
-    "independent_suspension",
-    "link_forces",
-    "patch_velocities",
-    "quarter_energy",
-    "quarter_rates",
-    "spring_energy",
-    "spring_load",
-    "travel_rates",
-    "travels",
-    "tyre_load",
-]
-
 Four = tuple[Any, Any, Any, Any]
 
 

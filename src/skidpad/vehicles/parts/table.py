@@ -16,20 +16,6 @@ from ...errors import InvalidValue
 from ...ops import hats, maximum, ramps, weighted_sum
 from ...units import one
 
-__all__ = [
-    "Curve",
-    "NoTable",
-    "at_column",
-    "at_row",
-    "checked_table",
-    "curve",
-    "curve_integral",
-    "curve_type",
-    "on_curve",
-    "table",
-    "table_type",
-]
-
 Units = tuple[Any, Any, Any]
 """Units of the row coordinates, the column coordinates and the values, as of record fields."""
 

@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import pi
 from types import MappingProxyType
-from typing import Annotated, Any, NamedTuple, get_type_hints
+from typing import Annotated, Any, NamedTuple
 
 from ...core import record
 from ...core.files import brief_repr, shortened
@@ -63,38 +63,9 @@ from ...units import (
     s,
 )
 from .actuators import ramp, ramp_integral
+from .assembly import redefined
 from .kinematics import Acceleration, kinetic_energy
 from .load_transfer import Force, Velocity
-
-__all__ = [
-    "ORDINALS",
-    "ChainMotion",
-    "Joint",
-    "NoTrailers",
-    "Place",
-    "Trailer",
-    "TrailerGround",
-    "TrailerMotion",
-    "Unit",
-    "axle_loads",
-    "chain_motion",
-    "drag",
-    "hitch_loads",
-    "joint_moment",
-    "load_targets",
-    "mirror_odd",
-    "stop_energy",
-    "trailer_chain",
-    "trailer_disturbances",
-    "trailer_ground",
-    "trailer_motions",
-    "trailer_outputs",
-    "trailer_spins",
-    "trailer_states",
-    "trailers_energy",
-    "trailers_type",
-    "world_place",
-]
 
 
 class Joint(NamedTuple):
@@ -319,10 +290,7 @@ DEFAULT_TYRE = LoadSensitiveTyre()
 @made_once
 def trailer_type(tyre: type) -> Any:
     """The record class of trailers on a class of tyres."""
-    hints = get_type_hints(Trailer, include_extras=True) | {"tyre": tyre}
-    numbers = {name: v for name, v in Trailer._field_defaults.items() if name != "tyre"}
-    docs = {leaf.name: leaf.doc for leaf in record.fields(Trailer)}
-    return record.define("Trailer", hints, numbers, docs, Trailer.__doc__ or "")
+    return redefined(Trailer, {"tyre": tyre}, {"tyre": None})
 
 
 @made_once

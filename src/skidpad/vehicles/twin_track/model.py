@@ -37,7 +37,7 @@ from ...road.records import FlatRoad, PlaneRoad, record_of, road_type
 from ...tyres.contract import each_tyre, tyre_set, tyre_set_type
 from ...tyres.relaxation import SlipState
 from ...units import J, Nm
-from ..car_state import least
+from ..formula import least
 from ..parts.actuators import rate_limited_lag
 from ..parts.air import AeroMap, AirForces
 from ..parts.assembly import assembled, base_of
@@ -51,15 +51,11 @@ from ..parts.chassis import (
     spin_momentum,
     wheel_moments,
 )
-from ..parts.hydraulic_brakes import BrakeTorques, HydraulicBrakes
 from ..parts.kinematics import Acceleration, kinetic_energy, velocity_rate
 from ..parts.load_transfer import ROLLED_OVER, CornerLoads, Force, Velocity
 from ..parts.on_road import RoadUnderCar, road_under_car
-from ..parts.powertrain.combustion import EngineDrive
-from ..parts.powertrain.electric import WHEEL_DRIVES, MotorDrive, WheelMotors, WheelTorques
+from ..parts.powertrain.electric import WHEEL_DRIVES, WheelTorques
 from ..parts.spinning_wheel import (
-    FirstOrderSlip,
-    SteadySlip,
     WheelForces,
     WheelMotion,
     each_wheel,
@@ -67,7 +63,7 @@ from ..parts.spinning_wheel import (
     wheel_forces,
 )
 from ..parts.steering import Heading
-from ..parts.trailers import NoTrailers, Trailer, mirror_odd, trailer_chain, trailer_spins
+from ..parts.trailers import mirror_odd, trailer_chain, trailer_spins
 from .body import BODY, places
 from .drive import (
     drive_outputs,
@@ -104,20 +100,6 @@ from .trailers import (
     trailer_values,
     trailers_rolling,
 )
-
-__all__ = [
-    "BrakeTorques",
-    "EngineDrive",
-    "FirstOrderSlip",
-    "HydraulicBrakes",
-    "MotorDrive",
-    "NoTrailers",
-    "SteadySlip",
-    "Trailer",
-    "WheelMotors",
-    "WheelTorques",
-    "two_track",
-]
 
 
 def following_loads(x: Any, pushed: Acceleration, turned: WheelMoments, p: Any) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Annotated, Any, NamedTuple, get_type_hints
+from typing import Annotated, Any, NamedTuple
 
 from ...core import record
 from ...core.record import Recipe, extended, made_once
@@ -26,11 +26,11 @@ from ...units import (
     rad_s,
     s,
 )
-from .. import car_state
+from .. import formula
 from ..commonroad.records import FORD_ESCORT
 from ..parts.air import PlainAir
 from ..parts.alignment import FixedAlignment
-from ..parts.assembly import assembled, base_of, widened
+from ..parts.assembly import assembled, base_of, redefined, widened
 from ..parts.chassis import FOLLOWED, RollShare
 from ..parts.hydraulic_brakes import BrakeTorques
 from ..parts.powertrain.electric import WHEEL_DRIVES, WheelTorques
@@ -38,14 +38,12 @@ from ..parts.spinning_wheel import SteadySlip
 from ..parts.steering import DirectSteering
 from ..parts.trailers import NoTrailers, trailer_disturbances, trailer_outputs, trailer_states
 
-__all__ = ["External", "FirstOrderState", "Input", "Outputs", "Params", "State"]
-
 share = Annotated[one, Allowed(0.0, 1.0)]
 """A pure number from 0 to 1."""
 
 
 @extended
-class State(car_state.State):
+class State(formula.State):
     """Pose, velocity, actuators, spin of the wheels and how far loads have followed the forces."""
 
     steer: rad = 0.0  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -89,7 +87,7 @@ class FirstOrderState(State):
 
 
 @extended
-class Input(car_state.Input):
+class Input(formula.Input):
     """Targets of steering and drive, and the torques of the brakes."""
 
     brake_fl: Annotated[Nm, non_negative] = 0.0
@@ -122,7 +120,7 @@ class External(NamedTuple):
 
 
 @extended
-class Outputs(car_state.Outputs):
+class Outputs(formula.Outputs):
     """Accelerations and, for each wheel, load, slip, force, aligning moment and angle."""
 
     kappa_fl: one
@@ -295,25 +293,16 @@ PART_DUTIES: dict[str, tuple[str, tuple[str, ...]]] = {
 def params_type(tyres: type, parts: Parts) -> Any:
     """The parameters of a car on a class of tyre sets, with these parts."""
     kinds: dict[str, Any] = {**parts._asdict(), "tyres": tyres}
-    hints = get_type_hints(Params, include_extras=True) | kinds
     defaults = Params._field_defaults | {"tyres": DEFAULT_TYRES}
     defaults |= {name: _default_of(kind) for name, kind in parts._asdict().items()}
-    absent = {name for name, kind in kinds.items() if type(defaults.get(name)) is not kind}
+    defaults |= {n: None for n, kind in kinds.items() if type(defaults.get(n)) is not kind}
     replaced = {name for part in (parts.chassis, parts.air) for name in part.replaces}
     # Loads of trailers follow their forces with it, whatever carries the car.
     replaced -= {"t_load"} if parts.trailers._fields else set()
     replaced |= set() if issubclass(parts.powertrain, WHEEL_DRIVES) else set(OF_WHEEL_TORQUES)
     replaced |= set() if parts.brakes is BrakeTorques else set(OF_BRAKE_TORQUES)
-    docs = {leaf.name: leaf.doc for leaf in record.fields(Params) if "." not in leaf.name}
-    docs |= {"slip": "How slip follows the motion.", "tyres": "The tyres."}
-    docs |= {"road": "The road under the car."}
-    return record.define(
-        "Params",
-        {name: hint for name, hint in hints.items() if name not in replaced},
-        {name: value for name, value in defaults.items() if name not in {*absent, *replaced}},
-        docs,
-        Params.__doc__ or "",
-    )
+    docs = {"road": "The road under the car."}
+    return redefined(Params, kinds, defaults, docs, without=replaced)
 
 
 def _default_of(kind: Any) -> Any:
@@ -327,11 +316,7 @@ def _default_of(kind: Any) -> Any:
 @made_once
 def without(kind: Any, *prefixes: str) -> Any:
     """The record class without the fields that begin so."""
-    hints = get_type_hints(kind, include_extras=True)
-    kept = {name: hints[name] for name in kind._fields if not name.startswith(prefixes)}
-    defaults = {name: kind._field_defaults[name] for name in kept}
-    docs = {leaf.name: leaf.doc for leaf in record.fields(kind) if leaf.name in kept}
-    return record.define(kind.__name__, kept, defaults, docs, kind.__doc__ or "")
+    return redefined(kind, without=[n for n in kind._fields if n.startswith(prefixes)])
 
 
 def example(kind: type) -> Any:

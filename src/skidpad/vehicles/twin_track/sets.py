@@ -30,13 +30,6 @@ from ..parts.drive_command import ForceCommand
 from ..parts.powertrain.electric import WheelMotors
 from ..parts.spinning_wheel import FirstOrderSlip, SteadySlip
 
-__all__ = [
-    "SETS",
-    "CarSet",
-    "car_set",
-    "set_values",
-]
-
 
 @dataclass(frozen=True)
 class CarSet:

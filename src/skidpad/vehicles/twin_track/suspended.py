@@ -39,7 +39,6 @@ from ..parts.spinning_wheel import FirstOrderSlip
 from ..parts.suspension import (
     AntiRollBar,
     BumpStop,
-    IndependentSuspension,
     KneedDamper,
     LinearSpring,
     SuspendedBody,
@@ -49,16 +48,6 @@ from ..parts.suspension import (
 from .model import TwoTrackFactory, car_model
 from .records import DEFAULT_TYRES, Params, Parts
 from .sets import CarSet, car_set
-
-__all__ = [
-    "KINDS",
-    "IndependentSuspension",
-    "SuspensionKind",
-    "estimated_slip",
-    "estimated_suspension",
-    "full_car",
-    "independent_suspension",
-]
 
 G = 9.81
 

@@ -59,13 +59,6 @@ from ..parts.trailers import (
     world_place,
 )
 
-__all__ = [
-    "CARAVAN",
-    "DOLLY",
-    "SEMI_TRAILER",
-    "TRACTOR",
-]
-
 
 class Towed(NamedTuple):
     """The trailers at one instant."""

@@ -7,47 +7,17 @@ A description says what the vehicle is; the model is put together from the parts
 
 from __future__ import annotations
 
-from ...control.pid import Form, Gains
-from ..parts.drivetrain import Splits
-from ..parts.wheel_friction import Ellipse, Friction, WardIagnemma
-from .build import assembly, vehicle
-from .description import (
-    FRICTIONS,
-    KINDS,
-    Chassis,
-    Control,
-    Description,
-    Drivetrain,
-    MassProperties,
-    Wheel,
-    ackermann,
-    default_description,
-    differential,
-    mass_properties,
-)
-from .model import com_velocity, reference_velocity
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "FRICTIONS",
-    "KINDS",
-    "Chassis",
-    "Control",
-    "Description",
-    "Drivetrain",
-    "Ellipse",
-    "Form",
-    "Friction",
-    "Gains",
-    "MassProperties",
-    "Splits",
-    "WardIagnemma",
-    "Wheel",
-    "ackermann",
-    "assembly",
-    "com_velocity",
-    "default_description",
-    "differential",
-    "mass_properties",
-    "reference_velocity",
-    "vehicle",
-]
+from ...core.lazy import lazy_attributes
+
+if TYPE_CHECKING:
+    from .build import vehicle
+    from .description import Control, ackermann, differential
+
+__all__ = ["Control", "ackermann", "differential", "vehicle"]
+
+__getattr__ = lazy_attributes(
+    __name__,
+    {".build": ("vehicle",), ".description": ("Control", "ackermann", "differential")},
+)

@@ -23,8 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...control.car import Abilities, abilities_of
 from ...control.keyboard import Axes, Memory, demand_of_keys, demand_to_stop
 from ...control.pure_pursuit import arc
-from ...control.reference import Course
-from ...control.speed import Grip
+from ...control.speed import Course, Grip
 from ...core import record
 from ...core.body import Demand, Outline, Velocity
 from ...core.body import Pose as line_follower_Pose

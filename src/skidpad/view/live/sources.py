@@ -24,8 +24,7 @@ from ...geometry.line import Line, smooth_loop
 from ...learn.pictures import SeenMoment
 from ...learn.task import Task
 from ...units import m, per_s, rad, s
-from ...vehicles import wheeled
-from ...vehicles.formula import formula_student
+from ...vehicles import formula_student, wheeled
 from ...world.scene import (
     BlockSpec,
     Laser,

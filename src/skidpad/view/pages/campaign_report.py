@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ... import vehicles
 from ...core import record
 from ...core.checks import finite
 from ...core.files import counted, listed
@@ -30,7 +31,6 @@ from ...study.experiment import FAILED, RUN
 from ...study.manoeuvres.evaluation import number_text
 from ...study.results import Case, Study, lost_runs
 from ...study.statistics import Interval, SobolIndices, reason_against, reason_for_no_interval
-from ...vehicles import named
 from ..film import Film
 from ..plots import notebook
 from ..plots.notebook import folded, heading, short
@@ -267,7 +267,7 @@ def _vehicle(study: Study) -> Vehicle | None:
 
 def _listed_vehicle(name: Any) -> Vehicle | None:
     try:
-        return named(name) if isinstance(name, str) else None
+        return vehicles.get(name)() if isinstance(name, str) else None
     except SkidpadError:
         return None
 

@@ -28,7 +28,8 @@ from ...road.road import Road
 from ...units import m, m_s2, rad
 from ...vehicles import wheeled
 from ...vehicles.command_driven.records import NAMES as COMMAND_DRIVEN
-from ...vehicles.with_road import off_road, what_it_lacks
+from ...vehicles.variants import off_road, what_it_lacks
+from ...vehicles.wheeled.description import Description
 from ..contact.solids import (
     WALL,
     Inertia,
@@ -120,7 +121,7 @@ def built_vehicle(
     Descriptions of wheeled robots hold the gravity already.
     """
     shape, set_point = spec.shape, dict[str, float]()
-    if isinstance(spec.dynamics, wheeled.Description):
+    if isinstance(spec.dynamics, Description):
         vehicle = wheeled.vehicle(spec.dynamics, compat)
         set_point |= spec.dynamics.control.set_point
     else:
@@ -157,10 +158,8 @@ def _own(dynamics: OwnDynamics | Vehicle, compat: str | None, gravity: m_s2) -> 
         body_of(vehicle_of(dynamics), "a world")
         return dynamics
     name, params = dynamics.name, dict(dynamics.parameters)
-    if name in COMMAND_DRIVEN:
-        vehicle = vehicles.autoware(name, params, compat=compat)
-    else:
-        vehicle = vehicles.get(name)(params)
+    options = {"compat": compat} if name in COMMAND_DRIVEN else {}
+    vehicle = vehicles.get(name)(params, **options)
     feels = body_of(vehicle, "a world").gravity
     return vehicle.with_params({feels: gravity}) if feels and feels not in params else vehicle
 

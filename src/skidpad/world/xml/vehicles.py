@@ -580,17 +580,12 @@ def _own(
 
 def _check_own(node: Node, name: str, parameters: Mapping[str, float]) -> None:
     """Raise for parameters that the vehicle refuses, and note those it does not know."""
-    from ...vehicles.command_driven import autoware
-    from ...vehicles.command_driven.records import NAMES
     from ...vehicles.registry import get
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            if name in NAMES:
-                autoware(name, dict(parameters))
-            else:
-                get(name)(dict(parameters))
+            get(name)(dict(parameters))
         except InvalidValue as error:
             raise node.error(error) from None
     for warning in caught:

@@ -17,9 +17,8 @@ A powertrain of one engine: clutch, gearbox, final drive, differentials.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple, get_type_hints
+from typing import Annotated, Any, NamedTuple
 
-from ....core import record
 from ....core.files import brief_repr
 from ....core.record import extended, made_once
 from ....ops import abs, clip, maximum, minimum, smooth_step, where
@@ -39,21 +38,11 @@ from ....units import (
     s,
 )
 from ..actuators import lag
-from ..assembly import widened
+from ..assembly import redefined, widened
 from ..table import on_curve
 from .contract import Drive, PowerOutputs, Reflected, Wheels, friction_side, saturated, weighted
 from .electric import torque_curve
 from .gearing import MOST_GEARS, AutomaticShift, FinalDrive, RearWheelDrive, gear_ratio, gear_ratios
-
-__all__ = [
-    "Clutch",
-    "ClutchTorque",
-    "Crankshaft",
-    "Engine",
-    "EngineDrive",
-    "EngineInputs",
-    "EngineStates",
-]
 
 
 class EngineStates(NamedTuple):
@@ -194,12 +183,8 @@ class EngineInputs(NamedTuple):
 @made_once
 def inputs_up_to(highest: float) -> Any:
     """The inputs of a car whose highest gear this is."""
-    hints = get_type_hints(EngineInputs, include_extras=True)
-    hints["gear"] = Annotated[one, Allowed(-1.0, highest, whole=True)]
-    docs = {leaf.name: leaf.doc for leaf in record.fields(EngineInputs)}
-    return record.define(
-        "EngineInputs", hints, EngineInputs._field_defaults, docs, EngineInputs.__doc__ or ""
-    )
+    gear = Annotated[one, Allowed(-1.0, highest, whole=True)]
+    return redefined(EngineInputs, {"gear": gear})
 
 
 @extended

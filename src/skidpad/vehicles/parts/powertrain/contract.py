@@ -30,20 +30,6 @@ from ....core.files import brief_repr
 from ....ops import smooth_hypot, sqrt
 from ....units import J, Nm, W, kg_m2, one, rad_s
 
-__all__ = [
-    "Drive",
-    "PowerOutputs",
-    "Powertrain",
-    "Reflected",
-    "Wheels",
-    "friction_side",
-    "saturated",
-    "share_within",
-    "spin_rates",
-    "weighted",
-    "within_power",
-]
-
 Wheels = tuple[Any, Any, Any, Any]
 """A value for each wheel: fl, fr, rl, rr."""
 

@@ -62,34 +62,6 @@ from .contract import (
 )
 from .gearing import FinalDrive, RearWheelDrive
 
-__all__ = [
-    "WHEEL_DRIVES",
-    "Battery",
-    "Charge",
-    "CurveEnvelope",
-    "ElectricMotor",
-    "Inverter",
-    "LossMap",
-    "LossTerms",
-    "MotorDrive",
-    "MotorInputs",
-    "MotorStates",
-    "Pack",
-    "PowerEnvelope",
-    "PowerFlow",
-    "PowerLimits",
-    "Rotor",
-    "SpeedLimit",
-    "Supply",
-    "Terminals",
-    "WheelMotorOutputs",
-    "WheelMotors",
-    "WheelTorques",
-    "loss_map",
-    "torque_curve",
-    "voltage_curve",
-]
-
 SHORT: one = 0.45
 """Current over that of a short circuit that a battery never exceeds: at one half its power is
 largest, and more current gives less."""

@@ -27,27 +27,6 @@ from ..assembly import NoStates
 from ..table import curve, on_curve
 from .contract import Wheels, friction_side, saturated
 
-__all__ = [
-    "AllWheelDrive",
-    "AutomaticShift",
-    "FinalDrive",
-    "FrontWheelDrive",
-    "GearState",
-    "LimitedSlip",
-    "LockedDifferential",
-    "ManualShift",
-    "OpenDifferential",
-    "RearWheelDrive",
-    "TorsenDifferential",
-    "ViscousDifferential",
-    "gear_count",
-    "gear_ratio",
-    "gear_ratios",
-    "lost_in",
-    "shifted",
-    "split_by",
-]
-
 MOST_GEARS = 16.0
 
 

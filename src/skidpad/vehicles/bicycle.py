@@ -1,21 +1,4 @@
-"""`kinematic_bicycle`: a car whose wheels do not slip sideways; exact at parking speed.
-
-One degree of freedom, v_x; lateral velocity and yaw rate follow from the steering angle. The
-longitudinal equation is the power balance of the constrained body: docs/vehicles.md, and K1 to K5
-of docs/errata.md for the differences from the brains2 document and program.
-
-Records of `single_track`, by the class of its tyres, of its slip and of its drive.
-
-The body of `single_track`: its shape, its limits and how wishes become a force.
-
-An axle of a car seen as a single track: two tyres side by side whose spin is no state.
-
-A left and a right tyre stand under half of the load each, at the same slip angle. The right one is
-the mirror image of the left one, so what a tyre does to one side at zero slip (conicity, ply steer)
-cancels. Drive and brakes ask for a force along the wheels. It uses up a share of the grip there,
-and what is left across is that of the friction ellipse (`tyre.share`).
-
-`single_track`: the nonlinear bicycle, with any tyre on each axle.
+"""`single_track`: the nonlinear bicycle, with any tyre on each axle.
 
 A planar body on two axles that make forces by slip angle; wheel spin is no state. Drive and brakes
 are a force along the wheels, or that over the mass, shared by the axles within the grip of their
@@ -24,22 +7,28 @@ tyres. Axle loads follow the force along the car. Equations: docs/vehicles.md.
     single_track()                                  # a compact car on default tyres
     single_track("sports")                          # a car of a parameter set
     single_track(front=T1, rear=T2, m=1300.0)       # a tyre per axle
-    single_track(drive=AccelerationCommand())       # told an acceleration, not a force
+    single_track(drive=AccelerationCommand())       # driven by an acceleration, not a force
     single_track(slip=FirstOrderSlip())             # slip behind relaxation lengths
+
+An axle is two tyres side by side, a left and a right one under half of the load each, at the same
+slip angle. The right tyre is the mirror image of the left one, so what a tyre does to one side at
+zero slip (conicity, ply steer) cancels. Drive and brakes demand a force along the wheels, which
+uses up a share of the grip there; what is left across is that of the friction ellipse
+(`tyres.contract.use`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple, Protocol, get_type_hints
+from typing import Annotated, Any, NamedTuple, Protocol
 
 from ..core import record
-from ..core.body import Demand, Geometry, GroundUnder, Limits, Pose, Velocity, car_geometry
-from ..core.model import Model, NoDisturbance, Vehicle, VehicleFactory, built_once
+from ..core.body import Demand, Geometry, GroundUnder, Limits, car_geometry
+from ..core.model import Model, Vehicle, VehicleFactory, built_once
 from ..core.record import extended, made_once
 from ..errors import InvalidValue
 from ..geometry.pose import turned, turned_back
-from ..ops import atan, cos, sin, tan
+from ..ops import atan, cos, sin
 from ..tyres.contract import (
     Contact,
     each_tyre,
@@ -63,21 +52,16 @@ from ..units import (
     m_s2,
     non_negative,
     one,
-    per_m,
     per_s,
     positive,
     rad,
     rad_s,
-    rad_s2,
     s,
 )
-from . import car_state
-from .car_state import CarFactory, Input, actuator_rates
-from .car_state import RollingCarParams as kinematic_bicycle_Params
-from .car_state import State as kinematic_bicycle_State
 from .commonroad.records import FORD_ESCORT
 from .parts.actuators import lag, limited, rate_limited_lag
-from .parts.air import downforce, resistance
+from .parts.air import downforce
+from .parts.assembly import redefined
 from .parts.car_bodies import sliding_car
 from .parts.chassis import WheelMoments, push_of
 from .parts.drive_command import (
@@ -90,170 +74,20 @@ from .parts.drive_command import (
 )
 from .parts.kinematics import (
     Acceleration,
-    body_acceleration,
     kinetic_energy,
     pose_rate,
     velocity_rate,
 )
 from .parts.load_transfer import (
-    AxleForce,
     AxleWeights,
     Force,
     axle_weights,
-    drive_force,
     floored_speed,
-    yaw_moment,
 )
 from .parts.spinning_wheel import FirstOrderSlip, SteadySlip, each_wheel, rolling_radius
 from .twin_track.body import WHEEL_WIDTH
 from .twin_track.records import DEFAULT_TYRES, share
 from .twin_track.sets import set_values
-
-__all__ = [
-    "AccelerationCommand",
-    "AxleForces",
-    "AxleMotion",
-    "AxleSlip",
-    "External",
-    "FirstOrderSlip",
-    "FirstOrderState",
-    "ForceCommand",
-    "GripShare",
-    "Outputs",
-    "Params",
-    "State",
-    "SteadySlip",
-    "axle_forces",
-    "axle_slip",
-    "pitched_loads",
-    "single_track",
-    "slip_angle",
-]
-
-
-class KinematicBicycleOutputs(NamedTuple):
-    """Accelerations and the path being driven."""
-
-    a_x: m_s2
-    """Acceleration of the centre of mass along the car, v_x' - v_y omega."""
-    a_y: m_s2
-    """Acceleration of the centre of mass across the car, v_y' + v_x omega, positive to the left."""
-    curvature: per_m
-    """Curvature of the path of the rear axle, positive to the left."""
-
-
-def path_curvature(steer: rad, p: kinematic_bicycle_Params) -> per_m:
-    """Curvature of the path of the rear axle at a steering angle: omega = v_x times this."""
-    return tan(steer) * (1.0 / (p.l_f + p.l_r))
-
-
-def no_slip(x: kinematic_bicycle_State, p: kinematic_bicycle_Params) -> kinematic_bicycle_State:
-    """The state with lateral velocity and yaw rate put where the rolling wheels force them."""
-    omega = x.v_x * path_curvature(x.steer, p)
-    return x._replace(v_y=p.l_r * omega, omega=omega)
-
-
-def turning_inertia(p: kinematic_bicycle_Params) -> kg_m2:
-    """Yaw inertia about the middle of the rear axle, which the car turns about."""
-    return p.m * p.l_r * p.l_r + p.I_z
-
-
-def effective_mass(kappa: per_m, p: kinematic_bicycle_Params) -> kg:
-    """Mass felt along v_x at a path curvature: energy is half of this times v_x²."""
-    return p.m + turning_inertia(p) * (kappa * kappa)
-
-
-def drive_forces(
-    x: kinematic_bicycle_State, p: kinematic_bicycle_Params
-) -> tuple[AxleForce, AxleForce]:
-    """Force of the motors at the front and the rear axle in the body frame."""
-    c, s = cos(x.steer), sin(x.steer)
-    front = drive_force(p.C_m0 * x.tau_fl, p.C_m0 * x.tau_fr, c, s)
-    rear = drive_force(p.C_m0 * x.tau_rl, p.C_m0 * x.tau_rr, 1.0, 0.0)
-    return front, rear
-
-
-class Motion(NamedTuple):
-    """Rates of the one degree of freedom and of the velocities slaved to it."""
-
-    v_x: m_s2
-    v_y: m_s2
-    omega: rad_s2
-
-
-def motion(x: kinematic_bicycle_State, steer_rate: rad_s, p: kinematic_bicycle_Params) -> Motion:
-    """v_x', v_y' and omega' of the constrained car while its steering moves with `steer_rate`.
-
-    Its energy ½ M v_x² changes by the power of drive and resistance alone, as the lateral forces of
-    the wheels do no work. M grows with the steering angle, so steering in takes speed.
-    """
-    kappa = path_curvature(x.steer, p)
-    wheelbase = p.l_f + p.l_r
-    kappa_rate = steer_rate * (1.0 / wheelbase + wheelbase * (kappa * kappa))
-    front, rear = drive_forces(x, p)
-    drag = resistance(x.v_x, p.C_r0, p.C_r1, p.C_r2, p.v_0)
-    moment = yaw_moment(front, rear, p.l_f, p.l_r, p.track)
-    # Per unit of v_x the centre of mass moves 1 ahead and l_r kappa to the left and turns by kappa.
-    along = front.x + rear.x + drag + kappa * (p.l_r * (front.y + rear.y) + moment)
-    half_mass_rate = turning_inertia(p) * (kappa * kappa_rate)
-    v_x_rate = (along - half_mass_rate * x.v_x) / effective_mass(kappa, p)
-    omega_rate = v_x_rate * kappa + x.v_x * kappa_rate
-    return Motion(v_x_rate, p.l_r * omega_rate, omega_rate)
-
-
-def kinematic_bicycle_derivative(
-    x: kinematic_bicycle_State, u: Input, w: NoDisturbance, p: kinematic_bicycle_Params
-) -> kinematic_bicycle_State:
-    """Time derivative of the state; `x.v_y` and `x.omega` are not used, see `no_slip`."""
-    rolling = no_slip(x, p)
-    actuators = actuator_rates(x, u, p)
-    pose = pose_rate(x.yaw, rolling.v_x, rolling.v_y, rolling.omega)
-    return kinematic_bicycle_State(*pose, *motion(x, actuators.steer, p), *actuators)
-
-
-def outputs(
-    x: kinematic_bicycle_State, u: Input, w: NoDisturbance, p: kinematic_bicycle_Params
-) -> KinematicBicycleOutputs:
-    """True body accelerations, with the lateral forces that keep the wheels from slipping."""
-    rolling = no_slip(x, p)
-    rate = motion(x, actuator_rates(x, u, p).steer, p)
-    a = body_acceleration(Acceleration(rate.v_x, rate.v_y), x.v_x, rolling.v_y, rolling.omega)
-    return KinematicBicycleOutputs(a.x, a.y, path_curvature(x.steer, p))
-
-
-def energy(x: kinematic_bicycle_State, p: kinematic_bicycle_Params) -> J:
-    """Kinetic energy of the car while its wheels roll without slip."""
-    rolling = no_slip(x, p)
-    return kinetic_energy(x.v_x, rolling.v_y, rolling.omega, p.m, p.I_z)
-
-
-def placed(
-    x: kinematic_bicycle_State, pose: Pose, velocity: Velocity, p: kinematic_bicycle_Params
-) -> kinematic_bicycle_State:
-    """The car elsewhere; sideways and in turning it moves as its wheels roll."""
-    return no_slip(x._replace(**pose._asdict(), v_x=velocity.v_x), p)
-
-
-MODEL = Model(
-    name="kinematic_bicycle",
-    State=kinematic_bicycle_State,
-    Input=Input,
-    Params=kinematic_bicycle_Params,
-    Outputs=KinematicBicycleOutputs,
-    derivative=kinematic_bicycle_derivative,
-    outputs=outputs,
-    settle=no_slip,
-    energy=energy,
-    body=sliding_car(
-        geometry=car_state.geometry,
-        limits=car_state.limits_of_actuators,
-        command=car_state.command,
-        placed=placed,
-    ),
-    summary="Car whose wheels do not slip sideways; parking speed",
-)
-
-kinematic_bicycle = CarFactory(MODEL, MODEL)
 
 
 class State(NamedTuple):
@@ -396,21 +230,8 @@ class Params(NamedTuple):
 def params_type(tyres: type, slip: type, drive: type) -> Any:
     """The parameters of a car on a class of tyre sets, with a law of slip and a kind of input."""
     kinds = {"drive": drive, "slip": slip, "tyres": tyres}
-    hints = get_type_hints(Params, include_extras=True) | kinds
-    defaults = Params._field_defaults | {
-        "drive": drive(),
-        "slip": slip(),
-        "tyres": DEFAULT_TYRES,
-    }
-    if not isinstance(DEFAULT_TYRES, tyres):
-        del defaults["tyres"]
-    docs = {leaf.name: leaf.doc for leaf in record.fields(Params) if "." not in leaf.name}
-    docs |= {
-        "drive": "What the input of drive and brakes is.",
-        "slip": "How slip follows the motion.",
-        "tyres": "The tyres.",
-    }
-    return record.define("Params", hints, defaults, docs, Params.__doc__ or "")
+    usual = DEFAULT_TYRES if isinstance(DEFAULT_TYRES, tyres) else None
+    return redefined(Params, kinds, {"drive": drive(), "slip": slip(), "tyres": usual})
 
 
 def axle_tyres(p: Params) -> tuple[Any, Any]:
@@ -637,7 +458,7 @@ TYRES = (("tyre",), ("front", "rear"))
 """The keywords of the factory that go together."""
 
 
-class SingleTrackMotion(NamedTuple):
+class Motion(NamedTuple):
     """Everything about the car at one instant that both the derivative and the outputs need."""
 
     axles: tuple[AxleMotion, AxleMotion]
@@ -670,7 +491,7 @@ def slips(x: Any, p: Params) -> tuple[one, one]:
     return (x.tan_alpha_f, x.tan_alpha_r) if p.slip.states else (0.0, 0.0)
 
 
-def single_track_motion(x: Any, w: External, p: Params) -> SingleTrackMotion:
+def motion(x: Any, w: External, p: Params) -> Motion:
     """Loads, tyre forces and what they do to the body."""
     c, s = cos(x.steer), sin(x.steer)
     axles = axle_motions(x, c, s, w, p)
@@ -686,13 +507,13 @@ def single_track_motion(x: Any, w: External, p: Params) -> SingleTrackMotion:
     speeding = 2.0 * p.I_w * (1.0 / front.R_e + 1.0 / rear.R_e) * (a.x + x.v_y * x.omega)
     wheels = WheelMoments(pitch=(front.M_y + rear.M_y) - speeding)
     pushed = along * by_mass + push_of(wheels, p).x
-    return SingleTrackMotion(axles, front, rear, pushed, a, moment)
+    return Motion(axles, front, rear, pushed, a, moment)
 
 
 def derivative(x: Any, u: Any, w: External, p: Params) -> Any:
     """Time derivative of the state. If `p` has a limit_width the limits of the steering are smooth
     (`smooth_limits`)."""
-    now = single_track_motion(x, w, p)
+    now = motion(x, w, p)
     width = getattr(p, "limit_width", None)
     rates = (
         *pose_rate(x.yaw, x.v_x, x.v_y, x.omega),
@@ -707,9 +528,9 @@ def derivative(x: Any, u: Any, w: External, p: Params) -> Any:
     return type(x)._make((*rates, now.front.tan_alpha_rate, now.rear.tan_alpha_rate))
 
 
-def single_track_outputs(x: Any, u: Any, w: External, p: Params) -> Outputs:
+def outputs(x: Any, u: Any, w: External, p: Params) -> Outputs:
     """Accelerations, loads, slip angles and forces of the axles."""
-    now = single_track_motion(x, w, p)
+    now = motion(x, w, p)
     front, rear = now.front, now.rear
     columns = zip(axle_tyres(p), (p.slip,) * 2, slips(x, p), now.axles, strict=True)
     angles = (slip_angle(*axle) for axle in columns)
@@ -718,7 +539,7 @@ def single_track_outputs(x: Any, u: Any, w: External, p: Params) -> Outputs:
     return Outputs._make((*now.a, *loads, *angles, *forces))
 
 
-def single_track_energy(x: State, p: Params) -> J:
+def energy(x: State, p: Params) -> J:
     """Kinetic energy of the body."""
     return kinetic_energy(x.v_x, x.v_y, x.omega, p.m, p.I_z)
 
@@ -736,9 +557,9 @@ def _model(drive: Any, slip: type, *tyres: type) -> Model:
         Outputs=Outputs,
         Disturbance=External,
         derivative=derivative,
-        outputs=single_track_outputs,
+        outputs=outputs,
         # A deflected tyre stores energy, too, which no closed form tells for every tyre.
-        energy=None if first_order else single_track_energy,
+        energy=None if first_order else energy,
         body=BODY,
         summary=f"Nonlinear bicycle with any tyre on each axle: {names}",
     )
