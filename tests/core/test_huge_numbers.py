@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import importlib
+import inspect
+import itertools
 import json
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +18,15 @@ import pytest
 from typer.testing import CliRunner
 
 import skidpad as sp
-from skidpad import learn
+from skidpad import learn, view
 from skidpad.cli import app
 from skidpad.core import checks, files
-from skidpad.errors import InvalidValue
+from skidpad.errors import InvalidValue, SkidpadError
 from skidpad.study.designs import Sobol
 from skidpad.view.live import messages
 
 CAR = sp.vehicles.commonroad_ks()
+BICYCLE = sp.vehicles.kinematic_bicycle()
 TASK = learn.tasks.race(sp.vehicles.commonroad_ks())
 HUGE = 10**400
 """Beyond any float."""
@@ -66,6 +73,21 @@ ENTRIES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: fleet().rollout({"v": 1.0}, {}, steps=1, params={"l_f": [HUGE]}),
         "params",
     ),
+    "parameters of many": (
+        lambda: fleet().rollout(
+            {"v": 1.0}, {}, steps=1, params={"l_f": np.broadcast_to(1.0, (MANY,))}
+        ),
+        "vehicles in params = 10000000000000 takes",
+    ),
+    "linearised state": (
+        lambda: sp.linearise(CAR, CAR.State()._replace(x=HUGE), CAR.Input(), 0.01),
+        r"State.x .*10\^400",
+    ),
+    "speed of a Bode plot": (lambda: view.plots.bode(BICYCLE, speed=HUGE), r"speed = 10\^400"),
+    "loads of a tyre": (
+        lambda: view.plots.tyre_curves(sp.tyres.get("robot"), loads=[HUGE]),
+        r"loads = .1000",
+    ),
     "runs": (lambda: study(runs=HUGE), r"runs = 10\^400"),
     "many runs": (lambda: study(runs=MANY), "runs = 10000000000000 takes 8e.04 GB"),
     "duration of runs": (lambda: study(steps=None, duration=HUGE), r"duration = 10\^400"),
@@ -94,6 +116,53 @@ def test_a_number_too_large_is_refused_by_name(name: str) -> None:
     with pytest.raises(InvalidValue, match=wanted) as caught:
         call()
     assert len(str(caught.value)) < 400
+
+
+PACKAGES = [
+    *("", "control", "core", "export", "geometry", "geometry.maps", "integrate", "learn", "ros2"),
+    *("learn.tasks", "random", "road", "run", "sensors", "study", "tyres", "view"),
+    *("study.manoeuvres", "study.identify", "vehicles", "view.plots", "view.recording", "world"),
+    *("compat.autoware", "compat.commonroad", "compat.truck"),
+]
+PLAIN = {"tyres.mounted"}
+"""Equations: they take what arithmetic of Python takes."""
+
+
+def calls() -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Every public function and class with a huge number for each argument in turn; others are 1
+    where they have no default, vehicles and tyres what they are."""
+    usual: dict[str, Any] = {"vehicle": BICYCLE, "tyre": sp.tyres.get("robot"), "name": "x"}
+    for package in PACKAGES:
+        module = importlib.import_module(f"skidpad.{package}".strip("."))
+        for name in getattr(module, "__all__", ()):
+            one, place = getattr(module, name), f"{package}.{name}"
+            if not callable(one) or (isinstance(one, type) and issubclass(one, Exception)):
+                continue
+            with contextlib.suppress(ValueError):  # no signature
+                parameters = inspect.signature(one).parameters.values()
+                named = [p for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
+                given = {p.name: usual.get(p.name, 1.0) for p in named if p.default is p.empty}
+                order = [p.name for p in named if p.kind is p.POSITIONAL_ONLY]
+                for p, value in itertools.product(named, (HUGE, [HUGE])):
+                    words = given | {p.name: value}
+                    first = [words.pop(n) for n in order if n in words]
+                    if place not in PLAIN:
+                        yield f"{place}({p.name})", functools.partial(one, *first, **words)
+
+
+def test_no_public_name_ends_in_an_overflow() -> None:
+    found: dict[str, str] = {}
+    for place, call in calls():
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                call()
+        except (OverflowError, MemoryError) as error:
+            if not isinstance(error, SkidpadError):
+                found[place] = repr(error)
+        except Exception:
+            continue
+    assert not found
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 Every error is one sentence, "name = value must be ...", with the unit where there is one. Numbers:
 `finite`, `positive`, `not_negative`, `between`, `must_be` (a range of `skidpad.units`), `number`
 (may be infinite), `whole`. Other values: `flag`, `one_of`, `text`, `function`, `instance_of`,
-`interval`. Arrays: `array`, `increasing`. Time and memory: `positive_step`, `steps_in`,
+`interval`. Arrays: `array`, `floats`, `increasing`. Time and memory: `positive_step`, `steps_in`,
 `check_room`, `making_room`. The leaves of a record are checked by `skidpad.core.record.check`.
 
 No value passes for a number that only converts to one: True, "1.0" and arrays of one are refused.
@@ -208,6 +208,14 @@ def array(
     inside = above & (numbers <= allowed.high)
     _check_each(name, numbers, inside & ~(allowed.whole & (numbers % 1.0 > 0)), f"{allowed}", unit)
     return numbers
+
+
+def floats(name: str, values: Any, dtype: type[np.floating[Any]] = np.float64) -> NDArray[Any]:
+    """Numbers of any shape as an array of floats, not copied if they are one."""
+    try:
+        return np.asarray(values, dtype=dtype)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidValue(f"{name} = {shown(values)} must be numbers") from None
 
 
 def increasing(name: str, values: Any, unit: str = "") -> NDArray[np.float64]:

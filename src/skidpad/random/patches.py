@@ -60,6 +60,7 @@ def strip(value: float, begin: float, end: float, yaw: float = 0.0) -> Patch:
     finite("end", end)
     if not begin <= end:
         raise InvalidValue(f"begin = {begin:g} m must be at most end = {end:g} m")
+    yaw = finite("yaw", yaw, "rad")
     middle = 0.5 * (begin + end)
     return Patch(
         value=value,

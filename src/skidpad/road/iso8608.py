@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from ..core.arrays import Array
-from ..core.checks import positive
+from ..core.checks import floats, positive
 from ..errors import InvalidValue
 from ..random.streams import normals
 
@@ -144,6 +144,7 @@ def class_of(roughness: float) -> str:
 
 def psd(n: Any, roughness: Any) -> Any:
     """G_d in m³ at a spatial frequency n in 1/m, of a class or for a G_d(n_0) in m³."""
+    n = floats("n", n)[()]
     return roughness_of(roughness) * (N_0 * N_0) / (n * n)
 
 

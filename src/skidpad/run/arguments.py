@@ -82,6 +82,7 @@ def parameters(kind: type, base: Any, values: Any, space: Space) -> AnyArray:
         if columns[name].ndim != 1:
             raise InvalidValue(f"params[{name!r}] has shape {_shape(value)}; expected (B,)")
     count = max((len(c) for c in columns.values()), default=1)
+    check_room("vehicles in params", count, row.size)
     table = np.repeat(row[None, :], count, axis=0)
     for name, column in columns.items():
         if len(column) not in (1, count):

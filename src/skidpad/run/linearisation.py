@@ -254,11 +254,14 @@ class _Around:
     def _evaluated(self, x: Any, u: Any, w: Any, *rest: Any) -> list[AnyArray]:
         State, Input, Disturbance = self._kinds
         rows = (_row(State, x), _row(Input, u), self._w if w is None else _row(Disturbance, w))
-        results = self._functions(*rows, self._p, *rest)
+        try:
+            results = self._functions(*rows, self._p, *rest)
+        except OverflowError:  # a whole number beyond all floats
+            results = [np.array([np.nan])]
         if not np.isfinite(results[0]).all():
             # The rows are checked only here, so that it costs nothing in the usual case.
             for kind, row in zip(self._kinds, rows, strict=True):
-                record.build(kind, np.array(record.flatten(row), dtype=float))
+                record.build(kind, dict(zip(record.names(kind), record.flatten(row), strict=True)))
         return results
 
 

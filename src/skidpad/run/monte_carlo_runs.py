@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..compile.cpu import RolloutArrays
 from ..core import record
 from ..core.arrays import AnyArray, Array, Mask
-from ..core.checks import between
+from ..core.checks import between, whole
 from ..errors import InvalidValue, SimulationDiverged
 from ..random.draw import Draw
 from ..random.model import UncertaintyModel
@@ -64,6 +64,7 @@ def proportion(happened: int, runs: int, level: float = 0.95) -> Probability:
             f"happened = {happened} of runs = {runs}: at least 1 run is needed, and no more can "
             "happen than there are"
         )
+    whole("runs", runs)
     never, always = happened == 0, happened == runs
     inverse = _special().betaincinv
     low = 0.0 if never else float(inverse(happened, runs - happened + 1, tail))

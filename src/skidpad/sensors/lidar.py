@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core.arrays import Array
-from ..core.checks import must_be
+from ..core.checks import floats, must_be
 from ..core.files import brief_repr, shown
 from ..errors import InvalidValue
 from ..geometry.polygon import edges_at
@@ -252,8 +252,9 @@ def moved_by(body: Array, twist: ArrayLike, times: Array) -> Array:
 
 def outlines(shapes: Sequence[ArrayLike], poses: ArrayLike) -> Array:
     """Segments (m, 4) of vehicles for `movers`: outlines in body axes, each (k, 2), at poses."""
-    where = np.atleast_2d(np.asarray(poses, dtype=float))
-    edges = [edges_at([shape], pose) for shape, pose in zip(shapes, where, strict=True)]
+    where = np.atleast_2d(floats("poses", poses))
+    rings = [floats("shapes", shape) for shape in shapes]
+    edges = [edges_at([ring], pose) for ring, pose in zip(rings, where, strict=True)]
     return np.concatenate([np.empty((0, 4)), *edges])
 
 

@@ -30,7 +30,7 @@ import numpy as np
 
 from ..core import record
 from ..core.arrays import Array
-from ..core.files import brief_repr
+from ..core.files import brief_repr, shown
 from ..core.model import Model, Vehicle, VehicleFactory, arguments
 from ..core.record import is_record_type
 from ..errors import InvalidValue
@@ -497,11 +497,16 @@ def _records(vehicle: Any, states: int | None, inputs: int | None) -> tuple[type
     return car.State, car.Input
 
 
+MOST_NUMBERED = 10_000
+"""Numbers that a state or input without a vehicle can have."""
+
+
 def _numbered(name: str, letter: str, size: int | None) -> Any:
-    if isinstance(size, bool) or not isinstance(size, int) or size < 0:
+    if isinstance(size, bool) or not isinstance(size, int) or not 0 <= size <= MOST_NUMBERED:
         what = "state_dimension" if letter == "x" else "input_dimension"
         raise InvalidValue(
-            f"{what} = {size!r} must be a whole number, at least 0, unless a vehicle is given"
+            f"{what} = {shown(size)} must be a whole number, at least 0 and at most "
+            f"{MOST_NUMBERED}, unless a vehicle is given"
         )
     return record.define(name, {f"{letter}{k}": one for k in range(size)})
 

@@ -53,7 +53,7 @@ from ..compile.plant import Plant
 from ..core import record
 from ..core.arrays import AnyArray, Array
 from ..core.body import Demand, Outline
-from ..core.checks import steps_in
+from ..core.checks import number, steps_in
 from ..core.files import brief_repr
 from ..core.lazy import RecentCache
 from ..core.model import Constant, Vehicle, pickled_fields
@@ -415,6 +415,7 @@ def nearest(name: str, other: str) -> WorldMetric:
 
 def reached(name: str, x: m, y: m, r: m) -> WorldMetric:
     """Whether the reference point of a vehicle or block was within a circle."""
+    _check_circle(x, y, r)
     words = f"whether {name} was within {r:g} m of ({x:g}, {y:g}) m"
     return WorldMetric(_reached, (name, x, y, r), "", "truth", words, (name,))
 
@@ -422,8 +423,14 @@ def reached(name: str, x: m, y: m, r: m) -> WorldMetric:
 def time_to_reach(name: str, x: m, y: m, r: m) -> WorldMetric:
     """Time at which the reference point of a vehicle or block first was within a circle; NaN if
     never."""
+    _check_circle(x, y, r)
     words = f"time at which {name} first was within {r:g} m of ({x:g}, {y:g}) m"
     return WorldMetric(_time_to_reach, (name, x, y, r), "s", "number", words, (name,))
+
+
+def _check_circle(x: m, y: m, r: m) -> None:
+    for name, value in (("x", x), ("y", y), ("r", r)):
+        number(name, value, "m")
 
 
 def final(name: str, field: str) -> WorldMetric:

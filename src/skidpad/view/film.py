@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.checks import positive
+from ..core.checks import floats, positive
 from ..core.files import brief_repr
 from ..errors import InvalidValue
 from .stage import Stage
@@ -78,8 +78,8 @@ class Film:
     __repr__ = brief_repr
 
     def __post_init__(self) -> None:
-        times = np.ascontiguousarray(self.times, np.float64)
-        rows = np.asarray(self.rows, np.float32)
+        times = np.ascontiguousarray(floats("times", self.times))
+        rows = floats("rows", self.rows, np.float32)
         expected = (times.size, len(self.stage.channels))
         if times.ndim != 1 or not times.size or rows.shape != expected:
             raise InvalidValue(

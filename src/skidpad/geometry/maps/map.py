@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.arrays import Array, Mask
-from ...core.checks import not_negative, one_of, positive, whole
+from ...core.checks import floats, not_negative, one_of, positive, whole
 from ...core.files import brief_repr, counted, shortened, shown
 from ...errors import InvalidValue
 from ...units import m, rad
@@ -405,7 +405,7 @@ def _rings_of(name: str, rings: Iterable[Any]) -> tuple[Array, ...]:
 
 def segments_of(values: Any) -> Array:
     """Segments (n, 4), finite."""
-    array = np.asarray(values, dtype=np.float64)
+    array = floats("segments", values)
     if array.ndim != 2 or array.shape[1] != 4:
         raise InvalidValue(f"segments has shape {array.shape}; allowed is (n, 4)")
     ends = points_of("segments", array.reshape(-1, 2), 0, lambda k: f"segment {k // 2}")

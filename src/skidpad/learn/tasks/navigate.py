@@ -24,6 +24,7 @@ from ...geometry.polygon import rectangle, stacked_edges
 from ...geometry.pose import to_body
 from ...ops import smooth_hypot, where
 from ...random.draw import names_as_words, shares
+from ...random.streams import checked
 from ...units import Allowed, m, m_s, one, rad, rad_s
 from ...vehicles import wheeled
 from ...view.stage import Polygon
@@ -81,7 +82,9 @@ def random_room(seed: int, number: int, obstacles: int, edge: m) -> Room:
     """A room with posts and boxes anywhere; the same for the same numbers on every machine."""
     words = names_as_words(("kind", "x", "y", "size", "angle"))
     counters = np.arange(obstacles, dtype=np.uint64) + np.uint64(number << 16)
-    drawn = shares("learn.room", np.full(obstacles, seed, np.uint64), counters, words)
+    drawn = shares(
+        "learn.room", np.full(obstacles, checked(seed) % 2**64, np.uint64), counters, words
+    )
     kind, x, y, size, angle = drawn.T
     size = SIZES[0] + size * (SIZES[1] - SIZES[0])
     rows = np.column_stack([(x - 0.5) * edge, (y - 0.5) * edge, size, np.pi * angle])

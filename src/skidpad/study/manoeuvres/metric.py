@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...core.arrays import Array
+from ...core.checks import floats
 from ...core.files import brief_repr
 
 
@@ -33,9 +34,9 @@ class Metric:
     __repr__ = brief_repr
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "value", np.atleast_1d(np.asarray(self.value, dtype=float)))
+        object.__setattr__(self, "value", np.atleast_1d(floats("value", self.value)))
         if self.theory is not None:
-            theory = np.broadcast_to(np.asarray(self.theory, dtype=float), self.value.shape)
+            theory = np.broadcast_to(floats("theory", self.theory), self.value.shape)
             object.__setattr__(self, "theory", theory)
 
 

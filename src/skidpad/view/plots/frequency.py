@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...core import record
 from ...core.arrays import Array
 from ...core.body import Demand, body_of
+from ...core.checks import floats
 from ...core.model import Vehicle
 from ...errors import InvalidValue
 from ...run.linearisation import straight
@@ -84,7 +85,7 @@ def steering_response(
             f"input = 'u_steer': no input of {vehicle.name!r} is the angle to steer to; it has "
             f"{', '.join(record.names(vehicle.Input))}"
         )
-    hertz = np.atleast_1d(np.asarray(frequency, dtype=float))
+    hertz = np.atleast_1d(floats("frequency", frequency))
     if not (hertz.size and np.isfinite(hertz).all() and (hertz > 0.0).all()):
         raise InvalidValue("frequency must be finite and greater than 0 Hz")
     v_y, omega, steer = system.response(hertz)
@@ -197,7 +198,7 @@ def bode(
     that hold the speed unless `inputs` says otherwise.
     """
     style.check(path, backend, size)
-    speeds = [float(speed)] if isinstance(speed, (int, float)) else [float(v) for v in speed]
+    speeds: list[float] = np.atleast_1d(floats("speed", speed)).tolist()
     if not speeds:
         raise InvalidValue("speed: no speed is given")
     low, high = frequency

@@ -19,7 +19,7 @@ import numpy as np
 
 from ...core import record
 from ...core.arrays import Array
-from ...core.checks import finite
+from ...core.checks import finite, floats
 from ...core.model import Vehicle
 from ...errors import InvalidValue
 from ...tyres import contract
@@ -235,7 +235,7 @@ def _loads(law: TyreLaw, loads: Sequence[float] | None) -> list[float]:
     if loads is None:
         step = 10.0 ** np.floor(np.log10(law.load)) / 10.0
         return [float(step * np.rint(share * law.load / step)) for share in (0.5, 1.0, 1.5, 2.0)]
-    values = np.atleast_1d(np.asarray(loads, dtype=float))
+    values = np.atleast_1d(floats("loads", loads))
     if not (values.size and np.isfinite(values).all() and (values > 0.0).all()):
         raise InvalidValue(f"loads = {list(loads)} N must be greater than 0")
     return sorted(values.tolist())
