@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 import skidpad as sp
-from skidpad.bench import tyre_work
+from skidpad.bench import work
 from skidpad.control import speed
 from skidpad.core.policy import Policy
 from skidpad.units import m, m_s, one, per_m
@@ -187,7 +187,7 @@ def main() -> None:
             parts = commanded_results(commanded(name, precision))
             found |= {f"{name}.{precision}.{part}": array for part, array in parts.items()}
     closed_loop().save(FOLDER / f"{LOOP}.plant")
-    tyre_work.traced().save(FOLDER / tyre_work.FILE)
+    work.traced_tyre().save(FOLDER / work.TYRE_FILE)
     for precision in ("float64", "float32"):
         found[f"{LOOP}.{precision}"] = loop_results(closed_loop(precision))
     np.savez_compressed(FOLDER / "cpu_results.npz", **found)

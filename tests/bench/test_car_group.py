@@ -10,7 +10,7 @@ import pytest
 
 from compile.lanes_harness import traced
 from skidpad import vehicles
-from skidpad.bench import car_work, cars, fresh_job, timing
+from skidpad.bench import cars, fresh_job, timing, work
 from skidpad.bench.peers import jax
 from skidpad.bench.work import fleet_reference
 from skidpad.ops import called
@@ -37,7 +37,7 @@ def light_car() -> Any:
 def few_and_light(monkeypatch: pytest.MonkeyPatch) -> None:
     """A light car under the name of the heavy ones: which entries there are is what counts."""
     lighter = dict.fromkeys(("two_track", "full_car", "two_track.load_sensitive"), light_car)
-    monkeypatch.setattr(car_work, "CARS", lighter)
+    monkeypatch.setattr(work, "CARS", lighter)
     monkeypatch.setattr(cars, "first_call", lambda job, cache: 0.25)
     monkeypatch.setattr(cars, "CALLS", 3)
     monkeypatch.setattr(cars, "products_per_second", lambda precision: 1e10)
@@ -105,7 +105,7 @@ def test_what_jax_did_is_a_peer_and_what_it_could_not_is_said(
 def test_a_car_that_skidpad_does_not_have_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     names = set(vehicles.names()) - {"full_car"}
     monkeypatch.setattr(vehicles, "names", lambda: sorted(names))
-    assert set(car_work.present()) == set(car_work.CARS) - {"full_car"}
+    assert set(work.available_cars()) == set(work.CARS) - {"full_car"}
 
 
 def test_operations_of_a_function_count_as_often_as_it_is_called() -> None:
@@ -135,15 +135,15 @@ def test_the_chains_are_products_alone(precision: str, monkeypatch: pytest.Monke
 
 
 def test_a_first_step_of_a_car_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(car_work, "CARS", {"light": light_car})
+    monkeypatch.setattr(work, "CARS", {"light": light_car})
     assert fresh_job.seconds_of("rk4:light") > 0.0
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("jax") is None, reason="JAX is not installed")
 def test_jax_drives_the_same_way() -> None:
-    work = car_work.car_work("two_track.load_sensitive", 8, 20, 2)
-    found = jax.cars("two_track.load_sensitive", "float64", work, 2)
+    job = work.car_work("two_track.load_sensitive", 8, 20, 2)
+    found = jax.cars("two_track.load_sensitive", "float64", job, 2)
     assert not isinstance(found, str), found
     assert len(found["times"]) == 2
-    assert fleet_reference(work).error(found["end"]) < 1e-4
+    assert fleet_reference(job).error(found["end"]) < 1e-4

@@ -17,7 +17,7 @@ def test_entries_have_their_names_peers_and_the_bits(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(export, "STEPS", 20_000)
     monkeypatch.setattr(export, "CARS", {"kinematic_bicycle": "rk4"})
     monkeypatch.setattr(export, "CARS", {"kinematic_bicycle": "rk4"})
-    monkeypatch.setattr(export, "export_work_compilers", lambda: ["gcc"])
+    monkeypatch.setattr(export, "installed_compilers", lambda: ["gcc"])
     found = {entry.name: entry for entry in export.entries(TINY)}
     kinds = ["c.gcc", "fmu.kernel", "fmu.step", "wasm.fused"]
     kinds += [] if viewer.why_not() else ["wasm.exact"]

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skidpad.bench import learn, learn_gpu, learn_work, timing
+from skidpad.bench import learn, timing
 from skidpad.bench.device import Device
-from skidpad.bench.peers.marched_race import RESOLUTION, MarchedRace
+from skidpad.bench.peers.numpy import GRID_RESOLUTION, MarchedRace
 from skidpad.bench.timing import RATE, TIME
 from skidpad.errors import InvalidValue
 from skidpad.learn import Task
@@ -24,7 +24,7 @@ SAVED = Path(__file__).parents[1] / "data" / "tasks"
 @pytest.fixture(scope="module")
 def task() -> Task:
     """A race with few rays, compiled once for all entries."""
-    return learn_work.tasks.race(tracks=learn_work.random_track(0), lidar=24)
+    return learn.tasks.race(tracks=learn.random_track(0), lidar=24)
 
 
 @pytest.mark.slow
@@ -34,7 +34,7 @@ def test_entries_have_their_names_peers_and_details(
     monkeypatch.setattr(learn, "SIZES", SIZES)
     monkeypatch.setattr(learn, "task_of", lambda _: task)
     monkeypatch.setattr(learn, "first_call", lambda *_: 1.0)
-    monkeypatch.setattr(learn_gpu, "measured", lambda *_: iter(()))
+    monkeypatch.setattr(learn, "measure_on", lambda *_: iter(()))
     found = {entry.name: entry for entry in learn.entries(TINY)}
     assert set(found) == {
         "race.frenet.envs24", "race.lidar108.envs24", "race.lidar1080.envs20", "race.single",
@@ -52,8 +52,8 @@ def test_entries_have_their_names_peers_and_details(
 
 
 def test_the_tasks_are_those_of_the_names() -> None:
-    for name, rays in learn_work.RAYS.items():
-        task = learn_work.task_of(name)
+    for name, rays in learn.RAYS.items():
+        task = learn.task_of(name)
         assert (task.lidar.rays if task.lidar else 0) == rays
         assert (task.vehicle.name, task.substeps, task.dt) == ("four_wheel", 10, 0.01)
 
@@ -63,14 +63,14 @@ def test_the_peer_sees_the_track_and_drives(task: Task) -> None:
     marched = MarchedRace(task, 3)
     before = marched.states.copy()
     marched.step(1)
-    assert marched.error() < 2.0 * RESOLUTION
+    assert marched.error() < 2.0 * GRID_RESOLUTION
     moved = np.hypot(*(marched.states - before)[:, :2].T)
     np.testing.assert_allclose(moved, 0.01 * before[:, 3], atol=2e-3)
 
 
 def test_restarts_are_counted_as_share_of_environments() -> None:
-    task = learn_work.load_task(SAVED / "race.task")
-    driven = learn_work.Driven(task, 8, Device.of("cpu"), warm_up=0)
+    task = learn.load_task(SAVED / "race.task")
+    driven = learn.Driven(task, 8, Device.of("cpu"), warm_up=0)
     # All of them are cut off after so many periods.
     assert driven.restarts(task.limit) == pytest.approx(1.0 / task.limit)
     assert driven.details(task.limit)["mean_episode"] == pytest.approx(task.limit)
@@ -79,16 +79,16 @@ def test_restarts_are_counted_as_share_of_environments() -> None:
 def test_tasks_come_from_files_where_there_are_some(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(learn_gpu, "WARM_UP", 2)
-    monkeypatch.setattr(learn_gpu, "PERIODS", 2)
+    monkeypatch.setattr(learn, "GPU_WARM_UP", 2)
+    monkeypatch.setattr(learn, "GPU_PERIODS", 2)
     (tmp_path / "race.frenet.task").write_bytes((SAVED / "race.task").read_bytes())
-    task = learn_work.task_source(tmp_path)("frenet")
-    (entry,) = learn_gpu.measured(Device.of("cpu"), lambda _: task, {"frenet": 8}, TINY)
+    task = learn.task_source(tmp_path)("frenet")
+    (entry,) = learn.measure_on(Device.of("cpu"), lambda _: task, {"frenet": 8}, TINY)
     assert entry.name == "race.frenet.cpu8"
     assert entry.details["environments"] == 8
 
 
 def test_without_casadi_and_files_it_says_what_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learn_work, "find_spec", lambda _: None)
-    with pytest.raises(InvalidValue, match=r"learn_work\.save_tasks wrote"):
-        learn_work.task_source(None)
+    monkeypatch.setattr(learn, "find_spec", lambda _: None)
+    with pytest.raises(InvalidValue, match=r"learn\.save_tasks wrote"):
+        learn.task_source(None)

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skidpad.bench import timing, tyre_work, tyres
+from skidpad.bench import timing, tyres
+from skidpad.bench import work as tyre_work
 from skidpad.bench.device import Device
-from skidpad.bench.peers import jax_tyre
+from skidpad.bench.peers import jax as jax_tyre
 from skidpad.compile.cpu import CpuMap
 from skidpad.compile.program import Program
 from skidpad.errors import InvalidValue
@@ -32,7 +33,7 @@ PLANTS = Path(__file__).parents[1] / "data" / "plants"
 @pytest.fixture(autouse=True)
 def without_jax(request, monkeypatch):
     if "jax" not in request.node.name:
-        monkeypatch.setattr(jax_tyre, "results", lambda *_: "left out")
+        monkeypatch.setattr(jax_tyre, "tyre", lambda *_: "left out")
 
 
 def test_every_entry_has_value_unit_and_error():
@@ -68,17 +69,17 @@ def test_a_device_has_its_entry():
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("jax") is None, reason="JAX is not installed")
 def test_jax_computes_the_same_forces():
-    found = jax_tyre.results("cpu", "float64", 300, 2)
+    found = jax_tyre.tyre("cpu", "float64", 300, 2)
     assert not isinstance(found, str), found
     work = tyre_work.tyre_work(300)
-    few = work._replace(columns=work.columns[:, : jax_tyre.CHECKED])
+    few = work._replace(columns=work.columns[:, : jax_tyre.TYRE_CHECKED])
     assert few.error(found["forces"]) < 1e-14
     assert len(found["times"]) == 2
 
 
 def test_the_saved_program_is_what_would_be_traced_now():
-    saved = Program.load(PLANTS / tyre_work.FILE)
-    assert saved.digest == tyre_work.traced().digest, "run python tools/make_plants.py"
+    saved = Program.load(PLANTS / tyre_work.TYRE_FILE)
+    assert saved.digest == tyre_work.traced_tyre().digest, "run python tools/make_plants.py"
 
 
 def test_without_casadi_and_without_a_file_it_says_what_to_do(tmp_path):
@@ -91,7 +92,7 @@ def test_without_casadi_and_without_a_file_it_says_what_to_do(tmp_path):
 @pytest.mark.parametrize("count", [1, 7, 16, 100])
 def test_ports_that_are_shared_change_no_bits(precision, count):
     """What follows from the tyre's numbers alone is computed before the loop over contacts."""
-    program, work = tyre_work.traced(), tyre_work.tyre_work(count).cast(precision)
+    program, work = tyre_work.traced_tyre(), tyre_work.tyre_work(count).cast(precision)
     ports = [work.columns[None].swapaxes(1, 2), work.leaves()[None, None]]
     each, once = (
         CpuMap(program, precision, threads, shared).run(ports, count)[0]

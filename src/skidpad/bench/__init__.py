@@ -1,9 +1,8 @@
-"""`skidpad bench`: speed and accuracy on this machine, beside what one would use instead.
+"""`skidpad bench`: speed and accuracy on this machine, compared with the alternatives.
 
 A group is a module of this package with `entries(budget)`, on a GPU `entries(budget, plants)`;
-`GROUPS` lists them. Everything is wall
-clock, as a user sees it. A peer gets the same model, step, precision, number of threads and random
-inputs, and both print the error of their end state against a tight reference.
+`GROUPS` lists them. Times are wall clock. A peer gets the same model, step, precision, number of
+threads and random inputs, and both report the error of their end state against a tight reference.
 """
 
 from __future__ import annotations
@@ -19,33 +18,34 @@ from ..errors import InvalidValue
 from . import timing as budgets
 from .timing import Budget, Entry, machine, versions
 
-__all__ = ["GROUPS", "Budget", "Entry", "Group", "main", "measure"]
+__all__ = ["main"]
 
 
 class Group(NamedTuple):
     """Entries that are measured together."""
 
     module: str
-    device: str
-    """What they are measured on, "cpu" or "cuda"."""
+    device: str = "cpu"
+    """"cpu" or "cuda"."""
+    function: str = "entries"
 
 
 GROUPS = {
-    "core": Group(".core", "cpu"),
-    "planning": Group(".planning", "cpu"),
-    "lidar": Group(".lidar", "cpu"),
-    "world": Group(".world", "cpu"),
-    "uncertainty": Group(".uncertainty", "cpu"),
-    "viewer": Group(".viewer", "cpu"),
-    "ros2": Group(".ros2", "cpu"),
-    "tyres": Group(".tyres", "cpu"),
-    "proving_ground": Group(".proving_ground", "cpu"),
-    "cars": Group(".cars", "cpu"),
-    "campaigns": Group(".campaigns", "cpu"),
-    "learn": Group(".learn", "cpu"),
-    "export": Group(".export", "cpu"),
+    "core": Group(".core"),
+    "planning": Group(".planning"),
+    "lidar": Group(".lidar"),
+    "world": Group(".world"),
+    "uncertainty": Group(".uncertainty"),
+    "viewer": Group(".viewer"),
+    "ros2": Group(".ros2"),
+    "tyres": Group(".tyres"),
+    "proving_ground": Group(".proving_ground"),
+    "cars": Group(".cars"),
+    "campaigns": Group(".campaigns"),
+    "learn": Group(".learn"),
+    "export": Group(".export"),
     "gpu": Group(".gpu", "cuda"),
-    "learn_gpu": Group(".learn_gpu", "cuda"),
+    "learn_gpu": Group(".learn", "cuda", "gpu_entries"),
 }
 """The groups by name."""
 
@@ -58,14 +58,18 @@ def main(
     as_json: bool = False,
     quick: bool = False,
 ) -> None:
-    """Measure one group, or all of a device, and print a table, or one JSON object and nothing
-    else.
+    """Measure one group, or all of a device, and print a table, or one JSON object.
 
-    `plants` is a folder with the saved vehicle for a GPU's machine that has no CasADi.
+    Args:
+        group: name of a group; None for all of a device.
+        device: "cpu" or "cuda".
+        plants: folder of saved vehicles, for a GPU machine without CasADi.
+        as_json: print JSON and nothing else.
+        quick: smaller sizes and fewer repetitions.
     """
-    chosen = _chosen(group, device, plants)
+    chosen = _select(group, device, plants)
     budget = budgets.QUICK if quick else budgets.FULL
-    # Described first: the load of the machine must not include the measurement itself.
+    # First: the load of the machine must not include the measurement itself.
     about, libraries = _machine(GROUPS[chosen[0]].device), versions()
     entries = (entry for name in chosen for entry in measure(name, budget, plants))
     if as_json:
@@ -73,16 +77,14 @@ def main(
         document = {"machine": about, "versions": libraries, "entries": listed}
         sys.stdout.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
     else:
-        from .timing import show
-
-        show(about, libraries, entries)
+        budgets.show(about, libraries, entries)
 
 
 def measure(group: str, budget: Budget, plants: Path | None = None) -> Iterator[Entry]:
-    """The entries of a group, one after the other as they are measured."""
+    """The entries of a group, each when it is measured."""
     module: Any = import_module(GROUPS[group].module, __name__)
     arguments = (budget,) if GROUPS[group].device == "cpu" else (budget, plants)
-    yield from module.entries(*arguments)
+    yield from getattr(module, GROUPS[group].function)(*arguments)
 
 
 def _machine(measured_on: str) -> dict[str, Any]:
@@ -93,7 +95,7 @@ def _machine(measured_on: str) -> dict[str, Any]:
     return {**machine(), "gpu": described(Device.of(measured_on))}
 
 
-def _chosen(group: str | None, device: str | None, plants: Path | None) -> list[str]:
+def _select(group: str | None, device: str | None, plants: Path | None) -> list[str]:
     devices = dict.fromkeys(g.device for g in GROUPS.values())
     if device is not None and device not in devices:
         raise InvalidValue(f"device = {device!r} is unknown; allowed are {', '.join(devices)}")

@@ -1,4 +1,4 @@
-"""Run by the group `campaigns` in fresh processes: one measurement each, as a line of JSON."""
+"""`python -m skidpad.bench.campaigns_job`: one measurement of the group `campaigns`, as JSON."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from ..study.rollouts import Drive
 
 DT = 0.001
 TURNS = 3
-"""Measurements of campaign and fleet, in turns."""
+"""Number of measurements of campaign and fleet, in turns."""
 
 
 class _Unused:
-    """What an engine that sends everything back is started with."""
+    """A writer for an engine that sends all results back."""
 
     def write_part(self, begin: int, end: int, columns: Any) -> None:
-        """Nobody asks it to."""
+        """Never called."""
 
 
 class _Ready:
-    """An engine that was started before: what a cluster that is up takes for a campaign."""
+    """An engine that is already running, as a cluster is for a campaign."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -45,14 +45,14 @@ class _Ready:
         return getattr(self._engine, name)
 
     def start(self, experiment: Any, writer: Any) -> None:
-        """It has."""
+        """Do nothing: it is running."""
 
     def close(self) -> None:
-        """It goes on."""
+        """Do nothing: it keeps running."""
 
 
 def drive(steps: int) -> Drive:
-    """A turn under parameters that differ, with the metrics that one would keep."""
+    """A turn with typical metrics."""
     return Drive(
         vehicles.four_wheel(),
         steps=steps,
@@ -65,17 +65,17 @@ def drive(steps: int) -> Drive:
 
 
 def campaign(runs: int, steps: int, seed: int) -> Campaign:
-    """Runs of the drive that differ in mass and place of its centre."""
+    """Runs of the drive with random mass and yaw inertia."""
     factors = {"m": Range(1300.0, 1700.0), "I_z": Range(2000.0, 3000.0)}
     return Campaign(experiment=drive(steps), factors=factors, design=Random(runs), seed=seed)
 
 
 def rate(engine: str, runs: int, steps: int) -> dict[str, Any]:
-    """Seconds of the campaign and of the fleet, in turns, with kernels ready and a cluster up."""
+    """Times in s of the campaign and of the fleet, in turns, with kernels and engine ready."""
     begin = perf_counter()
-    who = engine_of(engine, drive(steps))
-    who.start(drive(steps), _Unused())
-    ready: Any = _Ready(who)
+    running = engine_of(engine, drive(steps))
+    running.start(drive(steps), _Unused())
+    ready: Any = _Ready(running)
     times, size = {"campaign": list[float](), "fleet": list[float]()}, 0
     with tempfile.TemporaryDirectory() as room:
         campaign(64, steps, 0).run(Path(room) / "first", engine=ready, progress=False)
@@ -90,7 +90,7 @@ def rate(engine: str, runs: int, steps: int) -> dict[str, Any]:
             begin = perf_counter()
             _bare(fleet, runs, steps, turn)
             times["fleet"].append(perf_counter() - begin)
-    who.close()
+    running.close()
     return {**times, "start": started, "bytes": size}
 
 
@@ -104,7 +104,7 @@ def _bare(fleet: Fleet[Any, Any, Any, Any, Any], runs: int, steps: int, seed: in
 
 
 def memory(engine: str, runs: int, steps: int) -> dict[str, Any]:
-    """Peak of memory of a campaign of short runs, in bytes."""
+    """Peak memory in bytes of a campaign of short runs."""
     begin = perf_counter()
     with tempfile.TemporaryDirectory() as room:
         campaign(runs, steps, 0).run(room, engine=engine, progress=False)
@@ -113,8 +113,8 @@ def memory(engine: str, runs: int, steps: int) -> dict[str, Any]:
 
 
 def chunks(engine: str, count: int, steps: int, folder: str) -> dict[str, Any]:
-    """A folder with so many finished chunks of one run each, as a campaign would leave it; not
-    written through to the disk, for which it would wait most of an hour."""
+    """Write a folder with `count` finished chunks of one run each, as a campaign leaves it, without
+    flushing each to the disk, which would take most of an hour."""
     os.fsync = lambda fd: None
     plan = campaign(count + 1, steps, 0)
     place = Folder.create(folder, plan.plan())
@@ -129,7 +129,7 @@ def chunks(engine: str, count: int, steps: int, folder: str) -> dict[str, Any]:
 
 
 def resume(engine: str, count: int, steps: int, folder: str) -> dict[str, Any]:
-    """Time until the folder is open and what is missing is known."""
+    """Time in s until the folder is open and the missing runs are known."""
     plan = campaign(count + 1, steps, 0)
     begin = perf_counter()
     place = Folder.create(folder, plan.plan())
@@ -143,5 +143,4 @@ JOBS: dict[str, Any] = {"rate": rate, "memory": memory, "chunks": chunks, "resum
 
 if __name__ == "__main__":
     job, engine, runs, steps, *rest = sys.argv[1:]
-    said = JOBS[job](engine, int(runs), int(steps), *rest)
-    print(json.dumps(said))
+    print(json.dumps(JOBS[job](engine, int(runs), int(steps), *rest)))

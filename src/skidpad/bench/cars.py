@@ -1,15 +1,13 @@
 """The group `cars`: fleets of cars on one thread, single steps from Python, and first steps.
 
-How many products a step needs, and how many this core starts in a second.
+The rate of a fleet is compared with a limit: the products that a core can start per second.
 """
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache, partial
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -21,24 +19,32 @@ from ..compile.pipeline import step_program
 from ..compile.program import NOT_RUN, Port, Program
 from ..compile.trace import trace
 from ..core import record
-from ..core.arrays import AnyArray
 from ..run.fleet import Fleet
 from ..run.simulator import Simulator
-from .car_work import CAR_RADAU_DT, CAR_SPEED, car, car_work, present
 from .fresh import first_call
 from .peers import jax as jax_device
-from .timing import RATE, TIME, Budget, Entry, Measured, best_rate, interleaved, typical
-from .work import RK4_DT, FleetWork, fleet_reference
+from .processes import cold_and_cached
+from .timing import RATE, TIME, Budget, Entry, Measured, best_rate, each, interleaved, typical
+from .work import (
+    CAR_RADAU_DT,
+    CAR_SPEED,
+    RK4_DT,
+    FleetWork,
+    available_cars,
+    car,
+    car_work,
+    fleet_reference,
+)
 
 CHAINS = 12
-"""Products that do not wait for each other: more than a core has under way."""
+"""Independent products: more than a core executes at once."""
 LENGTH = 40
-"""Products of a chain in a step."""
+"""Products of a chain per step."""
 VEHICLES, CORE_LIMIT_STEPS, REPEATS = 512, 200, 20
 
 
 def every_step(traced: Program, precision: str) -> Counter[str]:
-    """Operations of a step within the loop over time, calls counted as often as they are made."""
+    """Operations of a step within the loop over time, with those of each call."""
     program = with_held_parts(lower(traced, precision))
     counts: Counter[str] = Counter()
 
@@ -54,16 +60,14 @@ def every_step(traced: Program, precision: str) -> Counter[str]:
 
 
 def products(counts: Counter[str]) -> int:
-    """Multiplications and fused ones."""
+    """Number of multiplications, fused ones included."""
     return counts["mul"] + counts["fma"]
 
 
 @cache
 def products_per_second(precision: str) -> float:
-    """Fused products a second that one thread reaches with nothing else to do, over all lanes.
-
-    Steps a second times the products of one cannot be more.
-    """
+    """Fused products per second of one thread in all lanes, without other work: the limit for the
+    products of a step times the steps per second."""
     engine = CpuRollout(
         chains_of_products(), dt=1.0, tolerance=1.0, precision=precision, lanes=None, threads=1
     )
@@ -75,30 +79,29 @@ def products_per_second(precision: str) -> float:
 
 
 def chains_of_products() -> Program:
-    """A step of nothing but fused products."""
+    """A step of fused products only."""
+
+    def step(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
+        chains = list(ports[0])
+        for _ in range(LENGTH):
+            # dt keeps the factors from being folded into one.
+            chains = [x * ports[4][0] + 0.5 for x in chains]
+        return tuple(chains), ()
+
     names = tuple(f"x{k}" for k in range(CHAINS))
     ports = [Port("x", names), *(Port(name, ()) for name in ("u", "w", "p"))]
     inputs = (*ports, Port("dt", ("dt",)), Port("start", ()))
-    return trace("products", _step, inputs, (Port("x", names), Port("residual", ())))
-
-
-def _step(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
-    chains = list(ports[0])
-    for _ in range(LENGTH):
-        # dt keeps the factors from being folded into one.
-        chains = [x * ports[4][0] + 0.5 for x in chains]
-    return tuple(chains), ()
+    return trace("products", step, inputs, (Port("x", names), Port("residual", ())))
 
 
 PRECISIONS = ("float64", "float32")
 STEPS = 40
-"""Steps of a rollout: a step of these cars is several times the work of the four-wheel car."""
+"""Steps of a rollout; a step of these cars is several times that of the four-wheel car."""
 JAX_VEHICLES, JAX_STEPS, JAX_REPEATS = 1024, 10, 3
 CALLS = 1000
-"""Single steps on the clock in one repetition."""
+"""Timed single steps of one repetition."""
 MAIN = ("two_track", "full_car")
-"""Cars that are measured beside JAX, alone and from a first step on."""
-FIRST_STEPS = {"two_track": ("rk4", "radau"), "full_car": ("rk4", "radau")}
+"""Cars that are compared with JAX and measured in single and first steps."""
 LFDM = {
     "lfdm_11_dof": 6.461e6,
     "lfdm_18_dof": 3.835e6,
@@ -109,12 +112,12 @@ Lower Fidelity Dynamics Models, Journal of Open Source Software, 2024: 10 s of a
 1/RTF times 1000). Its half-implicit step evaluates the right-hand side once, RK4 four times; its
 tyres are TMeasy, its 11 degrees are a single track, 18 have roll, 24 heave, pitch and travel."""
 EVALUATIONS = 4
-"""Of the right-hand side in a step of RK4."""
+"""Evaluations of the right-hand side in a step of RK4."""
 
 
 def entries(budget: Budget) -> Iterator[Entry]:
     """All figures of cars on the CPU."""
-    names = present()
+    names = available_cars()
     for precision in PRECISIONS:
         yield from _fleets(names, precision, budget)
     for name in (name for name in MAIN if name in names):
@@ -132,8 +135,8 @@ def _fleets(names: list[str], precision: str, budget: Budget) -> Iterator[Entry]
         name: Fleet(work.vehicle, work.dt, "rk4", precision=precision, threads=1)
         for name, work in cast.items()
     }
-    ends = {name: _rollout(fleets[name], work) for name, work in cast.items()}  # also compiles
-    runs = [partial(_rollout, fleets[name], cast[name]) for name in names]
+    runs = [partial(cast[name].rollout, fleets[name]) for name in names]
+    ends = {name: run() for name, run in zip(names, runs, strict=True)}  # also compiles
     times = dict(zip(names, interleaved(runs, budget.repeats), strict=True))
     for name in names:
         work, error = works[name], fleet_reference(works[name]).error
@@ -146,29 +149,24 @@ def _fleets(names: list[str], precision: str, budget: Budget) -> Iterator[Entry]
 
 
 def _jax(name: str, precision: str, budget: Budget) -> tuple[dict[str, Measured], dict[str, str]]:
-    """JAX as a peer, with fewer cars and steps than ours: a rate needs no more of them."""
+    """JAX as a peer, with fewer cars and steps, which suffice for a rate."""
     if budget.repeats < JAX_REPEATS:
         return {}, {"jax": "left out of a quick run: XLA compiles it for minutes"}
     work = car_work(name, min(budget.vehicles // 4, JAX_VEHICLES), JAX_STEPS, budget.checked)
-    jax = jax_device.cars(name, precision, work, JAX_REPEATS)
-    if isinstance(jax, str):
-        return {}, {"jax": jax}
-    rate = best_rate(len(work.x0) * jax["steps"], jax["times"])
-    return {"jax": rate._replace(error=fleet_reference(work).error(jax["end"]))}, {}
 
+    def measure(found: dict[str, Any]) -> Measured:
+        rate = best_rate(len(work.x0) * found["steps"], found["times"])
+        return rate._replace(error=fleet_reference(work).error(found["end"]))
 
-def _rollout(fleet: Fleet, work: FleetWork) -> AnyArray:
-    return fleet.rollout(work.x0, work.u, steps=work.steps, every=work.steps)[-1]
+    return jax_device.as_peer(jax_device.cars(name, precision, work, JAX_REPEATS), measure)
 
 
 def _details(fleet: Fleet, work: FleetWork, precision: str, rate: float) -> dict[str, Any]:
-    """Sizes, operations, and the part of the products that the core could start at best."""
+    """Sizes, operations, and the share of the limit by products."""
     counts = every_step(step_program(work.vehicle, "rk4"), precision)
     limit = products_per_second(precision) / products(counts)
     return {
-        "vehicles": len(work.x0),
-        "steps": work.steps,
-        "dt": work.dt,
+        **work.details(),
         "lanes": fleet.lanes,
         "operations": counts.total(),
         "products": products(counts),
@@ -188,26 +186,16 @@ def _single(name: str, integrator: str, dt: float, budget: Budget) -> Entry:
     for _ in range(budget.weave_repeats):
         simulator.reset(v_x=CAR_SPEED)
         simulator.step(inputs[0])
-        for k in range(CALLS):
-            u = inputs[(k // 50) % 2]
-            begin = perf_counter()
-            simulator.step(u)
-            times.append(perf_counter() - begin)
+        times += each(simulator.step, (inputs[(k // 50) % 2] for k in range(CALLS)))
     return Entry(
         f"step.{name}.{integrator}", TIME, typical(times), details={"dt": dt, "calls": len(times)}
     )
 
 
 def _first_steps(name: str, budget: Budget) -> Iterator[Entry]:
-    """The car put together and its first step in a fresh process, imports excluded, with an empty
-    cache and with a filled one."""
-    for integrator in FIRST_STEPS[name]:
-        job = f"{integrator}:{name}"
-        cold: list[float] = []
-        cached: list[float] = []
-        for _ in range(budget.fresh):
-            with tempfile.TemporaryDirectory() as cache:
-                cold.append(first_call(job, cache))
-                cached.append(first_call(job, cache))
-        yield Entry(f"compile.{name}.{integrator}.cold", TIME, typical(cold))
-        yield Entry(f"compile.{name}.{integrator}.cached", TIME, typical(cached))
+    """Building the car and its first step in a fresh process, without imports, with an empty and
+    with a filled cache."""
+    for integrator in ("rk4", "radau"):
+        job = partial(first_call, f"{integrator}:{name}")
+        for kind, times in cold_and_cached(job, budget.fresh).items():
+            yield Entry(f"compile.{name}.{integrator}.{kind}", TIME, typical(times))

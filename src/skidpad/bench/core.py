@@ -1,10 +1,8 @@
 """The group `core`: fleets, gradients, single steps, compilation and import on the CPU.
 
-Fleets: steps per second, beside NumPy, SciPy, CasADi and JAX.
-
-Single steps called from Python: the median time of `Simulator.step`, beside the alternatives.
-
-Everybody drives the same weave, call by call on the clock, and is judged by where it ends.
+Fleets are compared by steps per second with NumPy, SciPy, CasADi and JAX, single steps from Python
+by their median time. All contenders of single steps drive the same weave and are compared by their
+end state.
 """
 
 from __future__ import annotations
@@ -17,13 +15,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core import record
-from ..core.arrays import AnyArray
 from ..run.fleet import Fleet
 from ..run.simulator import Simulator
 from . import fresh, gradients
 from .peers import Advance, Drive, casadi_vm, in_threads, numpy
 from .peers import jax as jax_scan
-from .timing import RATE, TIME, Budget, Entry, Measured, best_rate, interleaved, seconds, typical
+from .timing import (
+    RATE,
+    TIME,
+    Budget,
+    Entry,
+    Measured,
+    best_rate,
+    each,
+    interleaved,
+    seconds,
+    typical,
+)
 from .work import (
     RADAU_DT,
     RK4_DT,
@@ -32,7 +40,7 @@ from .work import (
     Weave,
     fleet_reference,
     fleet_work,
-    settled,
+    skip_transient,
     weave,
     weave_reference,
 )
@@ -43,14 +51,14 @@ DOUBLE_ONLY = "computes in float64 only"
 NO_METHOD = "has no implicit method of its own"
 
 Contender = tuple[str, int]
-"""Who, and with how many threads."""
+"""The name of a contender, and its number of threads."""
 
 
 class Run(NamedTuple):
-    """Something to time."""
+    """A timed rollout."""
 
     steps: int
-    """Steps of single vehicles that one call makes."""
+    """Steps of single vehicles in one call."""
     call: Callable[[], object]
 
 
@@ -69,8 +77,8 @@ def radau_entries(budget: Budget) -> Iterator[Entry]:
     work = fleet_work(budget.vehicles, RADAU_DT, budget.radau_steps, budget.checked)
     reference = fleet_reference(work)
     fleet = Fleet(work.vehicle, work.dt, "radau", threads=1)
-    error = reference.error(_rollout(fleet, work)[: work.checked])
-    run = Run(len(work.x0) * work.steps, partial(_rollout, fleet, work))
+    error = reference.error(work.rollout(fleet)[: work.checked])
+    run = Run(len(work.x0) * work.steps, partial(work.rollout, fleet))
     own = _rates({(OWN, 1): run}, budget)[OWN, 1]._replace(error=error)
     collocation = casadi_vm.collocation_function(work.vehicle, work.dt)
     peers = {
@@ -84,35 +92,38 @@ def radau_entries(budget: Budget) -> Iterator[Entry]:
 def _of_precision(
     work: FleetWork, precision: str, reference: Reference, budget: Budget
 ) -> Iterator[Entry]:
-    """The entries of one precision. All take turns on the clock, so that their ratios are sound."""
+    """The entries of one precision; all contenders run in turns, so that their ratios are sound."""
     fleets = {
         n: Fleet(work.vehicle, work.dt, "rk4", precision=precision, threads=n) for n in THREADS
     }
-    # These rollouts also compile, before the clock starts.
-    errors = {n: reference.error(_rollout(f, work)[: work.checked]) for n, f in fleets.items()}
+    # These rollouts also compile.
+    errors = {n: reference.error(work.rollout(f)[: work.checked]) for n, f in fleets.items()}
     rates = _rates(_runs(fleets, work, precision, budget), budget)
-    rates |= _jax_rates(work, precision, budget)
+    for n in THREADS:
+        found = jax_scan.results(budget, n)
+        if not isinstance(found, str):
+            one = found[precision]
+            rates["jax", n] = best_rate(len(work.x0) * one["steps"], one["times"])
     peer_errors = _peer_errors(work, precision, reference, budget)
     for n, fleet in fleets.items():
         own = rates[OWN, n]._replace(error=errors[n])
         peers, alone = _peers(rates, n, peer_errors)
+        absent = {name: DOUBLE_ONLY for name in ("scipy", "casadi") if name not in peers}
+        if isinstance(jax := jax_scan.results(budget, 1), str):
+            absent["jax"] = jax
         details = {**_details(work, fleet), "peers_with_one_thread": alone}
         if n > 1:
             details["scaling"] = own.value / rates[OWN, 1].value
         name = f"fleet.four_wheel.rk4.{precision}.threads{n}"
-        yield Entry(name, RATE, own, peers, _absent(peers, budget), details)
-
-
-def _rollout(fleet: Fleet, work: FleetWork) -> AnyArray:
-    return fleet.rollout(work.x0, work.u, steps=work.steps, every=work.steps)[-1]
+        yield Entry(name, RATE, own, peers, absent, details)
 
 
 def _runs(
     fleets: dict[int, Fleet], work: FleetWork, precision: str, budget: Budget
 ) -> dict[Contender, Run]:
     amount = len(work.x0) * work.steps
-    runs = {(OWN, n): Run(amount, partial(_rollout, f, work)) for n, f in fleets.items()}
-    later = settled(work)
+    runs = {(OWN, n): Run(amount, partial(work.rollout, f)) for n, f in fleets.items()}
+    later = skip_transient(work)
     for n in fleets:
         for name, advance in _advances(work, precision, n).items():
             runs[name, n] = _fitted(advance, later, budget.peer_seconds)
@@ -129,7 +140,7 @@ def _advances(work: FleetWork, precision: str, threads: int) -> dict[str, Advanc
 
 
 def _fitted(advance: Advance, work: FleetWork, time: float) -> Run:
-    """As many steps as go into the time, in s, and at least one."""
+    """A run of the steps that fit into a time in s, at least one."""
     one = seconds(partial(advance, work.x0, work.u, 1))
     steps = min(max(int(time / one), 1), work.steps)
     return Run(len(work.x0) * steps, partial(advance, work.x0, work.u, steps))
@@ -142,20 +153,10 @@ def _rates(runs: dict[Contender, Run], budget: Budget) -> dict[Contender, Measur
     }
 
 
-def _jax_rates(work: FleetWork, precision: str, budget: Budget) -> dict[Contender, Measured]:
-    rates: dict[Contender, Measured] = {}
-    for n in THREADS:
-        results = jax_scan.results(budget, n)
-        if not isinstance(results, str):
-            one = results[precision]
-            rates["jax", n] = best_rate(len(work.x0) * one["steps"], one["times"])
-    return rates
-
-
 def _peer_errors(
     work: FleetWork, precision: str, reference: Reference, budget: Budget
 ) -> dict[str, float]:
-    """Errors at the end of the rollout, which each peer makes in full with the checked vehicles."""
+    """Errors of the peers at the end of a full rollout of the checked vehicles."""
     few = work.first(work.checked)
     advances = _advances(work, precision, 1)
     ends = {name: advance(few.x0, few.u, few.steps) for name, advance in advances.items()}
@@ -168,7 +169,7 @@ def _peer_errors(
 def _peers(
     rates: dict[Contender, Measured], threads: int, errors: dict[str, float]
 ) -> tuple[dict[str, Measured], list[str]]:
-    """The peers with up to so many threads, and those who are faster with one than with more."""
+    """The peers with a number of threads, and those that are faster with one thread."""
     names = [name for name, n in rates if n == threads and name != OWN]
     alone = [name for name in names if rates[name, 1].value > rates[name, threads].value]
     peers = {
@@ -178,17 +179,9 @@ def _peers(
     return peers, alone
 
 
-def _absent(peers: dict[str, Measured], budget: Budget) -> dict[str, str]:
-    absent = {name: DOUBLE_ONLY for name in ("scipy", "casadi") if name not in peers}
-    jax = jax_scan.results(budget, 1)
-    return {**absent, "jax": jax} if isinstance(jax, str) else absent
-
-
 def _few(advance: Advance, work: FleetWork, reference: Reference) -> Measured:
-    """Rate and error of one rollout of the checked vehicles.
-
-    For peers that gain nothing from a larger batch and would need minutes for one.
-    """
+    """Rate and error of one rollout of the checked vehicles, for peers that gain nothing from a
+    larger batch, which would take minutes."""
     few = work.first(work.checked)
     advance(few.x0, few.u, 1)
     begin = perf_counter()
@@ -198,13 +191,7 @@ def _few(advance: Advance, work: FleetWork, reference: Reference) -> Measured:
 
 
 def _details(work: FleetWork, fleet: Fleet) -> dict[str, Any]:
-    return {
-        "vehicles": len(work.x0),
-        "steps": work.steps,
-        "dt": work.dt,
-        "lanes": fleet.lanes,
-        "threads": fleet.threads,
-    }
+    return {**work.details(), "lanes": fleet.lanes, "threads": fleet.threads}
 
 
 POSE_AND_VELOCITY = 6
@@ -215,24 +202,26 @@ def steps_entries(budget: Budget) -> Iterator[Entry]:
     """RK4 at 1 ms with the input as record, array and keywords; Radau at 10 ms."""
     course = weave(budget.weave)
     reference = weave_reference(course)
-    yield from _rk4(course, reference, budget)
-    yield _radau(course, reference, budget)
+    yield from _rk4_steps(course, reference, budget)
+    yield _radau_steps(course, reference, budget)
 
 
-def _rk4(course: Weave, reference: Reference, budget: Budget) -> Iterator[Entry]:
+def _rk4_steps(course: Weave, reference: Reference, budget: Budget) -> Iterator[Entry]:
     peers = {
         "python": _drive(numpy.python_rk4(course), reference, 1),
         "scipy": _drive(numpy.single(course, RK4_DT, "RK45"), reference, 1),
-        **_casadi(course, RK4_DT, reference, budget.weave_repeats),
+        "casadi": _drive(casadi_vm.called(course, RK4_DT), reference, 1),
+        "casadi_buffer": _drive(
+            casadi_vm.buffered(course, RK4_DT), reference, budget.weave_repeats
+        ),
     }
-    absent: dict[str, str] = {}
-    jax = jax_scan.results(budget, 1)
-    if isinstance(jax, str):
-        absent["jax"] = jax
-    else:
-        stepping = jax["step"]
-        error = reference.error(stepping["end"])
-        peers["jax"] = typical(stepping["times"])._replace(error=error)
+
+    def measure(found: dict[str, Any]) -> Measured:
+        error = reference.error(found["step"]["end"])
+        return typical(found["step"]["times"])._replace(error=error)
+
+    jax, absent = jax_scan.as_peer(jax_scan.results(budget, 1), measure)
+    peers |= jax
     for form, suffix in (("record", ""), ("array", ".array"), ("keywords", ".keywords")):
         drive = _own(course, RK4_DT, "rk4", form)
         own = _drive(drive, reference, budget.weave_repeats)
@@ -240,12 +229,12 @@ def _rk4(course: Weave, reference: Reference, budget: Budget) -> Iterator[Entry]
         yield Entry(f"step.four_wheel.rk4{suffix}", TIME, own, peers, absent, details)
 
 
-def _radau(course: Weave, reference: Reference, budget: Budget) -> Entry:
+def _radau_steps(course: Weave, reference: Reference, budget: Budget) -> Entry:
     peers = {
         "scipy": _drive(numpy.single(course, RADAU_DT, "Radau"), reference, 1),
         "casadi": _drive(casadi_vm.called(course, RADAU_DT), reference, 1),
     }
-    # A step of Radau is one tenth as many calls; the same number of them is timed.
+    # Radau makes a tenth of the calls; the same number of them is timed.
     repeats = budget.weave_repeats * round(RADAU_DT / RK4_DT)
     drive = _own(course, RADAU_DT, "radau", "record")
     own = _drive(drive, reference, repeats)
@@ -254,20 +243,10 @@ def _radau(course: Weave, reference: Reference, budget: Budget) -> Entry:
     return Entry("step.four_wheel.radau", TIME, own, peers, absent, details)
 
 
-def _casadi(course: Weave, dt: float, reference: Reference, repeats: int) -> dict[str, Measured]:
-    return {
-        "casadi": _drive(casadi_vm.called(course, dt), reference, 1),
-        "casadi_buffer": _drive(casadi_vm.buffered(course, dt), reference, repeats),
-    }
-
-
 def _own(course: Weave, dt: float, integrator: str, form: str) -> Drive:
     simulator = Simulator(course.vehicle, dt=dt, integrator=integrator)
     kind = course.vehicle.Input
     table = course.held_rows(dt)
-
-    def with_keywords(row: Any) -> Any:
-        return simulator.step(**row)
 
     forms: dict[str, list[Any]] = {
         "record": [record.unflatten(kind, row) for row in table.tolist()],
@@ -277,7 +256,7 @@ def _own(course: Weave, dt: float, integrator: str, form: str) -> Drive:
     return Drive(
         forms[form],
         lambda: simulator.reset(course.x0),
-        with_keywords if form == "keywords" else simulator.step,
+        (lambda row: simulator.step(**row)) if form == "keywords" else simulator.step,
         lambda: record.flatten(simulator.state),
     )
 
@@ -292,16 +271,13 @@ def _steps_details(drive: Drive, dt: float, form: str, reference: Reference) -> 
 
 
 def _drive(drive: Drive, reference: Reference, repeats: int) -> Measured:
-    """The median over all calls of all laps, and the error at the end of the last one."""
+    """The median over all calls of all repetitions, and the error at the end of the last one."""
     step, times = drive.step, list[float]()
     for row in drive.rows[:10]:
         step(row)
     for _ in range(repeats):
         drive.reset()
-        for row in drive.rows:
-            begin = perf_counter()
-            step(row)
-            times.append(perf_counter() - begin)
+        times += each(step, drive.rows)
     return typical(times)._replace(error=reference.error(drive.state()))
 
 

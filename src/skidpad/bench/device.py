@@ -1,7 +1,6 @@
-"""Where a measurement runs: its arrays, how to wait for it, and what it is.
+"""The device of a measurement: its arrays, synchronisation and description.
 
-Everything that is measured on a GPU runs on the CPU through the same functions, which is how the
-tests know them to be right.
+All measurements of a GPU run on the CPU through the same functions, for the tests.
 """
 
 from __future__ import annotations
@@ -20,22 +19,22 @@ class Device(NamedTuple):
     """A CPU or a GPU."""
 
     name: str
-    """As `Fleet` calls it: "cpu" or "cuda"."""
+    """"cpu" or "cuda", as for `Fleet`."""
     xp: Any
     """The module of its arrays, NumPy or CuPy."""
     wait: Callable[[], object]
-    """Returns when everything that was started there is done."""
+    """Waits for all work on the device."""
 
     @classmethod
     def of(cls, name: str) -> Device:
-        """The device of this name, if there is one here."""
+        """The device with this name; raises if it is missing."""
         if name == "cpu":
             return cls(name, np, lambda: None)
         xp = gpu.cupy()
         return cls(name, xp, xp.cuda.Device().synchronize)
 
     def finished(self, call: Callable[[], object]) -> Callable[[], object]:
-        """The same call, to be timed until its result is there."""
+        """The call followed by waiting for its result, for timing."""
 
         def and_wait() -> None:
             call()
@@ -44,12 +43,12 @@ class Device(NamedTuple):
         return and_wait
 
     def vehicles_last(self, array: AnyArray) -> Any:
-        """An array (..., B, n) there, seen as it is but with neighbouring vehicles side by side."""
+        """An array (..., B, n) on the device, with neighbouring vehicles side by side in memory."""
         rows = np.ascontiguousarray(np.swapaxes(array, -1, -2))
         return np.swapaxes(self.xp.asarray(rows), -1, -2)
 
     def free(self) -> None:
-        """Give memory that is no longer used back to others on the device."""
+        """Release unused memory of the device."""
         if self.name == "cuda":
             self.xp.get_default_memory_pool().free_all_blocks()
 
@@ -60,7 +59,7 @@ def on_host(array: Any) -> AnyArray:
 
 
 def described(device: Device) -> dict[str, Any]:
-    """Name, size and versions of a GPU; nothing for the CPU, which `machine` describes."""
+    """Name, size and versions of a GPU; empty for the CPU, which `machine` describes."""
     if device.name == "cpu":
         return {}
     runtime, here = device.xp.cuda.runtime, device.xp.cuda.Device()
@@ -87,9 +86,9 @@ def _dotted(version: int) -> str:
 def resources(fleet: Fleet) -> dict[str, dict[str, int]]:
     """Registers and bytes of local memory per thread of the kernels that have run on a GPU.
 
-    Local memory is what did not fit into registers, so it should be 0.
+    Local memory holds what does not fit into registers, so it should be 0.
     """
-    # The engines keep to themselves, and no user needs these numbers.
+    # Engines are private, and no user needs these numbers.
     parts = vars(fleet)
     engines: dict[str, Any] = {"rollout": parts["_runner"].engines.rollout}
     if "_derivatives" in parts:

@@ -1,11 +1,7 @@
-"""The group `export`: a step of a car as C, FMU and WebAssembly, beside the simulator's.
+"""The group `export`: a step of a car as C, FMU and WebAssembly, compared with the simulator.
 
-A vehicle in C, built and driven from here: to measure a step, and to compare.
-
-The work of the group `export`: one drive of one car, made by each form that it is exported to.
-
-A contender drives the car from the same start with the same input, so many steps at once, and gives
-the state at the end, which is the same to the bit.
+Each contender drives the car from the same start with the same input for a number of steps and
+returns the end state, which is the same to the bit.
 """
 
 from __future__ import annotations
@@ -38,13 +34,14 @@ from ..run.simulator import CompiledStepper, Simulator
 from ..units import m_s, s
 from . import viewer
 from .timing import TIME, Budget, Entry, Measured, interleaved
+from .work import start_at
 
 
-class CDriveDrive(Protocol):
-    """Drives rows of inputs (T, nu), one step each, and returns the states after each (T, nx)."""
+class RowsDrive(Protocol):
+    """Drives rows of inputs (T, nu), one step each; returns the states after each, (T, nx)."""
 
     def __call__(self, rows: AnyArray, start: AnyArray | None = None) -> AnyArray:
-        """From a state (nx,), taken as it is; from the default one if None."""
+        """Start from a state (nx,) without settling it; from the default one if None."""
         ...
 
 
@@ -71,8 +68,8 @@ def built_drive(
     folder: str | Path,
     compiler: str | None = None,
     flags: Sequence[str] = (),
-) -> CDriveDrive:
-    """Build a vehicle in C in a folder, with a loop around its step; see `toolchain`."""
+) -> RowsDrive:
+    """Build a vehicle as C in a folder, with a loop around its step; see `toolchain`."""
     _, source, _ = write_c(exported, folder)
     model, name = exported.model, exported.name
     kind = {"float64": "double", "float32": "float"}[exported.precision]
@@ -101,32 +98,24 @@ def built_drive(
 
 
 SPEED: m_s = 15.0
-"""At the start."""
+"""Speed at the start."""
 DT: s = 1e-3
 CARS: dict[str, str] = {"four_wheel": "rk4", "two_track": "radau"}
-"""The cars and how they are stepped: a simple one, and one whose tyres need an implicit method."""
+"""Integrators by car: a simple one, and one whose tyres need an implicit method."""
 FLAGS = ("-mfma",)
-"""Of the C compiler, besides those that keep the bits: for the processor at hand."""
+"""Further flags of the C compiler, for the present processor."""
 
 Drive = Callable[[int], Array]
-"""Drives so many steps from the start; the state at the end."""
+"""Drives a number of steps from the start; returns the end state."""
 
 
 def car(name: str) -> Export:
-    """A car of this group, ready to be exported."""
+    """A car of this group, to be exported."""
     return Export(vehicles.get(name)(), DT, CARS[name])
 
 
-def start_of(vehicle: Vehicle) -> Array:
-    """At its speed, straight ahead, on wheels that roll."""
-    start = record.build(vehicle.State, v_x=SPEED)
-    if vehicle.model.settle is not None:
-        start = vehicle.model.settle(start, vehicle.params)
-    return np.array(record.flatten(start))
-
-
 def input_of(vehicle: Vehicle) -> Array:
-    """A gentle bend: the steering turned a little, all else as it is by default."""
+    """A gentle bend: a small steering angle, all other inputs at their defaults."""
     u = np.array(record.flatten(record.build(vehicle.Input)))
     names = record.names(vehicle.Input)
     steered = [k for k, name in enumerate(names) if name.startswith("steer")]
@@ -134,15 +123,15 @@ def input_of(vehicle: Vehicle) -> Array:
     return u
 
 
-def export_work_compilers() -> list[str]:
-    """C compilers that are there."""
+def installed_compilers() -> list[str]:
+    """The installed C compilers."""
     return [name for name in ("gcc", "zig") if (has_zig() if name == "zig" else shutil.which(name))]
 
 
 def native(work: Export) -> Drive:
     """The compiled step of `Simulator`, without Python between steps."""
     stepper = CompiledStepper(Plant.of(work.vehicle, work.method), work.settings)
-    start, row = tuple(start_of(work.vehicle)), input_of(work.vehicle)
+    start, row = tuple(start_at(work.vehicle, SPEED)), input_of(work.vehicle)
 
     def drive(steps: int) -> Array:
         stepper.reset(start, 0.0)
@@ -156,7 +145,7 @@ def native(work: Export) -> Drive:
 def as_c(work: Export, folder: Path, compiler: str) -> Drive:
     """The exported C, built for this processor."""
     built = built_drive(work, folder, compiler, FLAGS)
-    start, row = start_of(work.vehicle), input_of(work.vehicle)
+    start, row = start_at(work.vehicle, SPEED), input_of(work.vehicle)
     return lambda steps: built(np.tile(row, (steps, 1)), start)[-1]
 
 
@@ -179,7 +168,7 @@ class Unit:
             instanceName="car",
         )
         self.fmu.instantiate()
-        start, row = start_of(work.vehicle), input_of(work.vehicle)
+        start, row = start_at(work.vehicle, SPEED), input_of(work.vehicle)
         self._set("state", record.names(work.vehicle.State), start)
         self._set("input", record.names(work.vehicle.Input), row)
         self.fmu.enterInitializationMode()
@@ -190,7 +179,7 @@ class Unit:
         self.fmu.setFloat64([self.places[f"{kind}.{name}"] for name in names], values.tolist())
 
     def drive(self, steps: int, calls: int = 1) -> Array:
-        """From the start, `steps` in each of so many calls of `doStep`."""
+        """Drive from the start, `steps` in each call of `doStep`."""
         fmu, dt = self.fmu, self.work.dt
         fmu.setFMUState(self.begin)
         for k in range(calls):
@@ -199,7 +188,7 @@ class Unit:
         return np.array(fmu.getFloat64([self.places[f"state.{name}"] for name in names]))
 
     def close(self) -> None:
-        """End it, so that its library can go."""
+        """Free the instance, so that its library can be deleted."""
         self.fmu.freeFMUState(self.begin)
         self.fmu.terminate()
         self.fmu.freeInstance()
@@ -224,13 +213,8 @@ _IN_PAGE = """async ({loader, fused, exact, layout, want, p, x, u, w, dt}) => {
 }"""
 
 
-def modules(work: Export) -> WebAssembly:
-    """The step as WebAssembly."""
-    return modules_of({"step": work.step})
-
-
 def in_page(tab: Any, work: Export, wasm: WebAssembly, want: str) -> Callable[[int], Any]:
-    """The step in a page of a browser; a drive gives its `seconds` there and its `state`."""
+    """The step in a page of a browser; a drive returns its `seconds` there and its `state`."""
     assert work.substeps == 1
     text = {"fused": wasm.fused, "exact": wasm.exact, "loader": LOADER.read_bytes()}
     arguments = {
@@ -238,7 +222,7 @@ def in_page(tab: Any, work: Export, wasm: WebAssembly, want: str) -> Callable[[i
         "layout": wasm.layout,
         "want": want,
         "p": [float(value) for value in record.flatten(work.vehicle.params)],
-        "x": start_of(work.vehicle).tolist(),
+        "x": start_at(work.vehicle, SPEED).tolist(),
         "u": input_of(work.vehicle).tolist(),
         "w": list(record.flatten(record.build(work.model.Disturbance))),
         "dt": work.dt,
@@ -249,9 +233,9 @@ def in_page(tab: Any, work: Export, wasm: WebAssembly, want: str) -> Callable[[i
 
 
 STEPS = 2000
-"""Of a timed drive."""
+"""Steps of a timed drive."""
 CONTROL = 1000.0
-"""Steps a second of a car that is driven in real time."""
+"""Steps per second of a car in real time."""
 NOTHING = Measured(float("nan"), None)
 
 
@@ -260,7 +244,7 @@ def entries(budget: Budget) -> Iterator[Entry]:
     for name in CARS:
         work = car(name)
         drive = native(work)
-        for compiler in export_work_compilers():
+        for compiler in installed_compilers():
             with tempfile.TemporaryDirectory() as folder:
                 yield _c_entry(name, compiler, work, drive, Path(folder), budget)
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
@@ -273,7 +257,7 @@ def _c_entry(
 ) -> Entry:
     c = as_c(work, folder, compiler)
     size = (folder / f"{work.name}.c").stat().st_size
-    own, other, error = _beside(partial(c, STEPS), partial(drive, STEPS), STEPS, budget)
+    own, other, error = _compare(partial(c, STEPS), partial(drive, STEPS), STEPS, budget)
     details = {"steps": STEPS, "integrator": work.method.name, "source_kB": size / 1e3}
     return Entry(
         f"export.c.{compiler}.{name}", TIME, own._replace(error=error), {"llvm": other}, {}, details
@@ -283,8 +267,8 @@ def _c_entry(
 def _fmu_entries(
     name: str, work: Export, drive: Drive, folder: Path, budget: Budget
 ) -> Iterator[Entry]:
-    """Many steps in one call, which is the code alone, and a step a call, as a master makes it."""
-    compilers = export_work_compilers()
+    """Many steps in one call, for the code alone, and one step per call, as by a master."""
+    compilers = installed_compilers()
     missing = "needs fmpy" if find_spec("fmpy") is None else "needs a C compiler"
     if find_spec("fmpy") is None or not compilers:
         yield Entry(f"export.fmu.kernel.{name}", TIME, NOTHING, absent={"fmpy": missing})
@@ -292,7 +276,7 @@ def _fmu_entries(
     unit = Unit(work, folder, compilers[0])
     details = {"integrator": work.method.name, "compiler": compilers[0], "FMI": 3}
     try:
-        own, other, error = _beside(
+        own, other, error = _compare(
             partial(unit.drive, STEPS), partial(drive, STEPS), STEPS, budget
         )
         yield Entry(
@@ -300,7 +284,7 @@ def _fmu_entries(
             *({"llvm": other}, {}, {**details, "steps": STEPS}),
         )
         stepped = partial(unit.drive, 1, STEPS)
-        own, other, error = _beside(stepped, _by_calls(work, STEPS), STEPS, budget)
+        own, other, error = _compare(stepped, _by_calls(work, STEPS), STEPS, budget)
         yield Entry(
             *(f"export.fmu.step.{name}", TIME, own._replace(error=error)),
             *({"Simulator.step": other}, {}, {**details, "calls": STEPS}),
@@ -310,10 +294,10 @@ def _fmu_entries(
 
 
 def _by_calls(work: Export, calls: int) -> Callable[[], Array]:
-    """As one steps a `Simulator` from Python."""
+    """Steps of a `Simulator` from Python."""
     vehicle = work.vehicle
     sim = Simulator(vehicle, work.dt, work.method)
-    start = vehicle.State(*start_of(vehicle))
+    start = vehicle.State(*start_at(vehicle, SPEED))
     row = vehicle.Input(*input_of(vehicle))
 
     def drive() -> Array:
@@ -330,12 +314,12 @@ def _page_entries(name: str, work: Export, drive: Drive, budget: Budget) -> Iter
     if missing is not None:
         yield Entry(f"export.wasm.fused.{name}", TIME, NOTHING, absent={"chromium": missing})
         return
-    wasm = modules(work)
+    wasm = modules_of({"step": work.step})
     native = _per_step(interleaved([partial(drive, STEPS)], 2 * budget.repeats)[0], STEPS)
     with viewer.page() as tab:
         for kind, module in (("fused", wasm.fused), ("exact", wasm.exact)):
             there = in_page(tab, work, wasm, kind)
-            there(STEPS)  # compiled better while it runs
+            there(STEPS)  # the engine optimises while it runs
             runs = [there(STEPS) for _ in range(2 * budget.repeats)]
             own = _per_step([run["seconds"] for run in runs], STEPS)
             error = _largest(np.array(runs[0]["state"]), drive(STEPS))
@@ -346,10 +330,10 @@ def _page_entries(name: str, work: Export, drive: Drive, budget: Budget) -> Iter
             )
 
 
-def _beside(
+def _compare(
     own: Callable[[], Array], other: Callable[[], Array], steps: int, budget: Budget
 ) -> tuple[Measured, Measured, float]:
-    """Two drives in turns: time of a step of each, and how far apart they end."""
+    """Two drives in turns: time of a step of each, and the difference of their end states."""
     error = _largest(own(), other())
     mine, theirs = interleaved([own, other], 2 * budget.repeats)
     return _per_step(mine, steps), _per_step(theirs, steps), error
@@ -360,6 +344,6 @@ def _largest(own: Array, other: Array) -> float:
 
 
 def _per_step(times: Sequence[float], steps: int) -> Measured:
-    """Time of a step by the best run: what disturbs a run can only make it slower."""
+    """Time of a step of the best run, as disturbances only slow a run down."""
     best = min(times)
     return Measured(best / steps, median(times) / best - 1.0)

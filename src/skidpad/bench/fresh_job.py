@@ -1,14 +1,18 @@
-"""`python -m skidpad.bench.fresh_job NAME`: time one first call and print the seconds.
+"""`python -m skidpad.bench.fresh_job NAME`: time something in a fresh process and print it as JSON.
 
-Everything that will be needed is imported before the clock starts.
+The result is the time of a first call in s, or the figures of all manoeuvres of a car. Everything
+needed is imported before the clock starts; the compiler's work counts.
 """
 
 from __future__ import annotations
 
+import json
 import sys
+import tempfile
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -18,20 +22,19 @@ from .. import vehicles
 from ..compile import pipeline
 from ..run.fleet import Fleet
 from ..run.simulator import Simulator
-from .car_work import CAR_RADAU_DT, car
 from .peers import casadi_vm
-from .work import RK4_DT, SPEED, weave
+from .work import CAR_RADAU_DT, RK4_DT, SPEED, car, weave
 
 
 def first_step() -> None:
-    """A simulator made and its first step."""
+    """Make a simulator and its first step."""
     simulator = Simulator(vehicles.four_wheel(), dt=RK4_DT)
     simulator.reset(v_x=SPEED)
     simulator.step(steer=0.01, tau_rl=20.0, tau_rr=20.0)
 
 
 def first_rollout() -> None:
-    """A fleet made and its first rollout, as wide as lanes can be."""
+    """Make a fleet and its first rollout, with the widest lanes."""
     lanes = max(pipeline.LANES)
     car = vehicles.four_wheel()
     fleet = Fleet(car, dt=RK4_DT, threads=1, lanes=lanes)
@@ -39,13 +42,13 @@ def first_rollout() -> None:
 
 
 def first_casadi_call() -> None:
-    """CasADi's function made and its first call."""
+    """Make CasADi's function and its first call."""
     course = weave(0.01)
     casadi_vm.rk4_function(course.vehicle, RK4_DT)(course.x0, course.rows[0])
 
 
 def first_environments() -> None:
-    """Thousands of environments made by Gymnasium, and their first step."""
+    """Make thousands of environments by Gymnasium, and their first step."""
     import gymnasium
 
     environments: Any = gymnasium.make_vec("skidpad/Race-v0", num_envs=4096)
@@ -61,31 +64,27 @@ JOBS: dict[str, Callable[[], None]] = {
 }
 
 
-def first_car_step(name: str, integrator: str, dt: float) -> None:
-    """A car of the group `cars` put together, a simulator of it made, and its first step."""
-    vehicle = car(name)
-    simulator = Simulator(vehicle, dt=dt, integrator=integrator)
+def first_car_step(integrator: str, name: str) -> None:
+    """Build a car of the group `cars`, a simulator for it, and its first step."""
+    simulator = Simulator(car(name), dt=CAR_STEPS[integrator], integrator=integrator)
     simulator.reset(v_x=SPEED)
     simulator.step(steer=0.01)
 
 
-FIRST_STEPS: dict[str, Callable[[str], None]] = {
-    "rk4": partial(first_car_step, integrator="rk4", dt=RK4_DT),
-    "radau": partial(first_car_step, integrator="radau", dt=CAR_RADAU_DT),
-}
-"""Jobs that need the name of a car, as in `rk4:two_track`."""
+CAR_STEPS = {"rk4": RK4_DT, "radau": CAR_RADAU_DT}
+"""Integrators and steps in s of the jobs with the name of a car, as in `rk4:two_track`."""
 
 
 LOADED_LATE = ("kernels", "native")
-"""Modules of the compiler that it imports only when it needs them."""
+"""Modules that the compiler imports on first use."""
 LOADED_FOR = {
     "make_vec": ("gymnasium", "skidpad.learn.gymnasium_envs", "scipy.spatial"),
 }
-"""What else a job imports."""
+"""Further imports of a job."""
 
 
 def seconds_of(job: str) -> float:
-    """The time of a job in s, once everything it needs is imported."""
+    """The time of a job in s, without imports."""
     for module in LOADED_LATE:
         import_module(f"skidpad.compile.{module}")
     for module in LOADED_FOR.get(job, ()):
@@ -93,11 +92,30 @@ def seconds_of(job: str) -> float:
     for vehicle in vehicles.__all__:
         getattr(vehicles, vehicle)
     name, _, car = job.partition(":")
-    action = partial(FIRST_STEPS[name], car) if car else JOBS[name]
+    action = partial(first_car_step, name, car) if car else JOBS[name]
     begin = perf_counter()
     action()
     return perf_counter() - begin
 
 
+def manoeuvres() -> dict[str, Any]:
+    """Seconds for all manoeuvres of a two-track car and for their report, and their numbers."""
+    from ..study.manoeuvres import STANDARD, Evaluation, Subject, perform
+
+    for module in LOADED_LATE:
+        import_module(f"skidpad.compile.{module}")
+    begin = perf_counter()
+    results = perform(STANDARD, [Subject(vehicles.two_track())])
+    driven = perf_counter() - begin
+    with tempfile.TemporaryDirectory() as folder:
+        begin = perf_counter()
+        Evaluation(results).to_html(Path(folder) / "report.html")
+        report = perf_counter() - begin
+    done = [result for result in results if result.findings is not None]
+    drives = sum(len(result.runs) for result in done)
+    return {"manoeuvres": driven, "report": report, "count": len(done), "drives": drives}
+
+
 if __name__ == "__main__":
-    print(seconds_of(sys.argv[1]))
+    job = sys.argv[1]
+    print(json.dumps(manoeuvres() if job == "manoeuvres" else seconds_of(job)))

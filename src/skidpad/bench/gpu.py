@@ -1,4 +1,4 @@
-"""The group `gpu`: a million vehicles, gradients and single calls on a CUDA device, beside JAX.
+"""The group `gpu`: a million vehicles, gradients and single calls on a CUDA device, and JAX.
 
 The functions take the device, so that the tests can measure the same way without a GPU.
 """
@@ -20,15 +20,23 @@ from .gradients import STEPS as GRADIENT_STEPS
 from .gradients import gradient_entry
 from .peers import jax as jax_device
 from .timing import RATE, TIME, Budget, Entry, Measured, best_rate, interleaved, typical
-from .tyre_work import tyre_program
-from .work import RK4_DT, FleetWork, Reference, Source, fleet_reference, fleet_work, gradient_work
+from .work import (
+    RK4_DT,
+    FleetWork,
+    Reference,
+    Source,
+    fleet_reference,
+    fleet_work,
+    gradient_work,
+    tyre_program,
+)
 
 SAME_BITS = 64
-"""Vehicles, the first ones, whose end state is compared with the CPU's bit for bit."""
+"""Number of vehicles, from the first, whose end state is compared with the CPU's bit for bit."""
 
 
 class Sizes(NamedTuple):
-    """Vehicles and steps; they are part of what an entry means, so `--quick` keeps the vehicles."""
+    """Vehicles and steps; entries are defined by them, so `--quick` keeps the vehicles."""
 
     fleet: tuple[int, int]
     gradient: tuple[int, int] = (65_536, GRADIENT_STEPS)
@@ -37,7 +45,7 @@ class Sizes(NamedTuple):
 
 def entries(budget: Budget, plants: Path | None = None) -> Iterator[Entry]:
     """All figures of a GPU; `plants` as for `Source.of`."""
-    # Several times the steps of the CPU's rollouts, so that starting a kernel does not count.
+    # Several times the steps of the CPU's rollouts, so that the start of a kernel is negligible.
     sizes = Sizes(fleet=(1 << 20, 4 * budget.rk4_steps))
     device = Device.of("cuda")
     yield from measured(device, Source.of(plants), sizes, budget)
@@ -80,27 +88,23 @@ def _of_precision(
     }
     ends = {fast: call()[-1] for fast, call in calls.items()}
     times = interleaved([device.finished(call) for call in calls.values()], budget.repeats)
+
+    def measure(found: dict[str, Any]) -> Measured:
+        rate = best_rate(len(work.x0) * found["steps"], found["times"])
+        return rate._replace(error=reference.error(found["end"]))
+
     jax = jax_device.fleet(device.name, precision, work, budget.repeats)
-    peers, absent = _jax_rate(jax, len(work.x0), reference)
+    peers, absent = jax_device.as_peer(jax, measure)
     for (fast, fleet), own_times in zip(fleets.items(), times, strict=True):
         own = best_rate(len(work.x0) * work.steps, own_times)
         own = own._replace(error=reference.error(on_host(ends[fast][:, : work.checked]).T))
         name = f"fleet.four_wheel.rk4.{precision}.{device.name}{'.fast' if fast else ''}"
-        details = _details(work, fleet)
+        details: dict[str, Any] = {**work.details(), "kernels": resources(fleet)}
         if fast:
             details["deviation_from_exact"] = deviation(device, fleet, ends[True], ends[False])
         else:
             details["same_bits_as_cpu"] = _same_bits(source, work, ends[False])
         yield Entry(name, RATE, own, peers, absent, details)
-
-
-def _jax_rate(
-    jax: jax_device.Answer, vehicles: int, reference: Reference
-) -> tuple[dict[str, Measured], dict[str, str]]:
-    if isinstance(jax, str):
-        return {}, {"jax": jax}
-    rate = best_rate(vehicles * jax["steps"], jax["times"])
-    return {"jax": rate._replace(error=reference.error(jax["end"]))}, {}
 
 
 def deviation(device: Device, fleet: Fleet, end: Any, exact: Any) -> dict[str, float]:
@@ -113,7 +117,7 @@ def deviation(device: Device, fleet: Fleet, end: Any, exact: Any) -> dict[str, f
 
 
 def _same_bits(source: Source, work: FleetWork, end: Any) -> bool:
-    """Whether the first vehicles end where the CPU takes them, to the last bit."""
+    """Whether the first vehicles end as on the CPU, to the last bit."""
     few = work.first(SAME_BITS)
     fleet = source.fleet(precision=str(work.x0.dtype))
     on_cpu = fleet.rollout(few.x0, few.u, steps=work.steps, every=work.steps)[-1]
@@ -121,17 +125,8 @@ def _same_bits(source: Source, work: FleetWork, end: Any) -> bool:
     return on_device.tobytes() == np.ascontiguousarray(on_cpu).tobytes()
 
 
-def _details(work: FleetWork, fleet: Fleet) -> dict[str, Any]:
-    return {
-        "vehicles": len(work.x0),
-        "steps": work.steps,
-        "dt": work.dt,
-        "kernels": resources(fleet),
-    }
-
-
 def call_entry(device: Device, source: Source, size: tuple[int, int], budget: Budget) -> Entry:
-    """One call from Python in float32, NumPy in and out, held inputs, end states; the median."""
+    """Median time of one call in float32, NumPy in and out, held inputs, end states."""
     vehicles, steps = size
     work = fleet_work(vehicles, RK4_DT, steps, budget.checked)
     reference = fleet_reference(work)
@@ -144,7 +139,8 @@ def call_entry(device: Device, source: Source, size: tuple[int, int], budget: Bu
     times = interleaved([device.finished(call) for call in calls], repeats)
     medians = {form: typical(own) for form, own in zip(forms, times, strict=True)}
     own = medians["numpy"]._replace(error=reference.error(end[: work.checked]))
-    details = {**_details(work, fleet), **{form: m.value for form, m in medians.items()}}
+    details = {**work.details(), "kernels": resources(fleet)}
+    details |= {form: median.value for form, median in medians.items()}
     name = f"call.four_wheel.{device.name}{vehicles}"
     jax = jax_device.call(device.name, "float32", work, repeats)
     if isinstance(jax, str):

@@ -1,4 +1,4 @@
-"""Gradients of rollouts with respect to all controls: steps per second, beside JAX."""
+"""Gradients of rollouts with respect to all controls: steps per second, and those of JAX."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .work import GradientWork, Reference, Source, gradient_reference, gradient_
 STEPS = 100
 CPU_VEHICLES = 4096
 SAME_BITS = 64
-"""Vehicles, the first ones, whose derivatives are compared with the CPU's bit for bit."""
+"""Number of vehicles, from the first, whose derivatives are compared with the CPU's bits."""
 
 
 def entries(budget: Budget) -> Iterator[Entry]:
@@ -38,7 +38,7 @@ def gradient_entry(
     budget: Budget,
     **options: Any,
 ) -> Entry:
-    """Rate of gradients with respect to all controls, and that of the rollout alone beside it."""
+    """Rate of gradients with respect to all controls, and that of the rollout alone."""
     reference = gradient_reference(work)
     work = work.cast(precision)
     fleet = source.fleet(precision=precision, device=device.name, **options)
@@ -54,9 +54,7 @@ def gradient_entry(
     own = best_rate(amount, times)._replace(error=_error(reference, derivatives[:, : work.checked]))
     rate = best_rate(amount, forward_times).value
     details = {
-        "vehicles": len(work.x0),
-        "steps": work.steps,
-        "dt": work.dt,
+        **work.details(),
         "wrt": "controls",
         "forward": rate,
         "of_forward": own.value / rate,
@@ -92,7 +90,7 @@ def _error(reference: Reference, gradient: AnyArray) -> float:
 def _same_bits(
     source: Source, work: GradientWork, value: AnyArray, gradient: AnyArray, precision: str
 ) -> bool:
-    """Whether the first vehicles have the cost and the derivatives of the CPU to the last bit."""
+    """Whether the first vehicles have the cost and derivatives of the CPU, to the last bit."""
     few = work.first(SAME_BITS)
     fleet: Fleet = source.fleet(precision=precision)
     cost, derived = fleet.gradient(few.x0, few.u, source.cost, wrt="controls")

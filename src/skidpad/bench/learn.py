@@ -1,45 +1,49 @@
-"""The group `learn`: environment steps per second of a race, and how long the first one takes.
+"""The groups `learn` and `learn_gpu`: environment steps per second of a race, and the first step.
 
-A step is a control period of one environment: 10 sub-steps of the car, the scan, contacts, reward,
-observation and, for those that ended, the new episode; float32, two threads. The peer does what
-f1tenth_gym does in a period, compiled from end to end; see `peers.marched_race`.
+A step is a control period of one environment: 10 sub-steps of 1 ms of `four_wheel`, the scan,
+contacts, reward, observation and, after its end, a new episode; float32, on the CPU two threads.
+Episodes end at the walls or after a minute. Actions are random and prepared beforehand. The peer
+does the work of f1tenth_gym in a period, compiled from end to end; see `MarchedRace`.
 """
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import MissingExtra
+from ..core.arrays import AnyArray
+from ..errors import InvalidValue, MissingExtra
+from ..geometry.maps.track import random_track
+from ..learn import tasks
 from ..learn.environments import Environments
-from . import learn_gpu
-from .device import Device
+from ..learn.saved_task import load_task, save_task
+from .device import Device, on_host
 from .fresh import first_call
-from .learn_work import Driven, task_of
-from .peers.marched_race import MarchedRace
-from .timing import RATE, TIME, Budget, Entry, Measured, best_rate, interleaved, seconds, typical
+from .peers.numpy import MarchedRace
+from .processes import cold_and_cached
+from .timing import RATE, TIME, Budget, Entry, best_rate, interleaved, seconds, typical
 
 THREADS = 2
-"""Of everything but a single environment, here and of the peer."""
+"""Threads of many environments, and of the peer."""
 
 
 class Sizes(NamedTuple):
-    """How much is done; the environments are part of what an entry means."""
+    """Sizes of the measurements; entries are defined by the numbers of environments."""
 
     frenet: int = 4096
     few_rays: int = 4096
     many_rays: int = 1024
     warm_up: int = 400
-    """Control periods before a measurement, and those that restarts are counted in."""
+    """Control periods before a measurement, and those in which restarts are counted."""
     periods: int = 40
     """Control periods of a timed run."""
     peer: int = 32
-    """Environments of the peer's timed run; its rate does not depend on that."""
+    """Environments of the peer's timed run, which do not affect its rate."""
     single: int = 2000
     """Timed steps of one environment."""
 
@@ -48,18 +52,18 @@ SIZES = Sizes()
 
 
 def entries(budget: Budget) -> Iterator[Entry]:
-    """Many environments, one, the first; and those of a GPU where there is one."""
+    """Many environments, one, the first; and those of a GPU if there is one."""
     sizes = SIZES
     yield _many("race.frenet", "frenet", sizes.frenet, sizes, budget)
     yield _many("race.lidar108", "lidar108", sizes.few_rays, sizes, budget)
-    yield _beside_the_peer(sizes, budget)
+    yield _with_peer(sizes, budget)
     yield _single(sizes)
     yield from _first(budget)
     try:
         device = Device.of("cuda")
     except MissingExtra:
         return
-    yield from learn_gpu.measured(device, task_of, learn_gpu.SIZES, budget)
+    yield from measure_on(device, task_of, GPU_SIZES, budget)
 
 
 def _many(name: str, task: str, count: int, sizes: Sizes, budget: Budget) -> Entry:
@@ -70,7 +74,7 @@ def _many(name: str, task: str, count: int, sizes: Sizes, budget: Budget) -> Ent
     return Entry(f"{name}.envs{count}", RATE, own, {}, {}, details)
 
 
-def _beside_the_peer(sizes: Sizes, budget: Budget) -> Entry:
+def _with_peer(sizes: Sizes, budget: Budget) -> Entry:
     count = sizes.many_rays
     driven = Driven(task_of("lidar1080"), count, Device.of("cpu"), sizes.warm_up, threads=THREADS)
     marched = MarchedRace(driven.task, sizes.peer)
@@ -89,14 +93,14 @@ def _beside_the_peer(sizes: Sizes, budget: Budget) -> Entry:
 
 
 def _not_installed() -> dict[str, str]:
-    """f1tenth_gym itself, with the reason why its technique stands for it."""
+    """f1tenth_gym, with the reason why its technique is measured instead."""
     if find_spec("f110_gym") is None:
         return {"f1tenth_gym": "not installed"}
     return {"f1tenth_gym": "its technique is measured, compiled"}
 
 
 def _single(sizes: Sizes) -> Entry:
-    """One environment from Python, a step at a time, its restarts not counted; the median."""
+    """Median time of a step of one environment from Python, without restarts."""
     task = task_of("lidar1080")
     step, reset = _one_environment(task)
     reset()
@@ -121,7 +125,7 @@ def _single(sizes: Sizes) -> Entry:
 
 
 def _one_environment(task: Any) -> tuple[Callable[[Any], bool], Callable[[], object]]:
-    """Step, which says whether the episode is over, and reset; by Gymnasium where it is there."""
+    """`step`, which returns whether the episode is over, and `reset`; by Gymnasium if installed."""
     if find_spec("gymnasium") is not None:
         from ..learn.gymnasium_envs import SkidpadEnv
 
@@ -142,14 +146,130 @@ def _one_environment(task: Any) -> tuple[Callable[[Any], bool], Callable[[], obj
 
 
 def _first(budget: Budget) -> Iterator[Entry]:
-    """The first `make_vec` and step in a fresh process, imports excluded; medians."""
+    """Median times of the first `make_vec` and step in a fresh process, without imports."""
     if find_spec("gymnasium") is None:
         return
-    times: dict[str, list[float]] = {"cold": [], "cached": []}
-    for _ in range(budget.fresh):
-        with tempfile.TemporaryDirectory() as cache:
-            for kind in times:
-                times[kind].append(first_call("make_vec", cache))
+    times = cold_and_cached(lambda cache: first_call("make_vec", cache), budget.fresh)
     for kind, own in times.items():
-        measured: Measured = typical(own)
-        yield Entry(f"make.{kind}", TIME, measured, {}, {}, {"environments": 4096})
+        yield Entry(f"make.{kind}", TIME, typical(own), {}, {}, {"environments": 4096})
+
+
+GPU_SIZES = {"frenet": 65_536, "lidar108": 65_536, "lidar1080": 16_384}
+"""Number of environments by task."""
+GPU_WARM_UP = 400
+"""Control periods before a measurement, and those in which restarts are counted."""
+GPU_PERIODS = 100
+"""Control periods of a timed run."""
+
+
+def gpu_entries(budget: Budget, plants: Path | None = None) -> Iterator[Entry]:
+    """The group `learn_gpu`: races on a CUDA device, where actions and observations stay.
+
+    `plants` is a folder of `save_tasks`.
+    """
+    yield from measure_on(Device.of("cuda"), task_source(plants), GPU_SIZES, budget)
+
+
+def measure_on(
+    device: Device, task_of: Callable[[str], Any], sizes: Mapping[str, int], budget: Budget
+) -> Iterator[Entry]:
+    """The entries of a device, named after it; the tests use the CPU."""
+    for name, count in sizes.items():
+        driven = Driven(task_of(name), count, device, GPU_WARM_UP)
+        run = device.finished(partial(driven.run, GPU_PERIODS))
+        (times,) = interleaved([run], 2 * budget.repeats)
+        own = best_rate(count * GPU_PERIODS, times)
+        yield Entry(
+            f"race.{name}.{device.name}{count}", RATE, own, {}, {}, driven.details(GPU_WARM_UP)
+        )
+        del driven, run
+        device.free()
+
+
+ACTIONS = 64
+"""Number of sets of actions, which repeat."""
+RAYS = {"frenet": 0, "lidar108": 108, "lidar1080": 1080}
+"""Number of lidar rays by task."""
+
+
+def task_of(name: str) -> Any:
+    """The race without a lidar, on eight random tracks, or with one, on one of them."""
+    rays = RAYS[name]
+    return tasks.race(tracks=random_track(0), lidar=rays) if rays else tasks.race()
+
+
+def save_tasks(folder: str | Path) -> None:
+    """Write the tasks for a GPU machine without CasADi, for `skidpad bench learn_gpu --plants`."""
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for name in RAYS:
+        save_task(task_of(name), _file(Path(folder), name))
+
+
+def task_source(plants: Path | None) -> Callable[[str], Any]:
+    """The source of a task by name: files of `save_tasks`, or tracing."""
+    if plants is not None:
+        return lambda name: load_task(_file(plants, name))
+    if find_spec("casadi") is None:
+        raise InvalidValue(
+            "this group needs its tasks: install casadi, or name a folder with --plants that "
+            "skidpad.bench.learn.save_tasks wrote"
+        )
+    return task_of
+
+
+def _file(folder: Path, name: str) -> Path:
+    return folder / f"race.{name}.task"
+
+
+class Driven:
+    """Environments under prepared actions.
+
+    Args:
+        task: the task.
+        count: number of environments.
+        device: the device.
+        warm_up: control periods before a measurement, so that episodes end at different times.
+        options: further options of `Environments`.
+    """
+
+    def __init__(self, task: Any, count: int, device: Device, warm_up: int, **options: Any) -> None:
+        self.task = task
+        self.environments = Environments(
+            task, count, autoreset="same_step", device=device.name, **options
+        )
+        rng = np.random.default_rng(3)
+        drawn = rng.uniform(-1.0, 1.0, (ACTIONS, count, 2)).astype(np.float32)
+        self._actions = [device.xp.asarray(one) for one in drawn]
+        self._periods = 0
+        self.environments.reset(seed=0)
+        self.run(warm_up)
+
+    def run(self, periods: int) -> Any:
+        """Make some control periods; returns the result of the last one."""
+        stepped = None
+        for _ in range(periods):
+            stepped = self.environments.step(self._actions[self._periods % ACTIONS])
+            self._periods += 1
+        return stepped
+
+    def restarts(self, periods: int) -> float:
+        """Share of the environments that restart in a control period."""
+        count, begun = len(self.environments), 0
+        for _ in range(periods):
+            ended: AnyArray = on_host(self.run(1).ended)
+            begun += int(ended.sum()) if ended.dtype == np.bool_ else len(ended)
+        return begun / (periods * count)
+
+    def details(self, periods: int) -> dict[str, Any]:
+        """Facts for an entry."""
+        share = self.restarts(periods)
+        return {
+            "environments": len(self.environments),
+            "substeps": self.task.substeps,
+            "dt": self.task.dt,
+            "tracks": len(self.task.tracks),
+            "walls": max(len(track.walls) for track in self.task.tracks),
+            "rays": self.task.lidar.rays if self.task.lidar else 0,
+            "restarts": share,
+            "mean_episode": 1.0 / share if share else None,
+        }

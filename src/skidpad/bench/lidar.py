@@ -1,4 +1,4 @@
-"""The group `lidar`: rays per second, exact, on one thread and on a GPU where there is one."""
+"""The group `lidar`: rays per second, exact, on one thread and on a GPU if there is one."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from .timing import RATE, Budget, Entry, Measured, best_rate, interleaved
 from .work import RESOLUTION, Scenery, clutter, corridor
 
 LIDAR = Lidar(rays=1080)
-"""A full turn, no errors."""
+"""A full turn without errors."""
 CAR = np.array([[-0.25, -0.16], [0.25, -0.16], [0.25, 0.16], [-0.25, 0.16]])
 """Outline of the other cars, of the size of the truck's, in m."""
 OPPONENTS = 20
 RAYS_PER_RUN = 400_000
-"""Rays of a timed run of skidpad; peers that are slow make fewer."""
+"""Rays of a timed run of skidpad; slow peers cast fewer."""
 CUDA_LIDARS = 4096
 CHECKED = 8
-"""Poses whose ranges are compared ray by ray with all segments."""
+"""Number of poses whose ranges are compared with the exact ones, ray by ray."""
 
 
 def entries(budget: Budget) -> Iterator[Entry]:
@@ -67,7 +67,7 @@ def _grid_entry(scenery: Scenery, budget: Budget) -> Entry:
 
 
 def _opponents_entry(scenery: Scenery, budget: Budget) -> Entry:
-    """The same scans with other cars in the room; beside it without them."""
+    """The same scans with other cars in the room, compared with those without."""
     rng = np.random.default_rng(7)
     cars = np.column_stack(
         [rng.uniform(1.0, 49.0, (OPPONENTS, 2)), rng.uniform(-np.pi, np.pi, OPPONENTS)]
@@ -110,7 +110,7 @@ def _rate(
 
 
 def _error(ranges: Array, reference: Array) -> float:
-    """Largest difference in m; a ray that only one of them sees end counts with its length."""
+    """Largest difference in m; a ray with only one finite range counts with its length."""
     both = np.isfinite(ranges) & np.isfinite(reference)
     apart = np.where(np.isfinite(ranges), ranges, reference)[
         np.isfinite(ranges) != np.isfinite(reference)
@@ -162,7 +162,7 @@ def _walked(occupied: NDArray[np.bool_], x: float, y: float, c: float, s: float)
 
 
 def _cuda_entries(budget: Budget) -> Iterator[Entry]:
-    """Thousands of lidars at once on a GPU; nothing where there is none."""
+    """Thousands of lidars at once on a GPU, if there is one."""
     try:
         device = Device.of("cuda")
     except MissingExtra:

@@ -19,18 +19,18 @@ from ..run.fleet import Fleet
 from ..vehicles.command_driven import autoware
 from ..vehicles.parts.drive_command import Gear
 from .peers.numpy import DirectMotion
-from .timing import RATE, TIME, Budget, Entry, Measured, best_rate, interleaved, typical
+from .timing import RATE, TIME, Budget, Entry, Measured, best_rate, each, interleaved, typical
 from .work import SEED, Reference
 
 DT = 0.025
 """Period of upstream's timer, in s."""
 UPSTREAM_TIMES = {"DELAY_STEER_ACC_GEARED": 285e-9, "DELAY_STEER_MAP_ACC_GEARED": 2057e-9}
-"""Time of one update of upstream's C++ class in s, as measured once on a like machine."""
+"""Time in s of one update of upstream's C++ class, measured once on a similar machine."""
 TICKS = 2000
 
 
 class Work(NamedTuple):
-    """Vehicles with commands and gears of their own at every step."""
+    """Vehicles, each with its own commands and gears at every step."""
 
     vehicle: Vehicle
     x0: AnyArray
@@ -43,24 +43,23 @@ def entries(budget: Budget) -> Iterator[Entry]:
     """Updates of fleets on one thread, and a tick with noise and all reports."""
     for name in UPSTREAM_TIMES:
         yield _fleet_entry(name, budget)
-    yield _tick_entry(budget)
+    yield _tick_entry()
 
 
 def vehicle_of(name: str) -> Vehicle:
-    """The model with upstream's default delays, and a map of 19 by 13 where it takes one."""
-    maps = {"acceleration_map": _acceleration_map()} if "MAP" in name else {}
+    """The model with upstream's default delays, and a map of 19 by 13 if it has one."""
+    maps: dict[str, Any] = {}
+    if "MAP" in name:
+        # The size of the map in upstream's documentation; accelerations fall with the speed.
+        rows, columns = np.linspace(-4.0, 2.0, 19), np.linspace(0.0, 16.67, 13)
+        values = rows[:, None] * (1.1 - 0.03 * columns) - 0.004 * columns
+        table = {"rows": rows, "columns": columns, "values": values}
+        maps["acceleration_map"] = {key: numbers.tolist() for key, numbers in table.items()}
     return autoware(name, {"wheel_base": 2.79, **maps})
 
 
-def _acceleration_map() -> dict[str, Any]:
-    """A map of the size that upstream's documentation shows: less comes out at higher speed."""
-    rows, columns = np.linspace(-4.0, 2.0, 19), np.linspace(0.0, 16.67, 13)
-    values = rows[:, None] * (1.1 - 0.03 * columns) - 0.004 * columns
-    return {"rows": rows.tolist(), "columns": columns.tolist(), "values": values.tolist()}
-
-
 def work_of(vehicle: Vehicle, vehicles: int, steps: int) -> Work:
-    """Random commands; most of the time in DRIVE, sometimes in NEUTRAL or REVERSE."""
+    """Random commands, mostly in DRIVE, sometimes in NEUTRAL or REVERSE."""
     rng = np.random.default_rng(SEED)
     names = record.names(vehicle.Input)
     u = np.zeros((steps, len(names), vehicles))
@@ -95,7 +94,7 @@ def _fleet_entry(name: str, budget: Budget) -> Entry:
 
 
 def _reference(work: Work, checked: int) -> Reference:
-    """Where the first vehicles end, one update after the other on Python's numbers."""
+    """End states of the first vehicles, by updates on numbers of Python."""
     ends = [_alone(work, b) for b in range(checked)]
     return Reference(np.array(ends), np.abs(np.array(ends)).max(axis=0))
 
@@ -118,7 +117,7 @@ def _update(vehicle: Vehicle, x: Any, row: Any) -> Any:
 
 
 def _by_numpy(work: Work, reference: Reference, budget: Budget) -> Measured:
-    """The same function on one array per field of the whole fleet, its queue a list of rows."""
+    """The same function on an array per field of the whole fleet, with a list of rows as queue."""
     seconds = budget.repeats * budget.peer_seconds
     begin, steps_made = perf_counter(), 0
     for _ in _numpy_states(work):
@@ -142,21 +141,17 @@ def _numpy_states(work: Work) -> Iterator[Any]:
         yield x
 
 
-def _tick_entry(budget: Budget) -> Entry:
-    own, forms = _ticking(None, budget), {"road": _ticking(_hill(), budget)}
-    details = {
-        "ticks": TICKS,
-        "model": "DELAY_STEER_ACC_GEARED",
-        "with_road": forms["road"].value,
-    }
-    direct = _ticking(None, budget, lambda model: DirectMotion.of(model, DT))
+def _tick_entry() -> Entry:
+    x = np.arange(0.0, 2000.0, 5.0)
+    hill = Road.from_centre_line(np.stack([x, 0.0 * x, 10.0 * np.sin(x / 200.0)], axis=1))
+    own, with_road = _ticking(None), _ticking(hill)
+    details = {"ticks": TICKS, "model": "DELAY_STEER_ACC_GEARED", "with_road": with_road.value}
+    direct = _ticking(None, lambda model: DirectMotion.of(model, DT))
     return Entry("tick.planning_simulator", TIME, own, {"python": direct}, {}, details)
 
 
-def _ticking(
-    road: Road | None, budget: Budget, wrapped: Callable[[Any], Any] = lambda model: model
-) -> Measured:
-    """The median tick of a drive with noise and every report there is."""
+def _ticking(road: Road | None, wrapped: Callable[[Any], Any] = lambda model: model) -> Measured:
+    """Median time of a tick in a drive with noise and all reports."""
     simulator = PlanningSimulator(
         "DELAY_STEER_ACC_GEARED",
         {"wheel_base": 2.79, "add_measurement_noise": True, "enable_road_slope_simulation": True},
@@ -168,15 +163,10 @@ def _ticking(
     simulator.gear("DRIVE")
     simulator.turn_indicators(2)
     simulator.hazard_lights(1)
-    times: list[float] = []
-    for k in range(TICKS):
-        simulator.command(acceleration=0.2, steer=0.02)
-        begin = perf_counter()
-        simulator.tick(DT * k)
-        times.append(perf_counter() - begin)
-    return typical(times[TICKS // 10 :])
 
+    def moments() -> Iterator[float]:
+        for k in range(TICKS):
+            simulator.command(acceleration=0.2, steer=0.02)
+            yield DT * k
 
-def _hill() -> Road:
-    x = np.arange(0.0, 2000.0, 5.0)
-    return Road.from_centre_line(np.stack([x, 0.0 * x, 10.0 * np.sin(x / 200.0)], axis=1))
+    return typical(each(simulator.tick, moments())[TICKS // 10 :])

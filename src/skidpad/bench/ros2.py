@@ -1,14 +1,11 @@
-"""The group `ros2`: what nodes cost, how fast they answer, and how messages are made."""
+"""The group `ros2`: processor time of a node, round trips, and the serialisation of messages."""
 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -18,13 +15,13 @@ from ..errors import SkidpadError, require_extras
 from ..ros2.messages.prepared import Prepared
 from ..ros2.messages.types import MessageType, message_type
 from ..units import s
-from .peers import ros_codecs
-from .ros2_job import RAYS, ROBOTS
-from .timing import TIME, Budget, Entry, Measured, environment, interleaved, typical
+from .processes import processor_time, serving
+from .servers import RAYS, ROBOTS
+from .timing import TIME, Budget, Entry, Measured, interleaved, typical
 
 CORES = "cores"
 SETTLING: s = 2.0
-"""Between the first messages and the stretch that is measured."""
+"""Time from the first messages to the measured interval."""
 STRETCH: s = 10.0
 TRIES = 1000
 _PATIENCE: s = 60.0
@@ -40,7 +37,7 @@ class NothingHeard(SkidpadError):
 
 
 def entries(budget: Budget) -> Iterator[Entry]:
-    """Processor time of a fleet, round trips, and messages made."""
+    """Processor time of a fleet, round trips, and serialised messages."""
     require_extras("ros2", "world", purpose="skidpad bench ros2")
     yield _fleet_entry(budget)
     yield _round_trip_entry(budget)
@@ -48,11 +45,11 @@ def entries(budget: Budget) -> Iterator[Entry]:
 
 
 def _fleet_entry(budget: Budget) -> Entry:
-    """Processor time of the node, the world included, while this process hears everything."""
+    """Processor time of the node with its world, while this process receives everything."""
     from ..ros2.transport import Qos
 
     counts: dict[str, int] = {}
-    with _node("--robots") as (process, transport):
+    with _node("fleet") as (process, transport):
 
         def count(topic: str, type_: MessageType) -> None:
             counts[topic] = 0
@@ -67,9 +64,9 @@ def _fleet_entry(budget: Budget) -> Entry:
                 count(f"/r{k}/{name}", type_)
         _wait(lambda: all(counts.values()))
         time.sleep(SETTLING)
-        before, busy, begin = dict(counts), _processor_time(process), time.perf_counter()
+        before, busy, begin = dict(counts), processor_time(process), time.perf_counter()
         time.sleep(STRETCH if budget.repeats > 2 else 0.3 * STRETCH)
-        after, later, end = dict(counts), _processor_time(process), time.perf_counter()
+        after, later, end = dict(counts), processor_time(process), time.perf_counter()
     elapsed = end - begin
     rates = {
         kind: sum(after[t] - before[t] for t in after if t.endswith(kind)) / elapsed / ROBOTS
@@ -81,13 +78,13 @@ def _fleet_entry(budget: Budget) -> Entry:
 
 
 def _round_trip_entry(budget: Budget) -> Entry:
-    """From a command to the odometry of the tick that it makes, through another process."""
+    """Time from a command to the odometry of its tick, through another process."""
     from ..ros2.transport import Qos
 
     twist = message_type("geometry_msgs/msg/Twist")
     command = twist.encode(twist.Record())
     answered = Event()
-    with _node("--one") as (_, transport):
+    with _node("robot") as (_, transport):
         transport.subscribe("/odom", _ODOMETRY, Qos(depth=1), lambda data: answered.set())
         publisher = transport.publisher("/cmd_vel", twist, Qos(depth=1))
 
@@ -104,7 +101,7 @@ def _round_trip_entry(budget: Budget) -> Entry:
 
 
 def _round_trip(publisher: Any, command: bytes, answered: Event) -> float:
-    # As a controller does: not one command behind the other.
+    # As a controller does: not one command right after the other.
     time.sleep(0.002)
     answered.clear()
     begin = time.perf_counter()
@@ -115,7 +112,7 @@ def _round_trip(publisher: Any, command: bytes, answered: Event) -> float:
 
 
 def _codec_entry(budget: Budget) -> Entry:
-    """Odometry with another position, as bytes: a prepared message, a record, and others' ways."""
+    """Serialised odometry with a new position: by a prepared message, a record, and the peers."""
     record = _odometry_record()
     prepared = Prepared(_ODOMETRY, record)
     put = prepared.patcher("pose.pose.position.x")
@@ -133,8 +130,8 @@ def _codec_entry(budget: Budget) -> Entry:
     makers: dict[str, Callable[[float], Any]] = {"prepared": patched, "record": encoded}
     absent: dict[str, str] = {}
     for name, peer in (
-        ("rosbags", ros_codecs.rosbags_maker),
-        ("cyclonedds", ros_codecs.cyclone_maker),
+        ("rosbags", rosbags_maker),
+        ("cyclonedds", cyclone_maker),
     ):
         try:
             makers[name] = peer(_ODOMETRY)
@@ -167,19 +164,14 @@ def _odometry_record() -> Any:
 
 
 @contextmanager
-def _node(kind: str) -> Generator[tuple[subprocess.Popen[str], Any]]:
-    """A node in a process of its own, and a transport of this process that hears it."""
+def _node(kind: str) -> Generator[tuple[int, Any]]:
+    """A node in a process of its own, by its number, and a transport that hears it."""
     from ..ros2.cyclone import CycloneTransport
     from ..ros2.transport import Identity
 
     alone = {"ROS_DOMAIN_ID": str(1 + os.getpid() % 100), "ROS_LOCALHOST_ONLY": "1"}
-    command = [sys.executable, "-m", "skidpad.bench.ros2_job", kind]
-    process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment(**alone)
-    )
-    try:
-        assert process.stdout is not None
-        if process.stdout.readline().strip() != "up":
+    with serving(kind, **alone) as (ready, process):
+        if ready != "up":
             raise NothingHeard("the node in another process did not start")
         transport = CycloneTransport(Identity("bench"), {**os.environ, **alone})
         try:
@@ -187,8 +179,6 @@ def _node(kind: str) -> Generator[tuple[subprocess.Popen[str], Any]]:
             yield process, transport
         finally:
             transport.close()
-    finally:
-        process.communicate(timeout=_PATIENCE)
 
 
 def _wait(reached: Callable[[], bool]) -> None:
@@ -199,7 +189,72 @@ def _wait(reached: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def _processor_time(process: subprocess.Popen[str]) -> float:
-    """Processor time that a process has used, in s."""
-    fields = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+Make = Callable[[float], bytes]
+"""A function from a position x to the bytes of a message."""
+
+
+def rosbags_maker(type_: MessageType) -> Make:
+    """A message object of `rosbags`, changed and serialised."""
+    from rosbags.typesys import Stores, get_typestore
+
+    store = get_typestore(Stores.ROS2_HUMBLE)
+    message = _filled(type_, lambda name, fields: store.types[name](**fields), np.zeros)
+
+    def make(x: float) -> bytes:
+        message.pose.pose.position.x = x
+        return bytes(store.serialize_cdr(message, type_.name))
+
+    return make
+
+
+def cyclone_maker(type_: MessageType) -> Make:
+    """An `IdlStruct` of `cyclonedds`, changed and serialised."""
+    from cyclonedds import idl
+
+    made: dict[str, Any] = {}
+
+    def build(name: str, fields: dict[str, Any]) -> Any:
+        return made[name](**fields)
+
+    def declare(one: Any) -> Any:
+        from cyclonedds.idl import types
+
+        fields: dict[str, Any] = {}
+        for field in one.fields:
+            value = declare(field.nested) if field.nested is not None else _named(types, field.base)
+            fields[field.name] = types.array[value, field.size] if field.size else value
+        if one.name not in made:
+            dotted = one.dds_name.replace("::", ".")
+            made[one.name] = idl.make_idl_struct(dotted.replace(".", "_"), dotted, fields)
+        return made[one.name]
+
+    declare(type_)
+    message = _filled(type_, build, lambda size: [0.0] * size)
+
+    def make(x: float) -> bytes:
+        message.pose.pose.position.x = x
+        return message.serialize()
+
+    return make
+
+
+def _named(types: Any, base: str) -> Any:
+    return str if base == "string" else getattr(types, base)
+
+
+def _filled(
+    type_: Any, build: Callable[[str, dict[str, Any]], Any], zeros: Callable[[int], Any]
+) -> Any:
+    """A message of a type without sequences, all zero but for a unit quaternion."""
+    fields: dict[str, Any] = {}
+    for field in type_.fields:
+        if field.nested is not None:
+            value = _filled(field.nested, build, zeros)
+        elif field.base == "string":
+            value = "base_link"
+        elif field.size:
+            value = zeros(field.size)
+        else:
+            value = float(field.default) if field.base.startswith("float") else int(field.default)
+        fields[field.name] = value
+    return build(type_.name, fields)

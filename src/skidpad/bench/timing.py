@@ -1,12 +1,7 @@
-"""Timing: the best of several runs for throughput, the median for single calls.
+"""The harness of all groups: budgets, clocks, entries with their peers, and their table.
 
-How much work a measurement does.
-
-One figure beside its peers.
-
-What the figures were measured on.
-
-The entries as a table, from 80 columns up; progress goes to stderr.
+Throughput is the best of several runs, a single call the median. The table fits 80 columns;
+progress goes to stderr.
 """
 
 from __future__ import annotations
@@ -37,7 +32,7 @@ from ..core.threads import cores
 
 @dataclass(frozen=True)
 class Budget:
-    """Sizes and repetitions. They change the noise of a figure, not what it means."""
+    """Sizes and repetitions, which change the noise of a figure but not its meaning."""
 
     vehicles: int
     """Vehicles in a fleet."""
@@ -46,17 +41,18 @@ class Budget:
     radau_steps: int
     """Steps of 10 ms in a rollout with Radau."""
     checked: int
-    """Vehicles of the fleet, the first ones, whose end state is compared with the reference."""
+    """Number of vehicles, from the first, whose end state is compared with the reference."""
     repeats: int
-    """Timed runs of a fleet and of each of its peers, in turns; the best counts."""
+    """Timed runs of a fleet and of each of its peers, in turns; the best is reported."""
     peer_seconds: float
-    """About how long one timed run of a fleet peer may take, in s; slow ones make fewer steps."""
+    """Approximate time of one run of a fleet peer, in s; slow peers make fewer steps."""
     weave: float
-    """Length of the manoeuvre that single steps are timed on, in s, a multiple of 10 ms."""
+    """Length of the manoeuvre for single steps, in s, a multiple of 10 ms."""
     weave_repeats: int
-    """How often the manoeuvre is driven by those who are fast."""
+    """Repetitions of the manoeuvre by the fast contenders."""
     fresh: int
-    """Fresh processes per figure that needs one; imports, which vary more, take some more."""
+    """Fresh processes per figure that needs them; imports, which vary more, take three times as
+    many."""
 
 
 FULL = Budget(
@@ -86,43 +82,43 @@ RATE = "steps/s"
 EVALUATIONS = "evaluations/s"
 TIME = "s"
 REAL_TIME = "times real time"
-"""Simulated time by the time that takes."""
+"""Simulated time divided by computing time."""
 
 
 class Measured(NamedTuple):
-    """What a contender achieved."""
+    """The figure of a contender."""
 
     value: float
     """Steps or evaluations per second, seconds, or times real time."""
     spread: float | None
-    """Noise relative to the value, None for a single run: from the best run to the middle one where
-    the best counts, between the quartiles where the median does."""
+    """Noise relative to the value, None for a single run: from the best to the median run for
+    throughput, between the quartiles for a median."""
     error: float | None = None
-    """Error of the end state against the reference, relative to each field's scale; the largest."""
+    """Largest error of the end state against the reference, relative to each field's scale."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A figure of skidpad's under a stable dotted name, and the same work done by others."""
+    """A figure of skidpad under a stable dotted name, and those of its peers for the same work."""
 
     name: str
     unit: str
     own: Measured
     peers: Mapping[str, Measured] = field(default_factory=dict[str, Measured])
     absent: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Peers that could not be measured, and why."""
+    """Reasons of peers that could not be measured."""
     details: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """What else a reader may want to know: sizes, step, lanes, scaling."""
+    """Further facts: sizes, step, lanes, scaling."""
 
     __repr__ = brief_repr
 
     def ratio(self, peer: str) -> float:
-        """How many times as fast as the peer; below 1 the peer is faster."""
+        """Speed relative to a peer; below 1 the peer is faster."""
         own, other = self.own.value, self.peers[peer].value
         return other / own if self.unit == TIME else own / other
 
     def as_json(self) -> dict[str, Any]:
-        """The entry as plain values; numbers that are not finite become null."""
+        """The entry as JSON values; numbers that are not finite become null."""
         return {
             "name": self.name,
             "value": _finite(self.own.value),
@@ -143,14 +139,14 @@ def _finite(value: float | None) -> float | None:
 
 
 def seconds(action: Callable[[], object]) -> float:
-    """How long one call takes, in s."""
+    """Time of one call, in s."""
     begin = perf_counter()
     action()
     return perf_counter() - begin
 
 
 def interleaved(actions: Sequence[Callable[[], object]], repeats: int) -> list[list[float]]:
-    """Times of each action in s, run in turns so that a disturbance hits all of them alike."""
+    """Times of each action in s, run in turns so that disturbances affect all of them equally."""
     times: list[list[float]] = [[] for _ in actions]
     for _ in range(repeats):
         for action, own in zip(actions, times, strict=True):
@@ -159,9 +155,19 @@ def interleaved(actions: Sequence[Callable[[], object]], repeats: int) -> list[l
 
 
 def best_rate(work: float, times: Sequence[float]) -> Measured:
-    """Work per second of the best run: what disturbs a run can only make it slower."""
+    """Work per second of the best run, as disturbances only slow a run down."""
     best = min(times)
     return Measured(work / best, median(times) / best - 1.0)
+
+
+def each(call: Callable[[Any], object], arguments: Iterable[Any]) -> list[float]:
+    """Time of a call with each argument in turn, in s."""
+    times: list[float] = []
+    for argument in arguments:
+        begin = perf_counter()
+        call(argument)
+        times.append(perf_counter() - begin)
+    return times
 
 
 def typical(times: Sequence[float]) -> Measured:
@@ -173,7 +179,6 @@ def typical(times: Sequence[float]) -> Measured:
     return Measured(middle, (high - low) / middle)
 
 
-PACKAGE_HOME = str(Path(__file__).parents[2])
 LIBRARIES = ("numpy", "scipy", "casadi", "llvmlite", "jax")
 
 
@@ -186,17 +191,18 @@ def machine() -> dict[str, Any]:
         "architecture": platform.machine(),
         "os": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
-        "load": _load(),
+        # Processes that wanted to run over the last minute, on average.
+        "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
     }
 
 
 def versions() -> dict[str, str | None]:
-    """Versions of skidpad and of the libraries that take part; null where one is not installed."""
+    """Versions of skidpad and of the measured libraries; null for one that is not installed."""
     return {"skidpad": __version__, **{name: _version(name) for name in LIBRARIES}}
 
 
 def cpu_model() -> str:
-    """The processor's name as the system tells it."""
+    """The name of the processor."""
     if sys.platform == "linux":
         for line in Path("/proc/cpuinfo").read_text("utf-8", "replace").splitlines():
             if line.startswith("model name"):
@@ -207,11 +213,6 @@ def cpu_model() -> str:
     return platform.processor() or platform.machine()
 
 
-def _load() -> float | None:
-    """Processes that wanted to run over the last minute, on average; null where unknown."""
-    return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
-
-
 def _version(name: str) -> str | None:
     try:
         return metadata.version(name)
@@ -219,24 +220,18 @@ def _version(name: str) -> str | None:
         return None
 
 
-def environment(**settings: str) -> dict[str, str]:
-    """This process's environment with settings added, in which the same skidpad is found."""
-    path = os.pathsep.join(filter(None, [PACKAGE_HOME, os.environ.get("PYTHONPATH")]))
-    return {**os.environ, "PYTHONPATH": path, **settings}
-
-
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 _SIGNS = {RATE: "/s", EVALUATIONS: "/s", REAL_TIME: "rt"}
 LEGEND = (
-    "Steps or evaluations per second (/s), seconds (s) or times real time (rt). × says how many "
-    "times as fast skidpad is as the line's peer. Noise is how far runs differ. Error is the "
+    "Steps or evaluations per second (/s), seconds (s) or times real time (rt). × is the speed of "
+    "skidpad relative to the peer of the line. Noise is the difference of runs. Error is the "
     "largest difference of the end states from a solution with tolerance 1e-12, or of forces from "
     "extended precision, relative to each field's scale; of exports, from the simulator itself."
 )
 
 
 def show(machine: Mapping[str, Any], versions: Mapping[str, Any], entries: Iterable[Entry]) -> None:
-    """Measure and print."""
+    """Measure the entries, then print them as a table."""
     console = Console()
     with Console(stderr=True).status("measuring") as status:
         rows: list[Entry] = []
@@ -249,7 +244,7 @@ def show(machine: Mapping[str, Any], versions: Mapping[str, Any], entries: Itera
 
 
 def table(entries: Iterable[Entry]) -> Table:
-    """An entry in bold, its peers below it, and a rule between entries."""
+    """A table with each entry in bold and its peers below it."""
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     # A long name folds, so that its figures always show.
     grid.add_column("entry", overflow="fold")

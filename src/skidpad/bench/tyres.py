@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from ..tyres.simple import LoadSensitiveTyre
 from ..tyres.tyre import answer
 from ..vehicles.parts.spinning_wheel import FirstOrderSlip
 from .device import Device, on_host
-from .peers import jax_tyre
+from .peers import jax as jax_peer
 from .timing import (
     EVALUATIONS,
     RATE,
@@ -30,17 +29,26 @@ from .timing import (
     Entry,
     Measured,
     best_rate,
+    each,
     interleaved,
     typical,
 )
-from .tyre_work import TYRE, TyreWork, combined, tyre_program, tyre_work
-from .work import RK4_DT, SEED
+from .work import (
+    RK4_DT,
+    SEED,
+    TYRE,
+    TyreWork,
+    combined,
+    start_at,
+    tyre_program,
+    tyre_work,
+)
 
 PRECISIONS = ("float64", "float32")
 CALLS = 2000
-"""Single calls on the clock in one repetition."""
+"""Timed single calls of one repetition."""
 CAR_STEPS = 40
-"""Steps of a car's rollout, which are several times those of the four-wheel car in work."""
+"""Steps of a rollout of cars; one is several times the work of the four-wheel car."""
 
 
 def entries(budget: Budget) -> Iterator[Entry]:
@@ -56,7 +64,8 @@ def entries(budget: Budget) -> Iterator[Entry]:
 def _in_lanes(program: Program, work: TyreWork, precision: str, budget: Budget) -> Entry:
     """Evaluations in lanes on one thread, arrays in and out."""
     engine = CpuMap(program, precision, 1, shared=(1,))
-    ports, count = _ports(work), work.columns.shape[1]
+    # Inputs of neighbouring contacts lie side by side.
+    ports, count = [work.columns[None].swapaxes(1, 2), work.leaves()[None, None]], work.contacts
 
     def own() -> AnyArray:
         return engine.run(ports, count)[0][0].T
@@ -68,62 +77,49 @@ def _in_lanes(program: Program, work: TyreWork, precision: str, budget: Budget) 
         best_rate(count, run)._replace(error=error)
         for run, error in zip(times, errors, strict=True)
     ]
-    jax = jax_tyre.results("cpu", precision, count, 5 * budget.repeats)
-    peers, absent = _with_jax({"numpy": rates[1]}, jax, work)
+    jax, absent = _jax("cpu", precision, work, budget)
+    peers = {"numpy": rates[1], **jax}
     details = {"contacts": count, "lanes": engine.lanes, "operations": program.operations}
     name = f"tyre.mf61.{precision}.threads1"
     return Entry(name, EVALUATIONS, rates[0], peers, absent, details)
 
 
-def _ports(work: TyreWork) -> list[AnyArray]:
-    """Inputs of the kernel; those of neighbouring contacts lie side by side."""
-    return [work.columns[None].swapaxes(1, 2), work.leaves()[None, None]]
-
-
-def _with_jax(
-    peers: dict[str, Measured], jax: jax_tyre.Answer, work: TyreWork
+def _jax(
+    device: str, precision: str, work: TyreWork, budget: Budget
 ) -> tuple[dict[str, Measured], dict[str, str]]:
-    if isinstance(jax, str):
-        return peers, {"jax": jax}
-    few = work._replace(columns=work.columns[:, : len(jax["forces"][0])])
-    rate = best_rate(work.columns.shape[1], jax["times"])
-    return {**peers, "jax": rate._replace(error=few.error(jax["forces"]))}, {}
+    def measure(found: dict[str, Any]) -> Measured:
+        rate = best_rate(work.contacts, found["times"])
+        return rate._replace(error=work.first(len(found["forces"][0])).error(found["forces"]))
+
+    answer = jax_peer.tyre(device, precision, work.contacts, 5 * budget.repeats)
+    return jax_peer.as_peer(answer, measure)
 
 
 def _single(budget: Budget) -> Entry:
-    """One call from Python with numbers: the median of `tyre.forces`."""
+    """Median time of `tyre.forces`, called from Python with numbers."""
     tyre = tyres.get(TYRE)
     random = np.random.default_rng(SEED)
     loads, angles = random.uniform(500.0, 8000.0, CALLS), random.uniform(-0.3, 0.3, CALLS)
     contacts = list(zip(loads.tolist(), angles.tolist(), strict=True))
 
-    def own(F_z: float, alpha: float) -> Any:
+    def own(contact: tuple[float, float]) -> Any:
+        F_z, alpha = contact
         return tyre.forces(F_z=F_z, alpha=alpha, kappa=0.02, gamma=0.01, v_x=20.0)
 
-    def python(F_z: float, alpha: float) -> Any:
+    def python(contact: tuple[float, float]) -> Any:
+        F_z, alpha = contact
         values = (F_z, 0.02, alpha, 0.01, 0.0, 20.0, tyre.pressure, 1.0)
         return answer("forces", tyre.record, 1.0, values)
 
-    peers = {"python": _median(python, contacts[:200], 1)}
-    absent: dict[str, str] = {}
-    jax = jax_tyre.results("cpu", "float64", budget.vehicles, 5 * budget.repeats)
-    if isinstance(jax, str):
-        absent["jax"] = jax
-    else:
-        peers["jax"] = typical(jax["calls"])
-    figures = _median(own, contacts, budget.weave_repeats)
+    python(contacts[0])
+    own(contacts[0])
+    jax, absent = jax_peer.as_peer(
+        jax_peer.tyre("cpu", "float64", budget.vehicles, 5 * budget.repeats),
+        lambda found: typical(found["calls"]),
+    )
+    peers = {"python": typical(each(python, contacts[:200])), **jax}
+    figures = typical(each(own, contacts * budget.weave_repeats))
     return Entry("tyre.call", TIME, figures, peers, absent, {"calls": len(contacts)})
-
-
-def _median(call: Any, contacts: list[tuple[float, float]], repeats: int) -> Measured:
-    times: list[float] = []
-    call(*contacts[0])
-    for _ in range(repeats):
-        for contact in contacts:
-            begin = perf_counter()
-            call(*contact)
-            times.append(perf_counter() - begin)
-    return typical(times)
 
 
 def _cars(budget: Budget) -> Iterator[Entry]:
@@ -142,22 +138,15 @@ def _cars(budget: Budget) -> Iterator[Entry]:
     rates = {name: best_rate(count * CAR_STEPS, own) for name, own in zip(cars, times, strict=True)}
     details = {"vehicles": count, "steps": CAR_STEPS, "dt": RK4_DT}
     for name in ("mf61", "load_sensitive"):
-        others = _without(rates, name)
+        others = {other: rate for other, rate in rates.items() if other != name}
         yield Entry(f"tyre.car.{name}.float64.threads1", RATE, rates[name], others, {}, details)
 
 
-def _without(rates: Mapping[str, Measured], name: str) -> dict[str, Measured]:
-    return {other: rate for other, rate in rates.items() if other != name}
-
-
 def _rollout(car: Vehicle, count: int) -> Any:
-    """Cars at 20 m/s that steer and drive a little, each in its own way."""
+    """A rollout of cars at 20 m/s that steer and drive a little, each in its own way."""
     random = np.random.default_rng(SEED)
     fleet = Fleet(car, RK4_DT, "rk4", threads=1)
-    start = record.build(car.State, v_x=20.0)
-    if car.model.settle is not None:
-        start = car.model.settle(start, car.params)
-    x0 = np.tile(record.flatten(start), (count, 1))
+    x0 = np.tile(start_at(car, 20.0), (count, 1))
     u = np.zeros((count, record.size(car.Input)))
     names = record.names(car.Input)
     u[:, names.index("steer")] = random.uniform(-0.05, 0.05, count)
@@ -180,11 +169,10 @@ def device_entry(device: Device, program: Program, count: int, budget: Budget) -
     def call() -> Any:
         return engine.run(ports, count)
 
-    few = work._replace(columns=work.columns[:, : jax_tyre.CHECKED])
-    error = few.error(on_host(call()[0][0, : jax_tyre.CHECKED].T))
+    checked = jax_peer.TYRE_CHECKED
+    error = work.first(checked).error(on_host(call()[0][0, :checked].T))
     times = interleaved([device.finished(call)], 5 * budget.repeats)[0]
     own = best_rate(count, times)._replace(error=error)
-    jax = jax_tyre.results(device.name, "float32", count, 5 * budget.repeats)
-    peers, absent = _with_jax({}, jax, work)
+    peers, absent = _jax(device.name, "float32", work, budget)
     details = {"contacts": count, "operations": program.operations}
     return Entry(f"tyre.mf61.float32.{device.name}", EVALUATIONS, own, peers, absent, details)

@@ -26,10 +26,10 @@ HORIZON = 0.1
 FINE = 0.02
 """The shorter sampling of disturbances in s, in the details."""
 UPSTREAM = {"kinematic": (250.0, 108.0), "dynamic": (184.0, 99.0)}
-"""Calls a second of commonroad-control as measured once on a like machine, at `delta_t_w` of
+"""Calls per second of commonroad-control, measured once on a similar machine, at `delta_t_w` of
 `HORIZON` and `FINE`; it needs Python 3.10 and an old commonroad-io, so it cannot run here."""
 RUNS, DURATION, SUBSTEPS = 100_000, 10.0, 20
-"""Of the Monte Carlo: runs, s, and steps of RK4 within 0.1 s."""
+"""Size of the Monte Carlo: runs, duration in s, and steps of RK4 within 0.1 s."""
 STD = {"v_x": 0.5, "v_y": 0.3, "omega": 0.025}
 """Standard deviations of commonroad-control's disturbance of the dynamic bicycle, per s."""
 
@@ -70,7 +70,7 @@ def _simulate_entry(name: str, method: str, budget: Budget) -> Entry:
 
 
 def _start(vehicle: Vehicle) -> AnyArray:
-    """10 m/s with the wheels a little turned."""
+    """10 m/s with a small steering angle."""
     names = record.names(vehicle.State)
     values = {"v": 10.0, "v_x": 10.0, "steer": 0.02}
     return np.array([values.get(name, 0.0) for name in names])
@@ -150,7 +150,7 @@ PEER_STEPS = 4
 
 
 def _by_numpy(vehicle: Vehicle, x0: AnyArray, steps: int, budget: Budget) -> Measured:
-    """The same RK4 on arrays of all runs, with NumPy's own normal numbers; a part of it, scaled."""
+    """The same RK4 on arrays of all runs with NumPy's normal numbers, scaled from a few steps."""
     rng = np.random.default_rng(SEED)
     x = np.tile(x0[:, None], (1, RUNS))
     dt = HORIZON / SUBSTEPS

@@ -1,8 +1,7 @@
 """The group `viewer`: drawing, opening, watching, driving and recording.
 
-Films to measure the page with: a crowd with lidars, and ten minutes of one car.
-
-A headless Chromium to measure pages in; software rendering.
+Pages are measured in a headless Chromium with software rendering, with films of a crowd with lidars
+and of ten minutes of one car.
 """
 
 from __future__ import annotations
@@ -10,8 +9,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -34,6 +31,7 @@ from ..view.recording.recorder import Recorder
 from ..view.recording.world_recorder import WorldRecorder
 from ..view.stage import Body, Channel, Scan, Stage, Wheel
 from ..view.stages import trajectory_stage
+from .processes import processor_time, serving
 from .timing import TIME, Budget, Entry, Measured, interleaved, seconds, typical
 from .work import SEED
 from .world import crowd
@@ -45,7 +43,7 @@ PITCH, FPS, SCANS_PER_SECOND = 9.0, 30, 10
 
 
 def crowd_film(cars: int = 1000, lidars: int = 20, rays: int = 360, duration: float = 10.0) -> Film:
-    """Cars on circles side by side, some with a lidar whose scans change all the time."""
+    """Cars on circles side by side, some with a lidar whose scans change continually."""
     rng = np.random.default_rng(SEED)
     t = np.arange(int(duration * FPS) + 1) / FPS
     names = [f"car{k:04}" for k in range(cars)]
@@ -125,7 +123,7 @@ _COUNT = """seconds => new Promise(done => {
 
 
 def why_not() -> str | None:
-    """Why there is no browser to measure with; None if there is one."""
+    """The reason why no browser is available, or None."""
     if find_spec("playwright") is None:
         return "needs playwright"
     return None if _executable() else "needs Chromium"
@@ -150,7 +148,7 @@ def page(width: int = 1440, height: int = 900) -> Generator[Any]:
 
 
 def opened(tab: Any, file: Path) -> float:
-    """Open a replay page; seconds until its film is there to be played."""
+    """Open a replay page; seconds until its film is ready to play."""
     begin = perf_counter()
     tab.goto(file.as_uri())
     tab.wait_for_function("window.skidpad && window.skidpad.film")
@@ -158,7 +156,7 @@ def opened(tab: Any, file: Path) -> float:
 
 
 def frame_rate(tab: Any, duration: float = 3.0) -> float:
-    """Frames a second while the film of an open page plays."""
+    """Frames per second while the film of an open page plays."""
     tab.evaluate("window.skidpad.seek(1); window.skidpad.play()")
     tab.wait_for_timeout(500)
     return float(tab.evaluate(_COUNT, duration))
@@ -173,11 +171,11 @@ RUN = 3.0
 """Simulated time of a recorded world in s."""
 LATENCY_TRIES = 25
 RELEASED = 1.0
-"""Torque of a wheel in N·m below which the key counts as let go."""
+"""Torque of a wheel in N·m below which the key counts as released."""
 
 
 def entries(budget: Budget) -> Iterator[Entry]:
-    """Everything somebody sees, measured from outside."""
+    """Pages, live view and recordings, measured from outside."""
     require_extras("viewer", "world", "recording", purpose="skidpad bench viewer")
     with tempfile.TemporaryDirectory() as folder:
         yield from _page_entries(Path(folder))
@@ -210,14 +208,14 @@ def _page_entries(folder: Path) -> Iterator[Entry]:
 
 
 def _latency_entry() -> Entry:
-    """From a key press as the page sends it to a frame in which the car has felt it."""
+    """Median time from a key press of the page to a frame in which the torque has changed."""
     from websockets.sync.client import connect
 
     from ..view.stage import Stage
 
     times: list[float] = []
     with (
-        _server("--playground") as address,
+        _server("playground") as (address, _),
         connect(address, compression=None, max_size=None) as to,
     ):
         hello = json.loads(to.recv(timeout=20.0))
@@ -238,7 +236,7 @@ def _latency_entry() -> Entry:
 
 
 def _until(connection: Any, stage: Any, reached: Callable[[Any], bool]) -> None:
-    """Listen until something is so in a frame."""
+    """Receive frames until one fulfils a condition."""
     from ..view.live.messages import decoded
 
     heard: Any = ""
@@ -247,7 +245,7 @@ def _until(connection: Any, stage: Any, reached: Callable[[Any], bool]) -> None:
 
 
 def _viewers_entry() -> Entry:
-    """Processor time of a server with 50 viewers, the world of 100 robots included."""
+    """Processor time of a server with 50 viewers and a world of 100 robots."""
     from websockets.sync.client import connect
 
     ending = threading.Event()
@@ -258,16 +256,16 @@ def _viewers_entry() -> Entry:
             while not ending.is_set():
                 counts[k] += isinstance(connection.recv(timeout=20.0), bytes)
 
-    with _server("--crowd") as address:
+    with _server("crowd") as (address, process):
         threads = [
             threading.Thread(target=watch, args=(k, address), daemon=True) for k in range(VIEWERS)
         ]
         for thread in threads:
             thread.start()
         time.sleep(3.0)
-        before, busy, begin = sum(counts), _ask(address), time.perf_counter()
+        before, busy, begin = sum(counts), processor_time(process), time.perf_counter()
         time.sleep(5.0)
-        after, later, end = sum(counts), _ask(address), time.perf_counter()
+        after, later, end = sum(counts), processor_time(process), time.perf_counter()
         ending.set()
         for thread in threads:
             thread.join(timeout=20.0)
@@ -277,42 +275,16 @@ def _viewers_entry() -> Entry:
     return Entry("viewer.viewers50", CORES, Measured(cores, None), details=about)
 
 
-_PROCESSES: dict[str, int] = {}
-
-
-def _ask(address: str) -> float:
-    """Processor time that a server has used, in s."""
-    fields = Path(f"/proc/{_PROCESSES[address]}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-class _server:
-    """A server in a process of its own; the address of its socket."""
-
-    def __init__(self, kind: str) -> None:
-        self._kind = kind
-
-    def __enter__(self) -> str:
-        command = [sys.executable, "-m", "skidpad.bench.live_job", self._kind]
-        self._process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True
-        )
-        assert self._process.stdout is not None
-        url = self._process.stdout.readline().strip()
-        self._address = url.replace("http://", "ws://") + "/live"
-        _PROCESSES[self._address] = self._process.pid
-        return self._address
-
-    def __exit__(self, *_: object) -> None:
-        _PROCESSES.pop(self._address)
-        self._process.communicate(timeout=30.0)
+@contextmanager
+def _server(kind: str) -> Generator[tuple[str, int]]:
+    """A live server in a process of its own: the address of its socket, and its number."""
+    with serving(kind) as (url, process):
+        yield url.replace("http://", "ws://") + "/live", process
 
 
 def _world_recording(folder: Path, budget: Budget) -> Entry:
-    """100 robots with a sample every 1/30 s of their time, until all of it is in the file.
-
-    What is still being written would slow down the next run alone.
-    """
+    """100 robots with a sample every 1/30 s of simulated time, until all is in the file: pending
+    writes would slow down the next run without recording."""
     plain, recorded = crowd("differential", 100), crowd("differential", 100)
     recorder = WorldRecorder(recorded, folder / "crowd.mcap", rate=RATE)
     steps = round(RUN / plain.dt)
@@ -337,7 +309,7 @@ def _world_recording(folder: Path, budget: Budget) -> Entry:
 
 
 def _car_recording(folder: Path, budget: Budget) -> Entry:
-    """Every step of one car that is driven by a controller in Python, until all is in the file."""
+    """Every step of one car under a controller in Python, until all is in the file."""
     car = four_wheel()
     simulator = Simulator(car, dt=0.001)
     steps = 4000
@@ -364,6 +336,6 @@ def _car_recording(folder: Path, budget: Budget) -> Entry:
 
 
 def _ratio(alone: Sequence[float], recorded: Sequence[float]) -> Measured:
-    """Of neighbouring runs, the median: what disturbs the machine disturbs both."""
+    """The median ratio of neighbouring runs, which disturbances affect equally."""
     pairs = [b / a for a, b in zip(alone, recorded, strict=True)]
     return typical(pairs)

@@ -1,23 +1,21 @@
-"""The work everybody gets: random fleets, a weave for single steps, and the reference solutions.
+"""The work of all contenders: fleets, a weave for single steps, gradients, cars, tyres and maps.
 
-The same seed gives the same numbers in every process.
-
-Where the four-wheel car comes from: traced here, or a file where CasADi is not installed.
-
-Maps and poses that lidars are measured on, made with a seed: everybody gets the same ones.
-
-The work of gradient benchmarks, and what its derivatives must be.
+The same seed gives the same numbers in every process. The reference solutions are here too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import integrate, vehicles
+from .. import integrate, tyres, vehicles
+from ..compile.program import Port, Program
+from ..compile.trace import trace
 from ..core import record
 from ..core.arrays import AnyArray, Array
 from ..core.model import Vehicle
@@ -26,6 +24,10 @@ from ..errors import InvalidValue
 from ..geometry.maps.map import Map
 from ..geometry.pose import to_world
 from ..run.fleet import Fleet
+from ..tyres.contract import Contact
+from ..tyres.simple import LoadSensitiveTyre
+from ..vehicles.parts.chassis import RollPitch
+from ..vehicles.parts.spinning_wheel import FirstOrderSlip
 
 SEED = 20240917
 RK4_DT = 1e-3
@@ -33,7 +35,7 @@ RK4_DT = 1e-3
 RADAU_DT = 1e-2
 """Step of Radau in s, ten time constants of the torque actuators."""
 CONTROL_PERIOD = 1e-2
-"""How long an input of the weave is held, in s, whatever the step."""
+"""Time over which an input of the weave is held, in s."""
 SPEED = 10.0
 """Speed at the start, in m/s."""
 REFERENCE_TOLERANCE = 1e-12
@@ -41,7 +43,7 @@ REFERENCE_TOLERANCE = 1e-12
 
 
 class FleetWork(NamedTuple):
-    """Vehicles to roll out, each with an input of its own that it holds."""
+    """Vehicles to roll out, each with its own held input."""
 
     vehicle: Vehicle
     dt: float
@@ -51,7 +53,15 @@ class FleetWork(NamedTuple):
     u: AnyArray
     """Inputs (B, nu)."""
     checked: int
-    """How many of them, from the first, have a reference."""
+    """Number of vehicles, from the first, with a reference."""
+
+    def rollout(self, fleet: Fleet) -> AnyArray:
+        """End states (B, nx) by a fleet."""
+        return fleet.rollout(self.x0, self.u, steps=self.steps, every=self.steps)[-1]
+
+    def details(self) -> dict[str, Any]:
+        """The sizes, for an entry."""
+        return {"vehicles": len(self.x0), "steps": self.steps, "dt": self.dt}
 
     def first(self, count: int) -> FleetWork:
         """The same work with only the first vehicles."""
@@ -77,12 +87,12 @@ class Weave(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """Where the checked vehicles end."""
+    """End states of the checked vehicles."""
 
     end: AnyArray
     """End states (K, nx)."""
     scale: AnyArray
-    """How large each field is (nx,)."""
+    """Magnitude of each field (nx,)."""
 
     def error(self, end: Any) -> float:
         """Largest difference of end states (K, nx), or (nx,) of one, relative to the scales."""
@@ -102,7 +112,7 @@ def fleet_work(count: int, dt: float, steps: int, checked: int) -> FleetWork:
     car = vehicles.four_wheel()
     random = np.random.default_rng(SEED)
     u = random.uniform((-0.05, 0.0, 0.0, 0.0, 0.0), (0.05, 20.0, 20.0, 20.0, 20.0), (count, 5))
-    x0 = np.tile(_start(car), (count, 1))
+    x0 = np.tile(start_at(car, SPEED), (count, 1))
     return FleetWork(car, dt, steps, x0, u, min(checked, count))
 
 
@@ -112,11 +122,15 @@ def weave(duration: float) -> Weave:
     t = CONTROL_PERIOD * np.arange(round(duration / CONTROL_PERIOD))
     torques = np.random.default_rng(SEED).uniform(33.0, 53.0, 4)
     rows = np.column_stack([0.08 * np.sin(np.pi * t), np.tile(torques, (len(t), 1))])
-    return Weave(car, _start(car), rows)
+    return Weave(car, start_at(car, SPEED), rows)
 
 
-def _start(car: Vehicle) -> AnyArray:
-    return np.array(record.flatten(record.build(car.State, v_x=SPEED)))
+def start_at(vehicle: Vehicle, speed: float) -> AnyArray:
+    """The start state (nx,) straight ahead at a speed in m/s, with rolling wheels."""
+    start = record.build(vehicle.State, v_x=speed)
+    if vehicle.model.settle is not None:
+        start = vehicle.model.settle(start, vehicle.params)
+    return np.array(record.flatten(start))
 
 
 def derivative_of(vehicle: Vehicle, u: Any) -> Any:
@@ -133,11 +147,11 @@ def derivative_of(vehicle: Vehicle, u: Any) -> Any:
     return derivative
 
 
-def settled(work: FleetWork, steps: int = 20) -> FleetWork:
+def skip_transient(work: FleetWork, steps: int = 20) -> FleetWork:
     """The same work some steps later, when the torques have reached their targets.
 
-    An adaptive solver takes small steps at the start. Timed over a few steps, it would be charged
-    for that more than over a whole rollout; so peers are timed from here.
+    An adaptive solver takes small steps at the start, which would weigh more in a timed run of a
+    few steps than in a whole rollout; so peers are timed from here.
     """
     fleet = Fleet(work.vehicle, work.dt, "rk4", precision=str(work.x0.dtype), threads=1)
     return work._replace(x0=fleet.rollout(work.x0, work.u, steps=steps, every=steps)[-1])
@@ -152,18 +166,18 @@ def fleet_reference(work: FleetWork) -> Reference:
 
 
 def weave_reference(course: Weave) -> Reference:
-    """The end of the weave, solved anew for each held input; scales are the largest on the way."""
+    """The end of the weave, solved anew for each held input; scales are the largest values."""
     states = [course.x0]
     for row in course.rows:
-        derivative = _float_derivative(course.vehicle, row)
-        states.append(_solve(derivative, states[-1], CONTROL_PERIOD))
+        derivative = derivative_of(course.vehicle, row.tolist())
+        # One vehicle is faster on Python floats than on arrays of one element.
+        on_floats = partial(_on_floats, derivative)
+        states.append(_solve(on_floats, states[-1], CONTROL_PERIOD))
     return Reference(states[-1][None], np.abs(states).max(axis=0))
 
 
-def _float_derivative(vehicle: Vehicle, row: AnyArray) -> Any:
-    # One vehicle is faster on Python floats than on arrays of one element.
-    derivative = derivative_of(vehicle, row.tolist())
-    return lambda x: derivative(x.tolist())
+def _on_floats(derivative: Any, x: AnyArray) -> AnyArray:
+    return derivative(x.tolist())
 
 
 def _solve(derivative: Any, x: AnyArray, duration: float) -> AnyArray:
@@ -189,26 +203,26 @@ def _solve(derivative: Any, x: AnyArray, duration: float) -> AnyArray:
 
 FILE = "four_wheel.rk4.plant"
 CHECKOUT = Path(__file__).parents[3] / "tests" / "data" / "plants"
-"""Where a checkout of the repository keeps the vehicles that its GPU tests load."""
+"""Folder of a checkout with the saved vehicles of its GPU tests."""
 
 COST = Cost(
     stage=lambda x, u: (x.v_x - 10.0) ** 2 + 0.1 * u.steer * u.steer + x.y * x.y,
     terminal=lambda x: x.yaw * x.yaw + x.omega * x.omega,
 )
-"""What gradients are taken of: speed 10 m/s on the x axis, little steering, straight at the end.
-The file has to be saved with the same one."""
+"""Cost of the gradients: speed 10 m/s on the x axis, little steering, straight at the end. A saved
+vehicle must have the same one."""
 
 
 class Source(NamedTuple):
-    """Makes fleets of the car."""
+    """Source of fleets of the four-wheel car."""
 
     file: Path | None
     """A saved vehicle, or None to trace it."""
 
     @classmethod
     def of(cls, plants: Path | None = None) -> Source:
-        """The file in the folder `plants` if one is given; else traced if possible; else the file
-        of the checkout that this runs from."""
+        """The file in the folder `plants`; without a folder the traced car, or the file of this
+        checkout if CasADi is not installed."""
         if plants is None and find_spec("casadi") is not None:
             return cls(None)
         file = (CHECKOUT if plants is None else plants) / FILE
@@ -228,8 +242,220 @@ class Source(NamedTuple):
 
     @property
     def cost(self) -> Cost | None:
-        """What to give to `Fleet.gradient`: a loaded fleet has the cost it was saved with."""
+        """The cost for `Fleet.gradient`; None for a loaded fleet, which has its own."""
         return COST if self.file is None else None
+
+
+LOWEST = (-0.009, 0.0, 0.0, 0.0, 0.0)
+HIGHEST = (0.009, 20.0, 20.0, 20.0, 20.0)
+"""Range of the inputs, in rad and N·m."""
+_STENCIL = ((-2.0, 1.0 / 12.0), (-1.0, -2.0 / 3.0), (1.0, 2.0 / 3.0), (2.0, -1.0 / 12.0))
+"""Places and weights of a central difference of fourth order."""
+
+
+class GradientWork(NamedTuple):
+    """Vehicles to roll out, each with its own random input at every step."""
+
+    vehicle: Vehicle
+    dt: float
+    x0: AnyArray
+    """Start states (B, nx)."""
+    u: AnyArray
+    """Inputs (T, B, nu)."""
+    checked: int
+    """Number of vehicles, from the first, with a reference."""
+
+    @property
+    def steps(self) -> int:
+        """Steps of a rollout."""
+        return len(self.u)
+
+    def details(self) -> dict[str, Any]:
+        """The sizes, for an entry."""
+        return {"vehicles": len(self.x0), "steps": self.steps, "dt": self.dt}
+
+    def first(self, count: int) -> GradientWork:
+        """The same work with only the first vehicles."""
+        return self._replace(x0=self.x0[:count], u=self.u[:, :count])
+
+    def cast(self, precision: str) -> GradientWork:
+        """The same work in another precision."""
+        return self._replace(x0=self.x0.astype(precision), u=self.u.astype(precision))
+
+
+def gradient_work(count: int, steps: int, checked: int) -> GradientWork:
+    """`count` four-wheel cars at 10 m/s, steering within ±0.009 rad, torques from 0 to 20 N·m.
+
+    The steering never reaches the limit of its rate, where the cost has a kink and central
+    differences are useless.
+    """
+    held = fleet_work(count, RK4_DT, steps, checked)
+    u = np.random.default_rng(SEED).uniform(LOWEST, HIGHEST, (steps, count, len(LOWEST)))
+    return GradientWork(held.vehicle, RK4_DT, held.x0, u, held.checked)
+
+
+def gradient_reference(work: GradientWork) -> Reference:
+    """Derivatives (K T, nu) of the checked vehicles' costs, by central differences in float64.
+
+    The vehicle's function is called directly on arrays, one column for every moved input.
+    """
+    few = work.first(work.checked)
+    steps, count, inputs = few.u.shape
+    # Small compared with the range of each input, large compared with the rounding of the cost.
+    moves = 2e-3 * np.array(HIGHEST)
+    total = np.zeros((steps, inputs, count))
+    for place, weight in _STENCIL:
+        moved = np.broadcast_to(few.u[:, None, None], (steps, steps, inputs, count, inputs)).copy()
+        at, of = np.ix_(range(steps), range(inputs))
+        moved[at, at, of, :, of] += (place * moves)[None, :, None]
+        x0 = np.broadcast_to(few.x0, (steps, inputs, *few.x0.shape))
+        flat = moved.reshape(steps, -1, inputs)
+        costs = _costs(few.vehicle, few.dt, x0.reshape(-1, few.x0.shape[1]), flat)
+        total += weight * costs.reshape(steps, inputs, count) / moves[:, None]
+    end = np.moveaxis(total, 2, 0).reshape(-1, inputs)
+    return Reference(end, np.abs(end).max(axis=0))
+
+
+def _costs(vehicle: Vehicle, dt: float, x0: AnyArray, u: AnyArray) -> AnyArray:
+    """The cost (N,) of rollouts from x0 (N, nx) with inputs (T, N, nu)."""
+    model, p = vehicle.model, vehicle.params
+    update = integrate.discretise(model, integrate.get("rk4"))
+    w = record.build(model.Disturbance)
+    state: Any = record.unflatten(model.State, tuple(np.ascontiguousarray(x0.T)))
+    cost: Any = 0.0
+    for row in u:
+        held = record.unflatten(model.Input, tuple(np.ascontiguousarray(row.T)))
+        cost = cost + COST.at_step(state, held, p, None)
+        state, _ = update(state, held, w, p, dt)
+    return cost + COST.at_end(state, p, None)
+
+
+TYRE_FILE = "tyre.mf61.program"
+TYRE = "passenger_car"
+V_X = 20.0
+"""Speed in m/s; the spin of the wheel is that of slip 0, on which the forces do not depend."""
+OMEGA = 65.0
+TYRE_INPUTS = ("F_z", "kappa", "alpha", "gamma")
+TYRE_OUTPUTS = ("F_x", "F_y", "M_z")
+TYRE_LOW, TYRE_HIGH = (500.0, -0.3, -0.3, -0.08), (8000.0, 0.3, 0.3, 0.08)
+"""Range of each input."""
+
+
+class TyreWork(NamedTuple):
+    """Contacts of a Magic Formula 6.1 tyre at one speed and pressure: combined slip and camber.
+
+    All contenders evaluate the same function. The tyre's numbers are arguments of skidpad's kernel,
+    which serves every tyre of its kind; for the peers they are constants, which is faster.
+    """
+
+    tyre: Any
+    """Record of the tyre."""
+    columns: AnyArray
+    """Inputs (4, B)."""
+
+    def cast(self, precision: str) -> TyreWork:
+        """The same work in another precision."""
+        return self._replace(columns=self.columns.astype(precision))
+
+    @property
+    def contacts(self) -> int:
+        """Number of contacts."""
+        return self.columns.shape[1]
+
+    def first(self, count: int) -> TyreWork:
+        """The same work with only the first contacts."""
+        return self._replace(columns=self.columns[:, :count])
+
+    def leaves(self) -> AnyArray:
+        """The tyre's numbers in the precision of the columns."""
+        return np.array(record.flatten(self.tyre), dtype=self.columns.dtype)
+
+    def error(self, forces: Any) -> float:
+        """Largest difference of forces (3, B) from those in extended precision, relative to the
+        largest of each."""
+        exact = np.array(combined(self.tyre, *self.columns.astype(np.longdouble)))
+        scale = np.abs(exact).max(axis=1, keepdims=True)
+        return float((np.abs(np.asarray(forces, dtype=np.longdouble) - exact) / scale).max())
+
+
+def tyre_work(count: int) -> TyreWork:
+    """`count` random contacts, the same in every process."""
+    random = np.random.default_rng(SEED)
+    columns = random.uniform(TYRE_LOW, TYRE_HIGH, (count, len(TYRE_INPUTS))).T
+    return TyreWork(tyres.get(TYRE).record, np.ascontiguousarray(columns))
+
+
+def combined(tyre: Any, F_z: Any, kappa: Any, alpha: Any, gamma: Any) -> tuple[Any, Any, Any]:
+    """F_x, F_y and M_z, for numbers, arrays or symbols."""
+    at = Contact(
+        F_z=F_z, kappa=kappa, alpha=alpha, gamma=gamma, v_x=V_X, omega=OMEGA, p=tyre.pressure
+    )
+    forces = tyre.forces(at)
+    return forces.F_x, forces.F_y, forces.M_z
+
+
+def tyre_program(plants: Path | None = None) -> Program:
+    """The work as a Program: traced, or from a file where CasADi is not installed."""
+    if plants is None and find_spec("casadi") is not None:
+        return traced_tyre()
+    file = (CHECKOUT if plants is None else plants) / TYRE_FILE
+    if not file.is_file():
+        raise InvalidValue(
+            f"{file} is not there: install casadi, or write it with python tools/make_plants.py"
+        )
+    return Program.load(file)
+
+
+def traced_tyre() -> Program:
+    """The Program of contact and tyre."""
+    kind = type(tyres.get(TYRE).record)
+
+    def function(at: tuple[Any, ...], leaves: tuple[Any, ...]) -> Any:
+        return (combined(record.unflatten(kind, leaves), *at),)
+
+    inputs = (Port("at", TYRE_INPUTS), Port("tyre", record.names(kind)))
+    return trace("mf61", function, inputs, (Port("forces", TYRE_OUTPUTS),))
+
+
+CAR_SPEED = 20.0
+"""Speed at the start, in m/s."""
+CAR_RADAU_DT = 5e-3
+"""Step of Radau in s."""
+
+
+CARS: dict[str, Callable[[], Vehicle]] = {
+    "two_track": lambda: vehicles.two_track(tyre=tyres.get(TYRE), slip=FirstOrderSlip()),
+    "full_car": lambda: vehicles.full_car(tyre=tyres.get(TYRE), slip=FirstOrderSlip()),
+    "two_track.roll_pitch": lambda: vehicles.two_track(
+        tyre=tyres.get(TYRE), slip=FirstOrderSlip(), chassis=RollPitch()
+    ),
+    "two_track.load_sensitive": lambda: vehicles.two_track(
+        tyre=LoadSensitiveTyre(), slip=FirstOrderSlip()
+    ),
+    "two_track.sports": lambda: vehicles.two_track("sports", slip=FirstOrderSlip()),
+    "single_track": lambda: vehicles.single_track(tyre=tyres.get(TYRE), slip=FirstOrderSlip()),
+}
+"""Each has first-order slip, and MF 6.1 except with the simple tyre and the parameter set."""
+
+
+def car(name: str) -> Vehicle:
+    """A car by its name in this group."""
+    return CARS[name]()
+
+
+def available_cars() -> list[str]:
+    """Names of the cars that skidpad has."""
+    return [name for name in CARS if name.partition(".")[0] in vehicles.names()]
+
+
+def car_work(name: str, count: int, steps: int, checked: int) -> FleetWork:
+    """`count` coasting cars that steer within ±0.05 rad, each in its own way."""
+    vehicle = car(name)
+    u = np.zeros((count, record.size(vehicle.Input)))
+    steer = record.names(vehicle.Input).index("steer")
+    u[:, steer] = np.random.default_rng(SEED).uniform(-0.05, 0.05, count)
+    x0 = np.tile(start_at(vehicle, CAR_SPEED), (count, 1))
+    return FleetWork(vehicle, RK4_DT, steps, x0, u, min(checked, count))
 
 
 ROOM = 50.0
@@ -243,14 +469,14 @@ RESOLUTION = 0.05
 
 
 class Scenery(NamedTuple):
-    """A map with free poses x, y, yaw (B, 3) of sensors in it."""
+    """A map, and free poses x, y, yaw (B, 3) of sensors in it."""
 
     map: Map
     poses: Array
 
 
 def clutter(segments: int, poses: int) -> Scenery:
-    """A square room with randomly turned squares in it, `segments` edges altogether."""
+    """A square room with randomly turned squares in it, with `segments` edges in total."""
     rng = np.random.default_rng(SEED)
     count = (segments - 4) // 4
     centres = rng.uniform(SQUARE, ROOM - SQUARE, (count, 2))
@@ -314,83 +540,3 @@ def corridor(poses: int) -> Scenery:
 def _random_poses(rng: np.random.Generator, count: int, side: float) -> Array:
     places = rng.uniform(1.0, side - 1.0, (count, 2))
     return np.column_stack([places, rng.uniform(-np.pi, np.pi, count)])
-
-
-LOWEST = (-0.009, 0.0, 0.0, 0.0, 0.0)
-HIGHEST = (0.009, 20.0, 20.0, 20.0, 20.0)
-"""Range of the inputs, in rad and N·m."""
-_STENCIL = ((-2.0, 1.0 / 12.0), (-1.0, -2.0 / 3.0), (1.0, 2.0 / 3.0), (2.0, -1.0 / 12.0))
-"""Places and weights of a central difference of fourth order."""
-
-
-class GradientWork(NamedTuple):
-    """Vehicles to roll out, each with a random input of its own at every step."""
-
-    vehicle: Vehicle
-    dt: float
-    x0: AnyArray
-    """Start states (B, nx)."""
-    u: AnyArray
-    """Inputs (T, B, nu)."""
-    checked: int
-    """How many vehicles, from the first, have a reference."""
-
-    @property
-    def steps(self) -> int:
-        """Steps of a rollout."""
-        return len(self.u)
-
-    def first(self, count: int) -> GradientWork:
-        """The same work with only the first vehicles."""
-        return self._replace(x0=self.x0[:count], u=self.u[:, :count])
-
-    def cast(self, precision: str) -> GradientWork:
-        """The same work in another precision."""
-        return self._replace(x0=self.x0.astype(precision), u=self.u.astype(precision))
-
-
-def gradient_work(count: int, steps: int, checked: int) -> GradientWork:
-    """`count` four-wheel cars at 10 m/s, steering within ±0.009 rad, torques from 0 to 20 N·m.
-
-    That is too little steering to reach the limit of its rate, where the cost has a kink and
-    central differences would say nothing.
-    """
-    held = fleet_work(count, RK4_DT, steps, checked)
-    u = np.random.default_rng(SEED).uniform(LOWEST, HIGHEST, (steps, count, len(LOWEST)))
-    return GradientWork(held.vehicle, RK4_DT, held.x0, u, held.checked)
-
-
-def gradient_reference(work: GradientWork) -> Reference:
-    """Derivatives (K T, nu) of the checked vehicles' costs, by central differences in float64.
-
-    The vehicle's function is called directly on arrays, one column for every moved input.
-    """
-    few = work.first(work.checked)
-    steps, count, inputs = few.u.shape
-    # Small beside the range of each input, large beside the rounding of the cost.
-    moves = 2e-3 * np.array(HIGHEST)
-    total = np.zeros((steps, inputs, count))
-    for place, weight in _STENCIL:
-        moved = np.broadcast_to(few.u[:, None, None], (steps, steps, inputs, count, inputs)).copy()
-        at, of = np.ix_(range(steps), range(inputs))
-        moved[at, at, of, :, of] += (place * moves)[None, :, None]
-        x0 = np.broadcast_to(few.x0, (steps, inputs, *few.x0.shape))
-        flat = moved.reshape(steps, -1, inputs)
-        costs = _costs(few.vehicle, few.dt, x0.reshape(-1, few.x0.shape[1]), flat)
-        total += weight * costs.reshape(steps, inputs, count) / moves[:, None]
-    end = np.moveaxis(total, 2, 0).reshape(-1, inputs)
-    return Reference(end, np.abs(end).max(axis=0))
-
-
-def _costs(vehicle: Vehicle, dt: float, x0: AnyArray, u: AnyArray) -> AnyArray:
-    """The cost (N,) of rollouts from x0 (N, nx) with inputs (T, N, nu)."""
-    model, p = vehicle.model, vehicle.params
-    update = integrate.discretise(model, integrate.get("rk4"))
-    w = record.build(model.Disturbance)
-    state: Any = record.unflatten(model.State, tuple(np.ascontiguousarray(x0.T)))
-    cost: Any = 0.0
-    for row in u:
-        held = record.unflatten(model.Input, tuple(np.ascontiguousarray(row.T)))
-        cost = cost + COST.at_step(state, held, p, None)
-        state, _ = update(state, held, w, p, dt)
-    return cost + COST.at_end(state, p, None)

@@ -1,6 +1,6 @@
-"""The group `world`: how much faster than real time worlds of robots run, on one thread.
+"""The group `world`: worlds of robots compared with real time, on one thread.
 
-Worlds full of robots that drive around, always the same: for measurements.
+`crowd` makes the worlds, the same for each seed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DT: s = 5e-3
 CELL: m = 0.05
 """Side of the cells of a grid."""
 PITCH = {"differential": 4.0, "ackermann": 9.0}
-"""How far apart the middles of the circles are, in m."""
+"""Distance of the centres of the circles, in m."""
 _CONTROLLERS = {
     "differential": "<controller class='twist_pid'><KP>10</KP><KI>2</KI></controller>",
     "ackermann": "<controller class='twist_front_steer_pid'><KP>100</KP><KI>20</KI></controller>",
@@ -36,9 +36,9 @@ def crowd(kind: str, count: int, *, grid: bool = False, extra: str = "") -> Worl
     """A world of `count` robots that drive circles side by side; some meet their neighbours.
 
     Args:
-        kind: of the vehicles, "differential" or "ackermann".
-        grid: whether they stand in a hall with pillars, drawn on an occupancy grid.
-        extra: what each vehicle has besides, such as a sensor, in the words of world files.
+        kind: type of the vehicles, "differential" or "ackermann".
+        grid: whether they are in a hall with pillars, drawn on an occupancy grid.
+        extra: further elements of each vehicle in a world file, such as a sensor.
     """
     rng = np.random.default_rng(SEED)
     pitch, side = PITCH[kind], ceil(sqrt(count))
@@ -46,7 +46,7 @@ def crowd(kind: str, count: int, *, grid: bool = False, extra: str = "") -> Worl
     turn = rng.choice([-1.0, 1.0], count)
     v = rng.uniform(0.3, 1.0, count)
     heading = rng.uniform(-np.pi, np.pi, count)
-    # Beside the middle of its circle, which is on the left of one that turns left.
+    # The centre of the circle is on the left of a robot that turns left.
     x = pitch * (np.arange(count) % side) + turn * radius * np.sin(heading)
     y = pitch * (np.arange(count) // side) - turn * radius * np.cos(heading)
     vehicles = "".join(
@@ -63,9 +63,9 @@ def crowd(kind: str, count: int, *, grid: bool = False, extra: str = "") -> Worl
 
 
 def _in_hall(scene: Scene, pitch: m, side: int) -> Scene:
-    """The same in a square hall with a round pillar between any four circles."""
+    """The scene in a square hall with a round pillar between any four circles."""
     cells = round((side + 1.0) * pitch / CELL)
-    # From the nearest pillar: they stand half a pitch beside the circles, the walls a whole one.
+    # Distance from the nearest pillar, half a pitch from the circles; the walls are a whole one.
     along = np.abs(((np.arange(cells) + 0.5) * CELL / pitch) % 1.0 - 0.5) * pitch
     occupied = np.hypot(along[None, :], along[:, None]) < 0.1 * pitch
     for edge in (0, -1):
@@ -80,12 +80,12 @@ UPSTREAM = {
     "world.differential100.grid": 0.28,
     "world.differential100.lidar": 2.5,
 }
-"""Times real time of the upstream program with 5 ms, one thread, as measured once on a like
+"""Times real time of the upstream program with 5 ms, one thread, measured once on a similar
 machine."""
 VEHICLES = (1, 100, 1000)
 MANY = 100
 SETTLING = 5.0
-"""In s: how long they drive before the stretch that is timed."""
+"""Time before the measured interval, in s."""
 
 LIDAR = (
     "<sensor class='laser' name='scan'><sensor_period>0.1</sensor_period>"
@@ -105,7 +105,7 @@ def entries(budget: Budget) -> Iterator[Entry]:
 
 
 def _entry(name: str, world: World, budget: Budget) -> Entry:
-    """The world beside the same robots one by one, each in a Simulator and without contacts."""
+    """The world, compared with the same robots in a Simulator each, without contacts."""
     steps, count = budget.rk4_steps, len(world.vehicles)
     world.run(SETTLING)
     start = world.snapshot()
@@ -132,7 +132,7 @@ def _entry(name: str, world: World, budget: Budget) -> Entry:
 
 
 def _one_by_one(world: World, budget: Budget) -> tuple[Callable[[], None], int]:
-    """What steps every robot by itself from Python, and for how many steps."""
+    """A function that steps every robot by itself from Python, and its number of steps."""
     robots: list[tuple[Simulator, Any]] = []
     for vehicle in world.vehicles.values():
         alone = Simulator(vehicle.built.vehicle, world.dt)
@@ -154,7 +154,7 @@ def _one_by_one(world: World, budget: Budget) -> tuple[Callable[[], None], int]:
 
 
 def _touching(world: World, start: Any, steps: int) -> float:
-    """Contacts in a step, the mean over the stretch that is timed."""
+    """Mean number of contacts in a step of the measured interval."""
     world.restore(start)
     contacts = 0
     for _ in range(steps):

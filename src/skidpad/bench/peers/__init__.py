@@ -1,4 +1,4 @@
-"""What one would use instead, each on the vehicle's own function.
+"""The alternatives to skidpad, each on the vehicle's own function.
 
 A fleet peer is an `Advance`, a single-step peer a `Drive`.
 """
@@ -14,29 +14,27 @@ import numpy as np
 from ...core.arrays import AnyArray
 from ...core.files import brief_repr
 
-__all__ = ["Advance", "Drive", "in_threads"]
-
 Advance = Callable[[AnyArray, AnyArray, int], AnyArray]
 """`advance(x, u, steps)`: end states (B, nx) from start states (B, nx) and held inputs (B, nu)."""
 
 
 class Drive(NamedTuple):
-    """Someone who makes single steps, called from Python once a step."""
+    """A contender for single steps, called from Python once per step."""
 
     rows: list[Any]
-    """An input for each step, in the form the contender takes fastest or the user would give it."""
+    """An input for each step, in the fastest or the usual form for the contender."""
     reset: Callable[[], object]
     """Go to the start."""
     step: Callable[[Any], object]
-    """Make a step with a row; the state stays inside."""
+    """Make a step with a row, keeping the state inside."""
     state: Callable[[], Any]
-    """The state reached."""
+    """The present state."""
 
     __repr__ = brief_repr
 
 
 def in_threads(advance: Advance, threads: int) -> Advance:
-    """The same with the batch split among threads, for peers that do not split it themselves."""
+    """The same with the batch split among threads, for peers without threads of their own."""
     if threads == 1:
         return advance
 

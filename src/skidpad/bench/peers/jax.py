@@ -1,14 +1,8 @@
-"""JAX: `jit` of `vmap` in `scan` for fleets, `jit` of the step for single steps; its own process.
+"""JAX as a peer: `jit` of `vmap` in `scan` for fleets, gradients, single steps and tyres.
 
-JAX decides on its threads when it starts, and on double precision for the whole process. So the
-work is done by `python -m skidpad.bench.peers.jax`, which reads its task from stdin and writes
-what it found to stdout, both JSON.
-
-JAX on the device that skidpad is measured on: `jit` of `vmap` in `scan`, and its gradient.
-
-Each job runs as `python -m skidpad.bench.peers.jax` in a process of its own, which reads its
-task from stdin and writes what it found to stdout, both JSON: double precision holds for a whole
-process, and the device's memory is free again at its end.
+JAX fixes its threads at the start and double precision for the whole process. So each job runs as
+`python -m skidpad.bench.peers.jax`, which reads its task from stdin and writes the result to
+stdout, both as JSON; the memory of a GPU is free again at its end.
 """
 
 from __future__ import annotations
@@ -16,7 +10,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from importlib.util import find_spec
 from time import perf_counter
@@ -28,43 +22,96 @@ from ... import integrate
 from ...core import record
 from ...core.arrays import AnyArray
 from ...core.model import Vehicle
-from ..car_work import car_work
-from ..timing import Budget, environment
-from ..work import COST, RK4_DT, FleetWork, GradientWork, Weave, fleet_work, gradient_work, weave
+from ..processes import environment
+from ..timing import Budget, Measured
+from ..work import (
+    COST,
+    RK4_DT,
+    FleetWork,
+    GradientWork,
+    Weave,
+    car_work,
+    combined,
+    fleet_work,
+    gradient_work,
+    tyre_work,
+    weave,
+)
 
 TIME_LIMIT_S = 240.0
-"""A job that takes longer, compilation included, counts as failed."""
+"""Longest time of a job, compilation included."""
 CAR_TIME_LIMIT_S = 1200.0
-"""The same for a car, whose sixteen tyres a step XLA compiles for minutes."""
-JAX_DEVICE_TIMED_STEPS = 100
-"""Steps of a timed rollout: enough that starting it costs nothing, few enough to be repeated."""
+"""Longest time of a job with a car, whose sixteen tyres per step XLA compiles for minutes."""
+TIMED_STEPS = 100
+"""Steps of a timed rollout: enough for the cost of its start to vanish, few enough to repeat."""
+CORE_STEPS = 20
+"""The same for the rollouts of the group `core`."""
+PRECISIONS = ("float64", "float32")
+TYRE_CHECKED = 256
+"""Number of contacts, from the first, whose forces are compared with the reference."""
+TYRE_CALLS = 500
 
 Answer = dict[str, Any] | str
-"""What was found, or why nothing was."""
+"""The result of a job, or why there is none."""
+
+
+def as_peer(
+    answer: Answer, measure: Callable[[dict[str, Any]], Measured]
+) -> tuple[dict[str, Measured], dict[str, str]]:
+    """The peers and the absent peers of an entry: JAX with its figure, or with the reason."""
+    return ({}, {"jax": answer}) if isinstance(answer, str) else ({"jax": measure(answer)}, {})
 
 
 def fleet(device: str, precision: str, work: FleetWork, repeats: int) -> Answer:
     """`times` in s of `steps` steps, and the `end` states of the checked vehicles."""
-    return _job("fleet", device, precision, work, repeats)
+    return _on_work("fleet", device, precision, work, repeats)
 
 
 def gradient(device: str, precision: str, work: GradientWork, repeats: int) -> Answer:
     """For each form of the same gradient, `times` in s and the `gradient` (T, K, nu) of the checked
-    vehicles: `vmap`, as one writes it, and if they ran `columns` and `columns_checkpoint`."""
-    return _job("gradient", device, precision, work, repeats)
+    vehicles: `vmap`, the usual form, and if they ran `columns` and `columns_checkpoint`."""
+    return _on_work("gradient", device, precision, work, repeats)
 
 
 def call(device: str, precision: str, work: FleetWork, repeats: int) -> Answer:
     """`numpy` and `device`: times in s of one call with arrays of either; `end` as in `fleet`."""
-    return _job("call", device, precision, work, repeats)
+    return _on_work("call", device, precision, work, repeats)
 
 
 def cars(name: str, precision: str, work: FleetWork, repeats: int) -> Answer:
-    """As `fleet`, of a car of `car_work`, on one thread of the processor."""
-    return _job("fleet", "cpu", precision, work, repeats, name)
+    """As `fleet`, for a car of `car_work`, on one thread of the processor."""
+    return _on_work("fleet", "cpu", precision, work, repeats, name)
 
 
-def _job(
+@cache
+def results(budget: Budget, threads: int) -> Answer:
+    """The figures of the group `core` with some threads.
+
+    For each precision the `times` in s of `steps` steps. With one thread also `first_call` in s
+    and `end` states of a rollout of the checked vehicles, and `step` with `times`, `first_call` and
+    `end` of the weave.
+    """
+    task = {
+        "job": "core",
+        "vehicles": budget.vehicles,
+        "steps": budget.rk4_steps,
+        "checked": budget.checked,
+        "repeats": budget.repeats,
+        "weave": budget.weave,
+        "threads": threads,
+    }
+    return _answer(task, _settings("cpu", threads))
+
+
+@cache
+def tyre(device: str, precision: str, count: int, repeats: int) -> Answer:
+    """`times` in s of all contacts, `forces` (3, K) of the first ones and, on the CPU, `calls`:
+    times in s of single calls with numbers."""
+    task = {"device": device, "precision": precision, "count": count, "repeats": repeats}
+    return _answer({"job": "tyre", **task}, _settings(device), TIME_LIMIT_S)
+
+
+def _on_work(
     job: str,
     device: str,
     precision: str,
@@ -83,19 +130,18 @@ def _job(
         "repeats": repeats,
     }
     limit = TIME_LIMIT_S if car is None else CAR_TIME_LIMIT_S
-    return answer(__name__, task, settings(device), limit)
+    return _answer(task, _settings(device), limit)
 
 
-def answer(
-    module: str, task: Mapping[str, Any], settings: Mapping[str, str], limit: float | None = None
+def _answer(
+    task: Mapping[str, Any], settings: Mapping[str, str], limit: float | None = None
 ) -> Answer:
-    """What a module of this package answers to a task, in a process with these settings; `limit`
-    is in s."""
+    """The result of a task in a process with these settings; `limit` is in s."""
     if find_spec("jax") is None:
         return "not installed"
     try:
         run = subprocess.run(
-            [sys.executable, "-m", module],
+            [sys.executable, "-m", __name__],
             input=json.dumps(task),
             env=environment(**settings),
             capture_output=True,
@@ -110,52 +156,72 @@ def answer(
     return json.loads(run.stdout)
 
 
-def settings(device: str) -> dict[str, str]:
-    """Environment in which JAX computes on a device, on the CPU with one thread."""
-    if device == "cpu":  # one thread, as the entries here have it
-        flags = "--xla_cpu_multi_thread_eigen=false"
-        return {"JAX_PLATFORMS": "cpu", "NPROC": "1", "XLA_FLAGS": flags}
-    # By default JAX takes three quarters of the memory, of which skidpad holds some.
-    return {"JAX_PLATFORMS": device, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+def _settings(device: str, threads: int = 1) -> dict[str, str]:
+    """Environment in which JAX computes on a device, on the CPU with some threads."""
+    if device != "cpu":
+        # By default JAX takes three quarters of the memory, of which skidpad holds some.
+        return {"JAX_PLATFORMS": device, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+    # NPROC sizes XLA's pool of threads; the flag keeps its matrix library from making more.
+    settings = {"JAX_PLATFORMS": "cpu", "NPROC": str(threads)}
+    if threads == 1:
+        settings["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
+    return settings
 
 
-def _jax_device_main() -> None:
+def main() -> None:
+    """Do the task on stdin and write the result to stdout."""
     task = json.load(sys.stdin)
     import jax
 
     jax.config.update("jax_enable_x64", True)
-    precision, repeats = task["precision"], task["repeats"]
-    sizes = task["vehicles"], task["steps"], task["checked"]
-    if task["job"] == "gradient":
-        result = _gradient(gradient_work(*sizes).cast(precision), repeats)
+    json.dump(_JOBS[task["job"]](task), sys.stdout)
+
+
+def _fleet_work(task: Mapping[str, Any]) -> FleetWork:
+    vehicles, steps, checked = task["vehicles"], task["steps"], task["checked"]
+    if task["car"] is None:
+        work = fleet_work(vehicles, task["dt"], steps, checked)
     else:
-        vehicles, steps, checked = sizes
-        if task["car"] is None:
-            work = fleet_work(vehicles, task["dt"], steps, checked).cast(precision)
-        else:
-            work = car_work(task["car"], vehicles, steps, checked).cast(precision)
-        result = (_fleet if task["job"] == "fleet" else _call)(work, repeats)
-    json.dump(result, sys.stdout)
+        work = car_work(task["car"], vehicles, steps, checked)
+    return work.cast(task["precision"])
 
 
-def _fleet(work: FleetWork, repeats: int) -> dict[str, Any]:
-    steps = min(JAX_DEVICE_TIMED_STEPS, work.steps)
-    x, u = _columns(work.vehicle.State, work.x0), _columns(work.vehicle.Input, work.u)
-    rollout = _jax_device_rollout(work.vehicle, work.dt, steps)
-    times = _times(partial(rollout, x, u), repeats)
+def _core(task: Mapping[str, Any]) -> dict[str, Any]:
+    work = fleet_work(task["vehicles"], RK4_DT, task["steps"], task["checked"])
+    found: dict[str, Any] = {}
+    for precision in PRECISIONS:
+        own, steps = work.cast(precision), min(CORE_STEPS, work.steps)
+        times = _times(partial(*_rollout(own, steps)), task["repeats"])
+        found[precision] = {"steps": steps, "times": times}
+        if task["threads"] == 1:
+            first_call, end = _timed(*_rollout(own.first(own.checked), own.steps))
+            found[precision] |= {"first_call": first_call, "end": _rows(end).tolist()}
+    if task["threads"] == 1:
+        found["step"] = _single(weave(task["weave"]))
+    return found
+
+
+def _fleet(task: Mapping[str, Any]) -> dict[str, Any]:
+    work = _fleet_work(task)
+    steps = min(TIMED_STEPS, work.steps)
+    rollout = partial(*_rollout(work, steps))
+    times = _times(rollout, task["repeats"])
     if steps < work.steps:
-        few = work.first(work.checked)
-        x, u = _columns(work.vehicle.State, few.x0), _columns(work.vehicle.Input, few.u)
-        rollout = _jax_device_rollout(work.vehicle, work.dt, work.steps)
-    end = _rows(rollout(x, u))[: work.checked]
-    return {"steps": steps, "times": times, "end": end.tolist()}
+        rollout = partial(*_rollout(work.first(work.checked), work.steps))
+    return {"steps": steps, "times": times, "end": _rows(rollout())[: work.checked].tolist()}
 
 
-def _jax_device_rollout(vehicle: Vehicle, dt: float, steps: int) -> Any:
+def _rollout(work: FleetWork, steps: int) -> tuple[Any, Any, Any]:
+    """The compiled end states of some steps, with start states and held inputs."""
+    x, u = _columns(work.vehicle.State, work.x0), _columns(work.vehicle.Input, work.u)
+    return _compiled_rollout(work.vehicle, work.dt, steps), x, u
+
+
+def _compiled_rollout(vehicle: Vehicle, dt: float, steps: int) -> Any:
     """End states from start states and held inputs, all records of columns (B,)."""
     import jax
 
-    step = _jax_device_step(vehicle, dt)
+    step = _step(vehicle, dt)
 
     def rollout(x: Any, u: Any) -> Any:
         return jax.lax.scan(lambda state, _: (step(state, u), None), x, None, length=steps)[0]
@@ -163,12 +229,34 @@ def _jax_device_rollout(vehicle: Vehicle, dt: float, steps: int) -> Any:
     return jax.jit(rollout)
 
 
-def _call(work: FleetWork, repeats: int) -> dict[str, Any]:
+def _single(course: Weave) -> dict[str, Any]:
+    import jax
+
+    State, Input = course.vehicle.State, course.vehicle.Input
+    one = _step(course.vehicle, RK4_DT, one=True)
+
+    @jax.jit  # one array in and one out is faster than eleven numbers
+    def step(x: Any, u: Any) -> Any:
+        after = one(record.unflatten(State, tuple(x)), record.unflatten(Input, tuple(u)))
+        return jax.numpy.stack(record.flatten(after))
+
+    rows = list(course.held_rows(RK4_DT))
+    first_call, _ = _timed(step, course.x0, rows[0])
+    times: list[float] = []
+    x: Any = course.x0
+    for row in rows:
+        elapsed, x = _timed(step, x, row)
+        times.append(elapsed)
+    return {"times": times, "first_call": first_call, "end": np.asarray(x).tolist()}
+
+
+def _call(task: Mapping[str, Any]) -> dict[str, Any]:
     import jax
     import jax.numpy as jnp
 
+    work, repeats = _fleet_work(task), task["repeats"]
     model = work.vehicle.model
-    inner = _jax_device_rollout(work.vehicle, work.dt, work.steps)
+    inner = _compiled_rollout(work.vehicle, work.dt, work.steps)
 
     @jax.jit
     def rollout(x: Any, u: Any) -> Any:
@@ -186,9 +274,11 @@ def _call(work: FleetWork, repeats: int) -> dict[str, Any]:
     }
 
 
-def _gradient(work: GradientWork, repeats: int) -> dict[str, Any]:
+def _gradient(task: Mapping[str, Any]) -> dict[str, Any]:
     import jax
 
+    work = gradient_work(task["vehicles"], task["steps"], task["checked"])
+    work, repeats = work.cast(task["precision"]), task["repeats"]
     results = {"vmap": _gradient_by_vmap(work, repeats)}
     x, u = _columns(work.vehicle.State, work.x0), _columns(work.vehicle.Input, work.u)
     for form, wrapped in (("columns", lambda body: body), ("columns_checkpoint", jax.checkpoint)):
@@ -203,7 +293,8 @@ def _gradient(work: GradientWork, repeats: int) -> dict[str, Any]:
 
 
 def _gradient_by_vmap(work: GradientWork, repeats: int) -> dict[str, Any]:
-    """`grad` of one vehicle's rollout, its state and inputs as vectors, mapped over vehicles."""
+    """The gradient of one vehicle's rollout, with state and inputs as vectors, mapped over
+    vehicles."""
     import jax
     import jax.numpy as jnp
 
@@ -226,10 +317,10 @@ def _gradient_by_vmap(work: GradientWork, repeats: int) -> dict[str, Any]:
 
 def _total(vehicle: Vehicle, dt: float, wrapped: Any, *, one: bool = False) -> Any:
     """The sum of all vehicles' costs as a function of inputs (T, B) and start states (B,); with
-    `one`, of a single vehicle and without the B."""
+    `one`, of a single vehicle, without the axis B."""
     import jax
 
-    step, p = _jax_device_step(vehicle, dt, one=one), vehicle.params
+    step, p = _step(vehicle, dt, one=one), vehicle.params
 
     def total(controls: Any, start: Any) -> Any:
         def body(state: Any, held: Any) -> tuple[Any, Any]:
@@ -241,7 +332,7 @@ def _total(vehicle: Vehicle, dt: float, wrapped: Any, *, one: bool = False) -> A
     return total
 
 
-def _jax_device_step(vehicle: Vehicle, dt: float, *, one: bool = False) -> Any:
+def _step(vehicle: Vehicle, dt: float, *, one: bool = False) -> Any:
     import jax
 
     model = vehicle.model
@@ -252,6 +343,19 @@ def _jax_device_step(vehicle: Vehicle, dt: float, *, one: bool = False) -> Any:
         return update(x, u, w, p, dt)[0]
 
     return step if one else jax.vmap(step)
+
+
+def _tyre(task: Mapping[str, Any]) -> dict[str, Any]:
+    import jax
+
+    work, repeats = tyre_work(task["count"]).cast(task["precision"]), task["repeats"]
+    forces = jax.jit(partial(combined, work.tyre))
+    columns = [jax.numpy.asarray(column) for column in work.columns]
+    first = np.array(jax.block_until_ready(forces(*columns)), dtype=float)[:, :TYRE_CHECKED]
+    found = {"times": _times(partial(forces, *columns), repeats), "forces": first.tolist()}
+    if task["device"] == "cpu":
+        found["calls"] = _times(partial(forces, 4000.0, 0.02, 0.05, 0.01), TYRE_CALLS)
+    return found
 
 
 def _columns(kind: type, array: AnyArray) -> Any:
@@ -266,136 +370,28 @@ def _rows(columns: Any) -> AnyArray:
     return np.stack([np.asarray(c, dtype=float) for c in record.flatten(columns)], axis=-1)
 
 
-def _times(action: Any, repeats: int) -> list[float]:
-    """Times in s of an action, its first run, which compiles, left out."""
-    import jax
-
-    jax.block_until_ready(action())
-    times: list[float] = []
-    for _ in range(repeats):
-        begin = perf_counter()
-        jax.block_until_ready(action())
-        times.append(perf_counter() - begin)
-    return times
-
-
-if __name__ == "__main__":
-    _jax_device_main()
-
-TIMED_STEPS = 20
-"""Steps of a timed call; the length of a `scan` is compiled in, so that no run can fit it."""
-PRECISIONS = ("float64", "float32")
-
-
-@cache
-def results(budget: Budget, threads: int) -> Answer:
-    """What JAX achieves with this many threads, or why it could not be measured.
-
-    For each precision the `times` in s of so many `steps`. With one thread also `first_call` in s
-    and `end` states of a rollout of the checked vehicles, and `step` with `times`, `first_call` and
-    `end` of the weave.
-    """
-    task = {
-        "vehicles": budget.vehicles,
-        "steps": budget.rk4_steps,
-        "checked": budget.checked,
-        "repeats": budget.repeats,
-        "weave": budget.weave,
-        "threads": threads,
-    }
-    return answer(__name__, task, _thread_settings(threads))
-
-
-def _thread_settings(threads: int) -> dict[str, str]:
-    """NPROC sizes XLA's pool of threads; the flag keeps its matrix library from making more."""
-    settings = {"JAX_PLATFORMS": "cpu", "NPROC": str(threads)}
-    if threads == 1:
-        settings["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
-    return settings
-
-
-def _main() -> None:
-    task = json.load(sys.stdin)
-    import jax
-
-    jax.config.update("jax_enable_x64", True)
-    work = fleet_work(task["vehicles"], RK4_DT, task["steps"], task["checked"])
-    alone = task["threads"] == 1
-    answer: dict[str, Any] = {}
-    for name in PRECISIONS:
-        answer[name] = _throughput(work.cast(name), task["repeats"])
-        if alone:
-            answer[name] |= _end(work.first(work.checked).cast(name))
-    if alone:
-        answer["step"] = _single(weave(task["weave"]))
-    json.dump(answer, sys.stdout)
-
-
-def _throughput(work: FleetWork, repeats: int) -> dict[str, Any]:
-    steps = min(TIMED_STEPS, work.steps)
-    compiled, x, u = _rollout(work, steps)
-    _timed(compiled, x, u)
-    return {"steps": steps, "times": [_timed(compiled, x, u)[0] for _ in range(repeats)]}
-
-
-def _end(work: FleetWork) -> dict[str, Any]:
-    compiled, x, u = _rollout(work, work.steps)
-    first_call, x = _timed(compiled, x, u)
-    end = np.stack([np.asarray(column, dtype=float) for column in x], axis=1)
-    return {"first_call": first_call, "end": end.tolist()}
-
-
-def _rollout(work: FleetWork, steps: int) -> tuple[Any, Any, Any]:
-    """The function to compile, and start states and inputs as tuples of columns."""
-    import jax
-
-    one = _step(work.vehicle, work.dt)
-
-    def rollout(x: Any, u: Any) -> Any:
-        def body(states: Any, _: Any) -> tuple[Any, None]:
-            return jax.vmap(one)(states, u), None
-
-        return jax.lax.scan(body, x, None, length=steps)[0]
-
-    x, u = (tuple(jax.numpy.asarray(column) for column in a.T) for a in (work.x0, work.u))
-    return jax.jit(rollout), x, u
-
-
-def _single(course: Weave) -> dict[str, Any]:
-    import jax
-
-    one = _step(course.vehicle, RK4_DT)
-    # One array in and one out is faster than eleven numbers.
-    compiled = jax.jit(lambda x, u: jax.numpy.stack(one(tuple(x), tuple(u))))
-    rows = list(course.held_rows(RK4_DT))
-    first_call, _ = _timed(compiled, course.x0, rows[0])
-    times: list[float] = []
-    x: Any = course.x0
-    for row in rows:
-        elapsed, x = _timed(compiled, x, row)
-        times.append(elapsed)
-    return {"times": times, "first_call": first_call, "end": np.asarray(x).tolist()}
-
-
-def _step(vehicle: Vehicle, dt: float) -> Any:
-    model = vehicle.model
-    update = integrate.discretise(model, integrate.get("rk4"))
-    w, p = record.build(model.Disturbance), vehicle.params
-
-    def step(x: tuple[Any, ...], u: tuple[Any, ...]) -> tuple[Any, ...]:
-        state, held = record.unflatten(model.State, x), record.unflatten(model.Input, u)
-        return record.flatten(update(state, held, w, p, dt)[0])
-
-    return step
-
-
-def _timed(function: Any, x: Any, u: Any) -> tuple[float, Any]:
+def _timed(function: Any, *arguments: Any) -> tuple[float, Any]:
+    """The time of a call in s, and its result."""
     import jax
 
     begin = perf_counter()
-    result = jax.block_until_ready(function(x, u))
+    result = jax.block_until_ready(function(*arguments))
     return perf_counter() - begin, result
 
 
+def _times(action: Any, repeats: int) -> list[float]:
+    """Times in s of an action, without its first run, which compiles."""
+    _timed(action)
+    return [_timed(action)[0] for _ in range(repeats)]
+
+
+_JOBS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+    "core": _core,
+    "fleet": _fleet,
+    "call": _call,
+    "gradient": _gradient,
+    "tyre": _tyre,
+}
+
 if __name__ == "__main__":
-    _main()
+    main()

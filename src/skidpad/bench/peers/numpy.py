@@ -1,25 +1,9 @@
-"""RK4 in NumPy over the whole batch, and on Python floats for one vehicle.
+"""Peers in plain Python, NumPy, SciPy and Numba, each on the vehicle's own function.
 
-`scipy.integrate.solve_ivp` on a NumPy right-hand side.
-
-Fleets hold their inputs, so that one call covers the rollout; `max_step` makes the solver take the
-same dt, or less where its error control (SciPy's default tolerances) asks for it.
-
-Simulation as commonroad-control does it: a CasADi function, `solve_ivp` for both trajectories.
-
-Every step of the disturbance is two calls of `solve_ivp` with SciPy's default tolerances, the
-nominal and the perturbed one, whether they differ or not; the right-hand side is a call of a CasADi
-function from Python.
-
-A command-driven model called as a Python function: what one has without a compiler.
-
-Ray casting as others do it, written plainly: a sweep over all segments, and a march over a
-distance field.
-
-The sweep does what the truck simulator's engine does: every segment looks up the rays between its
-two ends and keeps the nearest hit of each. The march does what f1tenth_gym does: steps as long as
-the distance to the nearest wall, with directions from a table of 2000 angles. Both are compiled by
-Numba, one thread.
+Fleets hold their inputs, so one call covers the rollout; `max_step` limits a solver of SciPy to the
+same dt, which its error control (default tolerances) may reduce further. The ray casters repeat the
+methods of others: a sweep over all segments, as in the truck simulator, and a march over a distance
+field, as in f1tenth_gym, both compiled by Numba on one thread.
 """
 
 from __future__ import annotations
@@ -38,6 +22,8 @@ from ...compat.autoware.motion import CompiledMotion
 from ...core import record
 from ...core.arrays import AnyArray, Array
 from ...core.model import Vehicle
+from ...core.threads import spread
+from ...geometry.raycast.scene import Scene
 from ...run.delay import DelayLine
 from ..work import RK4_DT, Weave, derivative_of
 from . import Advance, Drive
@@ -96,7 +82,7 @@ def stacked_rk45(vehicle: Vehicle, dt: float) -> Advance:
 
 
 def radau_each(vehicle: Vehicle, dt: float) -> Advance:
-    """Radau on one vehicle after the other: together their Jacobian would be a huge matrix."""
+    """Radau on one vehicle after another: the Jacobian of all would be a huge matrix."""
 
     def advance(x: AnyArray, u: AnyArray, steps: int) -> AnyArray:
         ends = [
@@ -109,7 +95,7 @@ def radau_each(vehicle: Vehicle, dt: float) -> Advance:
 
 
 def single(course: Weave, dt: float, method: str) -> Drive:
-    """One call of `solve_ivp` a step, as in closed loop."""
+    """One call of `solve_ivp` per step, as in closed loop."""
     state = course.x0
 
     def reset() -> None:
@@ -183,7 +169,7 @@ def _casadi_derivative(vehicle: Vehicle) -> Any:
 
 
 class DirectMotion:
-    """Like `CompiledMotion`, with the vehicle's own function on Python's numbers."""
+    """A `CompiledMotion` without a compiler: the vehicle's function on numbers of Python."""
 
     def __init__(self, vehicle: Vehicle, period: float) -> None:
         model = vehicle.model
@@ -196,19 +182,19 @@ class DirectMotion:
 
     @classmethod
     def of(cls, model: CompiledMotion, period: float) -> DirectMotion:
-        """The same vehicle without a compiler."""
+        """The same vehicle."""
         return cls(model.vehicle, period)
 
     def set_state(self, x: float, y: float, yaw: float, v_x: float) -> None:
-        """Put the vehicle somewhere else."""
+        """Move the vehicle to a state."""
         self._x = self._x._replace(x=x, y=y, yaw=yaw, v_x=v_x)
 
     def set_input(self, row: Sequence[float]) -> None:
-        """The latest command."""
+        """Set the latest command."""
         self._row = row
 
     def step(self, dt: float) -> None:
-        """One update of dt in s."""
+        """Update by dt in s."""
         model, line = self.vehicle.model, self._line
         assert model.update is not None
         row = (
@@ -221,23 +207,23 @@ class DirectMotion:
 
     @property
     def motion(self) -> Motion:
-        """As reported after the last update."""
+        """The motion after the last update."""
         x = self._x
         u = record.unflatten(self.vehicle.Input, self._row)
         y = self.vehicle.model.outputs(x, u, None, self.vehicle.params)
         return Motion(x.x, x.y, x.yaw, y.v_x, y.v_y, y.a_x, y.omega, y.steer)
 
     def actuation_status(self) -> tuple[float, float] | None:
-        """None: it has no pedals."""
+        """None: the vehicle has no pedals."""
         return None
 
 
 ANGLES = 2000
-"""Entries of the march's table of directions."""
+"""Size of the table of directions of the march."""
 CLOSE = 1e-4
-"""Distance in m at which the march has arrived."""
+"""Distance in m at which the march has hit."""
 FARTHEST = 100.0
-"""Distance in m at which it gives up."""
+"""Largest distance of the march, in m."""
 
 
 @cache
@@ -301,7 +287,8 @@ def _kernels() -> tuple[Any, Any]:
 
 
 def sweep_scan(segments: Array, poses: Array, angles: Array, out: Array) -> Array:
-    """Ranges (B, rays) by the sweep; the rays make a full turn."""
+    """Ranges (B, rays) by the sweep, for rays over a full turn: each segment looks up the rays
+    between its ends and keeps the nearest hit of each."""
     sweep, _ = _kernels()
     increment = float(angles[1] - angles[0])
     for k, pose in enumerate(poses):
@@ -310,7 +297,7 @@ def sweep_scan(segments: Array, poses: Array, angles: Array, out: Array) -> Arra
 
 
 def march_field(occupied: NDArray[np.bool_], resolution: float) -> Array:
-    """Distance in m from the middle of every cell to that of the nearest occupied one."""
+    """Distance in m from the centre of each cell to that of the nearest occupied one."""
     from scipy.ndimage import distance_transform_edt
 
     distance: Any = distance_transform_edt(~occupied)
@@ -320,10 +307,185 @@ def march_field(occupied: NDArray[np.bool_], resolution: float) -> Array:
 def march_scan(
     distance: Array, resolution: float, poses: Array, angles: Array, out: Array
 ) -> Array:
-    """Ranges (B, rays) by the march over a distance field."""
+    """Ranges (B, rays) by the march over a distance field: steps as long as the distance to the
+    nearest wall, with directions from a table."""
     _, march = _kernels()
     turns = 2.0 * np.pi * np.arange(ANGLES) / ANGLES
     table = np.stack([np.cos(turns), np.sin(turns)], axis=1)
     for k, pose in enumerate(poses):
         march(distance, resolution, pose, angles, table, out[k])
     return out
+
+
+GRID_RESOLUTION = 0.05
+"""Edge of a cell in m, as of f1tenth_gym's maps."""
+RACE_DT = 0.01
+CRASH_TIME = 0.005
+"""Time to collision in s below which a car has crashed."""
+HALF_LENGTH, HALF_WIDTH = 0.29, 0.155
+"""Half the size of the car, in m."""
+
+
+class MarchedRace:
+    """A control period of f1tenth_gym for many cars on the track of a task, compiled by Numba.
+
+    Per car: a proportional controller, the single-track model of CommonRoad with RK4 at 10 ms, a
+    scan of 1080 rays by marching over the distance field of an occupancy grid with directions from
+    a table of 2000 angles, and the time to collision along every ray. f1tenth_gym calls these from
+    Python, one car at a time, and adds noise; this is one compiled loop on several threads.
+
+    Args:
+        task: a race on one track, with a lidar.
+        count: number of cars.
+    """
+
+    def __init__(self, task: Any, count: int) -> None:
+        (track,) = task.tracks
+        grid = track.map.rasterised(GRID_RESOLUTION, margin=1.0)
+        self.cells, self.resolution = grid.occupied.size, GRID_RESOLUTION
+        self._field = march_field(grid.occupied, GRID_RESOLUTION)
+        self._origin = np.array(grid.origin[:2])
+        self._angles, self._range = task.lidar.angles, task.lidar.range
+        self._scene = Scene.of(track.map)
+        turns = 2.0 * np.pi * np.arange(ANGLES) / ANGLES
+        self._table = np.stack([np.cos(turns), np.sin(turns)], axis=1)
+        with np.errstate(divide="ignore"):
+            ahead, beside = np.abs(np.cos(self._angles)), np.abs(np.sin(self._angles))
+            self._side = np.minimum(HALF_LENGTH / ahead, HALF_WIDTH / beside)
+        rng = np.random.default_rng(5)
+        at = track.line.at(track.length * rng.uniform(size=count))
+        self._starts = np.zeros((count, 7))
+        self._starts[:, 0], self._starts[:, 1], self._starts[:, 4] = at.x, at.y, at.heading
+        self._starts[:, 3] = rng.uniform(1.0, 8.0, count)
+        self.states = self._starts.copy()
+        """x, y, steering angle, v, yaw, yaw rate, sideslip angle of each car, (B, 7)."""
+        self._actions = rng.uniform(-1.0, 1.0, (count, 2)) * [0.4, 8.0]
+        self.ranges = np.zeros((count, len(self._angles)))
+        """Ranges of the last step in m, (B, rays)."""
+        self._seen_from = np.zeros((count, 3))
+        self._marches = np.zeros(count, np.int64)
+
+    def step(self, threads: int) -> None:
+        """One control period of all cars."""
+        kernel = _race_kernel()
+
+        def part(begin: int, end: int) -> None:
+            some = slice(begin, end)
+            kernel(
+                self.states[some], self._actions[some], self._starts[some], self._field,
+                self._origin, GRID_RESOLUTION, self._angles, np.cos(self._angles), self._table,
+                self._side, self._range, self.ranges[some], self._seen_from[some],
+                self._marches[some],
+            )  # fmt: skip
+
+        spread(part, len(self.states), worth=threads, threads=threads)
+
+    def error(self) -> float:
+        """Mean difference in m of the last ranges from the exact ones."""
+        exact = self._scene.scan(self._seen_from, self._angles, max_range=self._range)
+        return float(np.abs(self.ranges - np.minimum(exact, self._range)).mean())
+
+    def mean_marches(self) -> float:
+        """Mean number of steps along a ray."""
+        return float(self._marches.mean() / len(self._angles))
+
+
+@cache
+def _race_kernel() -> Any:
+    from numba import njit
+
+    @njit(nogil=True, cache=True)
+    def derivative(x: Array, sv: float, a: float, out: Array) -> None:
+        # Single-track model of CommonRoad, with the parameters of f1tenth_gym.
+        mu, c_f, c_r, l_f, l_r = 1.0489, 4.718, 5.4562, 0.15875, 0.17145
+        h, m, inertia, g = 0.074, 3.74, 0.04712, 9.81
+        delta, v, psi, omega, beta = x[2], x[3], x[4], x[5], x[6]
+        both = l_f + l_r
+        out[2], out[3] = sv, a
+        if abs(v) < 0.5:
+            out[0], out[1] = v * np.cos(psi), v * np.sin(psi)
+            out[4] = v / both * np.tan(delta)
+            out[5] = a / both * np.tan(delta) + v / (both * np.cos(delta) ** 2) * sv
+            out[6] = 0.0
+            return
+        front, rear = c_f * (g * l_r - a * h), c_r * (g * l_f + a * h)
+        out[0], out[1] = v * np.cos(psi + beta), v * np.sin(psi + beta)
+        out[4] = omega
+        per = mu * m / (inertia * both)
+        out[5] = (
+            -per / v * (l_f * l_f * front + l_r * l_r * rear) * omega
+            + per * (l_r * rear - l_f * front) * beta
+            + per * l_f * front * delta
+        )
+        out[6] = (
+            (mu / (v * v * both) * (rear * l_r - front * l_f) - 1.0) * omega
+            - mu / (v * both) * (rear + front) * beta
+            + mu / (v * both) * front * delta
+        )
+
+    @njit(nogil=True, cache=True)
+    def rk4(x: Array, sv: float, a: float, k: Array) -> None:
+        derivative(x, sv, a, k[0])
+        k[4] = x + 0.5 * RACE_DT * k[0]
+        derivative(k[4], sv, a, k[1])
+        k[4] = x + 0.5 * RACE_DT * k[1]
+        derivative(k[4], sv, a, k[2])
+        k[4] = x + RACE_DT * k[2]
+        derivative(k[4], sv, a, k[3])
+        x += RACE_DT / 6.0 * (k[0] + 2.0 * k[1] + 2.0 * k[2] + k[3])
+
+    @njit(nogil=True, cache=True)
+    def step(
+        states: Array,
+        actions: Array,
+        starts: Array,
+        field: Array,
+        origin: Array,
+        resolution: float,
+        angles: Array,
+        cosines: Array,
+        table: Array,
+        side: Array,
+        limit: float,
+        ranges: Array,
+        seen_from: Array,
+        marches: Array,
+    ) -> None:
+        rows, columns = field.shape
+        n = table.shape[0]
+        work = np.empty((5, 7))
+        for b in range(states.shape[0]):
+            x = states[b]
+            wrong = actions[b, 0] - x[2]
+            sv = np.sign(wrong) * 3.2 if abs(wrong) > 1e-4 else 0.0
+            a = min(max(2.0 * (actions[b, 1] - x[3]), -9.51), 9.51)
+            rk4(x, sv, a, work)
+            x[2] = min(max(x[2], -0.4189), 0.4189)
+            seen_from[b, 0], seen_from[b, 1], seen_from[b, 2] = x[0], x[1], x[4]
+            crashed, marched = False, 0
+            for ray in range(angles.size):
+                index = int(np.floor((x[4] + angles[ray]) / (2.0 * np.pi) * n)) % n
+                c, s = table[index, 0], table[index, 1]
+                at_x, at_y, total = x[0] - origin[0], x[1] - origin[1], 0.0
+                while total <= limit:
+                    i, j = int(at_y / resolution), int(at_x / resolution)
+                    if i < 0 or j < 0 or i >= rows or j >= columns:
+                        total = limit
+                        break
+                    d = field[i, j]
+                    if d <= CLOSE:
+                        break
+                    at_x += d * c
+                    at_y += d * s
+                    total += d
+                    marched += 1
+                ranges[b, ray] = min(total, limit)
+                closing = x[3] * cosines[ray]
+                if closing != 0.0:
+                    time = (ranges[b, ray] - side[ray]) / closing
+                    crashed |= 0.0 <= time < CRASH_TIME
+            marches[b] = marched
+            if crashed:
+                states[b] = starts[b]
+
+    return step
