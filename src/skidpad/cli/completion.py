@@ -79,7 +79,9 @@ def vehicles_and_sets(incomplete: str) -> list[str]:
     vehicle, colon, beginning = incomplete.partition(":")
     if colon:
         return [f"{vehicle}:{name}" for name in _sets(vehicle, beginning)]
-    parted = _parted_by_bash()
+    words = os.environ.get("COMP_WORDS", "").split("\n")
+    at = int(os.environ.get("COMP_CWORD", "0"))
+    parted = words[at - 2] if at >= 2 and words[at - 1 : at] == [":"] else ""
     return _sets(parted, incomplete) if parted else vehicle_names(incomplete)
 
 
@@ -122,13 +124,6 @@ def bench_groups(incomplete: str) -> list[str]:
 
 def _sets(vehicle: str, incomplete: str) -> list[str]:
     return _beginning(incomplete, SETS) if vehicle in WITH_SETS else []
-
-
-def _parted_by_bash() -> str:
-    """What stands before the colon, for which bash begins another word."""
-    words = os.environ.get("COMP_WORDS", "").split("\n")
-    at = int(os.environ.get("COMP_CWORD", "0"))
-    return words[at - 2] if at >= 2 and words[at - 1 : at] == [":"] else ""
 
 
 def _beginning(incomplete: str, names: tuple[str, ...]) -> list[str]:

@@ -70,7 +70,7 @@ def c(
     stepping: Stepping,
     queue: Queue = None,
     out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where to; made if there is none.")
+        Path, typer.Option(metavar="FOLDER", help="Where to; made if it does not exist.")
     ] = Path(),
 ) -> None:
     """Write a vehicle as C99: NAME.h, NAME.c and an example NAME_main.c.

@@ -264,7 +264,7 @@ SUGGESTIONS = (
     Suggestion("have a lap driven and recorded", "run lap --out lap", ("recording",)),
     Suggestion("watch that recording", "replay lap/lap.mcap", ("recording",)),
     Suggestion("drive in the browser yourself", "serve", ("viewer", "world")),
-    Suggestion("mail somebody a car to drive", "html --drive four_wheel car.html", ("recording",)),
+    Suggestion("mail a friend a car to drive", "html --drive four_wheel car.html", ("recording",)),
     Suggestion("put a car to the standard tests", "test two_track --html report.html"),
     Suggestion("run thousands from one file", "campaign --help", ("campaigns",)),
     Suggestion("take a vehicle to other tools", "export fmu four_wheel", ("export",)),

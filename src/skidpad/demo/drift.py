@@ -4,8 +4,6 @@ Five cars (CommonRoad's single track with spinning wheels) are thrown into a lef
 speed. Their drivers hold them at 10 m/s and 34° of slip angle. What the tyres hold decides how
 large a circle that takes: with half the grip it is more than twice as wide.
 
-The steady drift of a car, and the driver who holds it.
-
 In a steady drift the rear tyres slide, the front wheels point out of the bend, and yet nothing
 changes: speed, slip angle, yaw rate and the spin of the wheels are at rest. The balance is
 unstable. A linear-quadratic regulator (Kalman 1960) around it moves steering and throttle as soon
@@ -82,7 +80,13 @@ class DriftDriver:
 
     def __init__(self, car: Vehicle, held: Balance) -> None:
         self.car, self.held = car, held
-        self.gain = _regulator(car, held)
+        from scipy.linalg import solve_continuous_are
+
+        A = _slopes(lambda z: rates(car, z, held.u), held.z)
+        B = _slopes(lambda u: rates(car, held.z, u), held.u)
+        R = np.diag(COSTS)
+        P = solve_continuous_are(A, B, np.diag(WEIGHTS), R)
+        self.gain = np.linalg.solve(R, B.T @ P)
 
     def __call__(self, t: s, x: Any) -> Any:
         """Steering rate and acceleration."""
@@ -90,16 +94,6 @@ class DriftDriver:
         command = self.held.u - self.gain @ (z - self.held.z)
         steer_rate, a = np.clip(command, [-REACH[0], -4.0], REACH).tolist()
         return self.car.Input(steer_rate=steer_rate, a=a)
-
-
-def _regulator(car: Vehicle, held: Balance) -> Array:
-    from scipy.linalg import solve_continuous_are
-
-    A = _slopes(lambda z: rates(car, z, held.u), held.z)
-    B = _slopes(lambda u: rates(car, held.z, u), held.u)
-    R = np.diag(COSTS)
-    P = solve_continuous_are(A, B, np.diag(WEIGHTS), R)
-    return np.linalg.solve(R, B.T @ P)
 
 
 def _slopes(function: Any, at: Array) -> Array:

@@ -1,16 +1,11 @@
 """`eight`: the figure of eight of the skidpad, at 1.1 g.
 
-A driver written in Python steers one car. The same function, compiled together with the car, then
-drives a fleet of cars with ever less grip round one figure.
-
-The line of the skidpad: two circles that touch, driven in turn as a figure of eight.
+A driver written in Python steers one car along two circles that touch, driven in turn. The same
+function, compiled together with the car, then drives a fleet of cars with ever less grip round one
+figure.
 
 The line starts where the circles touch, heading along the world x axis. Distance along it runs on
 from lap to lap; a lap is both circles.
-
-The driver of the demo: follows the figure of eight at a steady target speed.
-
-Many cars on the skidpad, each with its own grip: the driver compiled into the fleet.
 """
 
 from __future__ import annotations
@@ -147,7 +142,7 @@ def driver_of(car: Car, a_lateral: m_s2, eight: Eight = SKIDPAD) -> Params:
 
 
 def duration(p: Params, laps: int) -> s:
-    """Time in which the driver completes so many laps from standstill, with a little to spare."""
+    """Time in which the driver completes the laps from standstill, with a little to spare."""
     return laps * lap_length(p.eight) / p.v_target + LAUNCH
 
 

@@ -1,7 +1,7 @@
 """`fan`: a bend on tyres of unknown grip, many times.
 
-The driver plans 12.5 m/s for a bend of 13 m, which takes 1.2 g. What the tyres hold today nobody
-knows: between 0.75 and 1.65 g, each value as likely as any other. A fleet drives the bend five
+The driver plans 12.5 m/s for a bend of 13 m, which takes 1.2 g. What the tyres hold today is
+not known: between 0.75 and 1.65 g, each value as likely as any other. A fleet drives the bend five
 hundred times, car and driver compiled together, each time with a grip of its own. The replay shows
 thirty of these, and lines between which nine cars in ten are.
 """

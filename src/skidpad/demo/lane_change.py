@@ -4,9 +4,8 @@ Three cars as in Autoware's planning simulator (DELAY_STEER_ACC_GEARED) change l
 each on a road of its own. Planner and controller are the same; the commands to the steering take
 0, 0.24 and 0.5 s to arrive. The later they come, the wider the car swings past its lane.
 
-A driver in Python for any vehicle with a body.
-
-The steering laws are those of `controllers`; the speed is held by their cruise control.
+`Follower` drives any vehicle with a body in Python. The steering laws and the cruise control are
+those of `control`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Laps: how often, and when, vehicles crossed a start line forwards.
-
-Cones that vehicles knock over: outlines in motion against discs that stand still.
-"""
+"""What vehicles did on a track: laps over a start line, and cones that they knocked over."""
 
 from __future__ import annotations
 
@@ -47,7 +44,8 @@ class StartLine(NamedTuple):
 class Laps:
     """Counts the laps of vehicles.
 
-    Whoever goes back over the line has to cross it forwards once more before the next one counts.
+    A vehicle that goes back over the line has to cross it forwards once more before the next lap
+    counts.
     """
 
     __repr__ = brief_repr

@@ -1,8 +1,7 @@
 """Performing a show: as fast as it goes, to its end, to an error or to Ctrl-C.
 
-`perform_into` also leaves a recording and a replay page of it.
-
-What each vehicle did during a run, in a few numbers.
+`perform_into` also leaves a recording and a replay page of it, `report` prints what each vehicle
+did during a run, in a few numbers:
 
 * distance: length of the path of its reference point;
 * accelerations: the largest change of velocity in a step, by the length of the step, along and
@@ -11,8 +10,6 @@ What each vehicle did during a run, in a few numbers.
   in units of its whole span, summed over the inputs: 1 is one input once from one end to the other.
   The span is what the vehicle's limits allow; where they do not say, what the inputs of that
   name and model went through in this run.
-
-What `skidpad run` prints while it runs and at the end.
 """
 
 from __future__ import annotations
@@ -250,7 +247,7 @@ def _run(
 
 @contextmanager
 def _ctrl_c() -> Generator[Callable[[], bool]]:
-    """Whether somebody pressed Ctrl-C, which otherwise does nothing; pressed again it interrupts.
+    """Whether Ctrl-C was pressed, which otherwise does nothing; pressed again it interrupts.
 
     An exception out of nowhere would tear whatever is being written.
     """
@@ -334,7 +331,7 @@ def make_folder(folder: Path) -> None:
 
 
 def checked_rate(rate: per_s) -> per_s:
-    """A rate of samples; raises if it is none."""
+    """A rate of samples in Hz; raises unless it is positive."""
     positive("rate", rate, "Hz")
     return float(rate)
 
@@ -375,7 +372,7 @@ COLUMNS = (
     Column("effort", "", lambda one: f"{one.effort:.2f}"),
 )
 LAPS = ("laps", "best\nlap")
-"""Columns that are left out where nobody drives laps."""
+"""Columns that are left out where there are no start lines."""
 LEAST = ("effort", "\nacross", "peak acc.\nalong", "laps", "colli-\nsions", "top\nspeed")
 """Columns that are left out where there is no room for all, the first of them first."""
 POSES = (
@@ -432,7 +429,7 @@ def _summary(outcome: Outcome, vehicles: int) -> str:
 
 @contextmanager
 def watched(duration: s, quiet: bool) -> Generator[Callable[[s], None]]:
-    """A bar unless quiet; gives the function to be told the simulated time in s."""
+    """A bar unless quiet; yields the function that takes the simulated time in s."""
     with watching(duration, "s", "run", progress=not quiet and interactive()) as bar:
         yield lambda time: bar.advance(time - bar.done)
 

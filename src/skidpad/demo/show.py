@@ -1,7 +1,4 @@
-"""What can be performed: the contract between what moves and who counts, records and draws it.
-
-Samples kept for a page while a run goes on.
-"""
+"""What can be performed: the contract between what moves and who counts, records and draws it."""
 
 from __future__ import annotations
 
@@ -79,7 +76,7 @@ class Show(Protocol):
     1. `begin` is called once, before any step; it gives the first moment (one T, one S).
     2. `advance` makes some steps and tells what happened. A show that cannot go on tells what
        happened until then and keeps the reason in `error`; it is not called again.
-    3. Samples are taken every so many steps from the beginning, as `begin` was told.
+    3. Samples are taken each `every` steps from the beginning, the argument of `begin`.
     4. The same seed gives the same numbers, however the steps are divided into calls.
     """
 
@@ -87,9 +84,9 @@ class Show(Protocol):
     dt: s
     """Length of a step."""
     duration: s
-    """How long it is worth watching, unless somebody wants it otherwise."""
+    """How long it is worth watching."""
     rate: per_s
-    """Samples per second of simulated time, likewise."""
+    """Default samples per second of simulated time."""
     vehicles: tuple[str, ...]
     listed: tuple[str, ...]
     """Vehicles whose figures are worth printing."""
@@ -111,11 +108,11 @@ class Show(Protocol):
         ...
 
     def begin(self, every: int) -> Segment:
-        """The first moment; from now on every so many steps is a sample."""
+        """The first moment; from now on each `every` steps make a sample."""
         ...
 
     def advance(self, steps: int) -> Segment:
-        """Make so many steps."""
+        """Make some steps."""
         ...
 
 
@@ -146,17 +143,17 @@ class FilmBuffer:
         self._rows.append(np.clip(segment.rows[keep], -_LARGEST, _LARGEST).astype(np.float32))
         self._scans += segment.scans
         if self._size() > self._most:
-            self._thin()
+            # Drop every second sample, and every second scan of each lidar.
+            self._times = [np.concatenate(self._times)[::2]]
+            self._rows = [np.vstack(self._rows)[::2]]
+            by_lidar = [
+                [s for s in self._scans if s.index == k] for k in range(len(self._stage.scans))
+            ]
+            scans = [scan for one in by_lidar for scan in one[::2]]
+            self._scans, self._every = sorted(scans, key=lambda scan: scan.time), 2 * self._every
 
     def _size(self) -> int:
         return sum(rows.size for rows in self._rows) + sum(s.ranges.size for s in self._scans)
-
-    def _thin(self) -> None:
-        """Drop every second sample, and every second scan of each lidar."""
-        self._times, self._rows = [np.concatenate(self._times)[::2]], [np.vstack(self._rows)[::2]]
-        by_lidar = [[s for s in self._scans if s.index == k] for k in range(len(self._stage.scans))]
-        scans = [scan for one in by_lidar for scan in one[::2]]
-        self._scans, self._every = sorted(scans, key=lambda scan: scan.time), 2 * self._every
 
     def film(self, note: str = "") -> Film:
         """All that was kept."""

@@ -48,7 +48,7 @@ class Driver(NamedTuple):
 
 
 Source = Callable[[int], Mapping[str, Trajectory]]
-"""The next so many steps of each vehicle; the first sample is the last of before."""
+"""The next steps of each vehicle, by their number; the first sample is the last of before."""
 
 
 class TrajectoryShow:

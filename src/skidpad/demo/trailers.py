@@ -1,9 +1,7 @@
 """`trailers`: trucks back semitrailers into docks while a road train drives a figure of eight.
 
 A world with contacts: trailers have wheels of their own and hang on hinges, so they cut corners,
-push back and would fold up if the truck let them. Nobody tells a trailer what to do.
-
-Steering a truck so that its trailer backs along a path.
+push back and would fold up if the truck let them. Trailers are not steered.
 
 Seen from its rear, a trailer that is pushed is a vehicle that drives forwards: pure pursuit gives
 the curvature that leads its axle onto the path. A trailer turns as the angle at the hitch lets it,

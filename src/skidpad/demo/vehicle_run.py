@@ -75,7 +75,11 @@ def show(
     if track == "circuit":
         plan, shown = _circuit(random_track(seed), size, fastest)
     elif track == "lane_change":
-        plan, shown = _lane_change(size, fastest)
+        # The path is made for cars of 2.8 m wheelbase.
+        line = path() * min(size * WHEEL_BASE / 2.8, 1.0)
+        plan = Course.of(line, min(fastest, 15.0), closed=False)
+        marks = (Line(as_points(line), "reference"),)
+        shown = {"duration": round(plan.time, 1), "lines": marks}
     elif Path(track).is_file():
         plan, shown = _from_map(Map.load(track), fastest)
     else:
@@ -134,13 +138,6 @@ def _from_map(ground: Map, v_max: m_s) -> tuple[Course, dict[str, Any]]:
     places = zip(as_points(ground.cones), ground.colours, strict=True)
     discs = [Disc(x, y, CONE_RADII[c], "cone", CONE_COLOURS[c]) for (x, y), c in places]
     return plan, _lap(plan, track) | {"discs": tuple(discs)}
-
-
-def _lane_change(size: float, v_max: m_s) -> tuple[Course, dict[str, Any]]:
-    # The path is made for cars of 2.8 m wheelbase.
-    line = path() * min(size * WHEEL_BASE / 2.8, 1.0)
-    plan = Course.of(line, min(v_max, 15.0), closed=False)
-    return plan, {"duration": round(plan.time, 1), "lines": (Line(as_points(line), "reference"),)}
 
 
 def _turns(vehicle: Vehicle) -> bool:

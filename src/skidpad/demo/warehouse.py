@@ -1,13 +1,11 @@
 """`warehouse`: robots with differential drive and lidar at work between shelves.
 
-Each robot wanders through the aisles and stops now and then to pick something. Crossings are
-handed out one by one (`traffic`); whatever else is in the way a robot sees with its lidar: it slows
-down behind others and lets the picker pass. A tote that does not move is pushed aside.
+Each robot wanders through the aisles and stops now and then to pick something; whatever is in the
+way it sees with its lidar: it slows down behind others and lets the picker pass. A tote that does
+not move is pushed aside.
 
-Traffic in a grid of lanes: where robots go next, and who may cross.
-
-Streets run along x and y and meet in crossings. Everybody keeps to the right. A crossing belongs to
-one robot at a time, who takes it only when there is room behind it: nobody stops in a crossing.
+Streets run along x and y and meet in crossings; robots keep to the right. A crossing belongs to one
+robot at a time, which takes it only when there is room behind it: no robot stops in a crossing.
 """
 
 from __future__ import annotations
@@ -123,9 +121,9 @@ STOP: m = 1.5
 CLEAR: m = 1.2
 """So far behind it the crossing is free again."""
 ROOM: m = 2.2
-"""A robot enters a crossing if nobody is so near behind it."""
+"""A robot enters a crossing if no other is nearer than this behind it."""
 PICKER: m = 3.4
-"""Nobody enters a crossing while the picker is so near."""
+"""Robots do not enter a crossing while the picker is nearer than this."""
 PICKS = 0.35
 """Share of the aisles in which a robot stops."""
 
@@ -156,7 +154,9 @@ class Robot:
         if to_go < hypot(*self._from_middle(route.ahead)) + 0.35:
             self.left = route.ahead
             route.pass_on()
-            self._plan_pick()
+            along_x = self.route.behind[1] == self.route.ahead[1]
+            stops = along_x and self.rng.random() < PICKS
+            self.pick_at = float(self.rng.uniform(3.0, 7.5)) if stops else None
         others = [other.body.truth for other in everybody.values() if other is not self]
         alone = all(hypot(t.x - here.x, t.y - here.y) > 1.6 for t in others)
         v = min(v, self._seen_free(here, PATIENCE if alone else LONG_PATIENCE))
@@ -192,11 +192,6 @@ class Robot:
                 if hypot(there.x - x, there.y - y) < ROOM:
                     return False
         return crossings.take(at, name)
-
-    def _plan_pick(self) -> None:
-        along_x = self.route.behind[1] == self.route.ahead[1]
-        stops = along_x and self.rng.random() < PICKS
-        self.pick_at = float(self.rng.uniform(3.0, 7.5)) if stops else None
 
     def _picking(self, here: Truth) -> bool:
         if self.pick_at is None or self._to(here, self.route.behind) < self.pick_at:

@@ -67,12 +67,12 @@ class Canvas:
         self.polygons(centres[:, None] + radii[:, None, None] * CIRCLE, colour)
 
     def squares(self, centres: Array, pixels: float, colour: Array) -> None:
-        """Fill upright squares about centres (n, 2), so many pixels wide."""
+        """Fill upright squares about centres (n, 2), `pixels` wide."""
         corners = pixels * np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
         self._fill_many(self.to_pixels(centres)[:, None] + corners, colour, 1.0)
 
     def segments(self, ends: Array, pixels: float, colour: Array, opacity: float = 1.0) -> None:
-        """Draw segments x0, y0, x1, y1 (n, 4), so many pixels wide, with square ends."""
+        """Draw segments x0, y0, x1, y1 (n, 4), `pixels` wide, with square ends."""
         ends = ends[_overlapping(ends, self.box)]
         a, b = self.to_pixels(ends[:, :2]), self.to_pixels(ends[:, 2:])
         along = b - a

@@ -114,7 +114,7 @@ class Film:
         return float(self.times[-1] - self.times[0])
 
     def thinned(self, fps: float = 60.0) -> Film:
-        """The film with at most so many pictures a second of its own time; first and last stay."""
+        """The film with at most `fps` pictures a second of its own time; first and last stay."""
         fps = positive("fps", fps, "1/s")
         # The first sample of each slot: whole parts of the recorded rate stay evenly spaced. The
         # small number keeps samples on the edge of a slot, which are not exact multiples, in it.

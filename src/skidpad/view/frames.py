@@ -1,12 +1,8 @@
 """Pictures of a moment as arrays of pixels, drawn without a browser or a display.
 
-They look like the page from above. A picture of 640 x 480 pixels takes a few milliseconds.
-
-What stands still on pictures: ground, grid, lanes, walls, lines and cones.
-
-What vehicles look like on pictures: what is drawn on the plain outline shows which end is front.
-
-Parts are made once for each shape, in its own frame, in m.
+They look like the page from above. A picture of 640 x 480 pixels takes a few milliseconds. What
+stands still comes first: ground, grid, lanes, walls, lines and cones; then vehicles, whose parts
+are made once for each shape, in its own frame, in m; then `FramePainter`, which puts it together.
 """
 
 from __future__ import annotations
@@ -38,7 +34,7 @@ from .stage import Line, PlacedUnit, PlacedVehicle, Polygon
 WALL_PIXELS = 2.0
 """Width of walls, which have none in the world."""
 _LEAST_SQUARE = 22.0
-"""Squares of the ground are at least so many pixels wide."""
+"""Least width of the squares of the ground, in pixels."""
 _LEAST_CONE = 2.6
 """Cones have at least this radius in pixels."""
 _RINGED = 5.0
@@ -75,15 +71,17 @@ class Scenery:
         walls = segments_of(np.empty((0, 4)) if walls is None else walls)
         self._walls = walls[~self._cones.holds(walls.reshape(-1, 2, 2))]
         order = list(POLYGONS)
-        known = [p for p in polygons if _known(p.kind, POLYGONS) and not self._is_cone(p)]
+        known = [
+            polygon
+            for polygon in polygons
+            if _known(polygon.kind, POLYGONS)
+            and not (polygon.kind == "solid" and self._cones.holds(np.array([polygon.points]))[0])
+        ]
         self._polygons = sorted(known, key=lambda polygon: order.index(polygon.kind))
         self._corners = [points_of("polygon", p.points, 3) for p in self._polygons]
         self._lines = [line for line in lines if _known(line.kind, LINES)]
         self._points = [points_of("line", line.points, 2) for line in self._lines]
         self._strokes_at: tuple[float, list[_Stroke]] = (0.0, [])
-
-    def _is_cone(self, polygon: Polygon) -> bool:
-        return polygon.kind == "solid" and bool(self._cones.holds(np.array([polygon.points]))[0])
 
     @property
     def bounds(self) -> tuple[m, m, m, m] | None:
@@ -99,7 +97,15 @@ class Scenery:
 
     def draw(self, canvas: Canvas) -> None:
         """Draw all of it."""
-        draw_ground(canvas)
+        step = _round_step(_LEAST_SQUARE / canvas.scale)
+        for length, colour in (
+            (step, palette.GRID),
+            (_round_step(4.9 * step), palette.GRID_STRONG),
+        ):
+            height, width, _ = canvas.pixels.shape
+            pixels = rgb(colour).astype(np.uint8)
+            canvas.pixels[:, _places(canvas.left, width, length * canvas.scale)] = pixels
+            canvas.pixels[_places(canvas.top, height, length * canvas.scale)] = pixels
         if self._cells is not None:
             self._cells.draw(canvas)
         for polygon, corners in zip(self._polygons, self._corners, strict=True):
@@ -208,7 +214,7 @@ class Cells:
         )
 
     def _cells(self, factor: int) -> Any:
-        """The largest number of each square of so many cells."""
+        """The largest number of each square of `factor` by `factor` cells."""
         if factor not in self._pooled:
             cells = self._pooled[1]
             for axis, length in enumerate(cells.shape):
@@ -217,18 +223,8 @@ class Cells:
         return self._pooled[factor]
 
 
-def draw_ground(canvas: Canvas) -> None:
-    """Squares whose size follows the scale."""
-    step = _round_step(_LEAST_SQUARE / canvas.scale)
-    for length, colour in ((step, palette.GRID), (_round_step(4.9 * step), palette.GRID_STRONG)):
-        height, width, _ = canvas.pixels.shape
-        pixels = rgb(colour).astype(np.uint8)
-        canvas.pixels[:, _places(canvas.left, width, length * canvas.scale)] = pixels
-        canvas.pixels[_places(canvas.top, height, length * canvas.scale)] = pixels
-
-
 def _places(begin: int, count: int, step: float) -> Any:
-    """The pixels with lines, of so many from one that is the given number from the origin."""
+    """Which of `count` pixels, the first of them `begin` from the origin, have lines."""
     numbers = np.arange(math.ceil(begin / step), math.floor((begin + count) / step) + 1)
     places = np.floor(numbers * step).astype(np.int64) - begin
     return places[(places >= 0) & (places < count)]
@@ -296,14 +292,6 @@ class _Parts(NamedTuple):
     """Segments."""
     mark_width: float = 0.0
     """In m."""
-
-
-def draw_vehicle(canvas: Canvas, vehicle: PlacedVehicle, number: int) -> None:
-    """Draw a vehicle with its trailers; its number among all says which colour it has."""
-    colour = vehicle.colour or VEHICLES[number % len(VEHICLES)]
-    for unit in reversed(vehicle.trailers):
-        _Painter(canvas, unit, "trailer", shaded(colour, 0.3), shaded(colour, -0.4)).draw()
-    _Painter(canvas, vehicle.vehicle, "vehicle", rgb(colour), shaded(colour, -0.4)).draw()
 
 
 class _Painter:
@@ -477,7 +465,7 @@ _LENGTHS_SEEN = 9.0
 _WIDTHS: tuple[m, m] = (8.0, 60.0)
 """What a picture is wide at least and at most."""
 _LEAST_LENGTHS = 2.5
-"""However long a road train is, so many lengths of it are seen."""
+"""Least width of a picture in lengths of the vehicle, however long a road train is."""
 _MARGIN = 0.05
 """Share of the picture that is free on each side where all that stands still is seen."""
 
@@ -545,7 +533,10 @@ class FramePainter:
         canvas = Canvas(self.size, *self._view(vehicles, centre, scale), palette.GROUND)
         self._scenery.draw(canvas)
         for number, vehicle in reversed([*enumerate(vehicles)]):
-            draw_vehicle(canvas, vehicle, number)
+            colour = vehicle.colour or VEHICLES[number % len(VEHICLES)]
+            for unit in reversed(vehicle.trailers):
+                _Painter(canvas, unit, "trailer", shaded(colour, 0.3), shaded(colour, -0.4)).draw()
+            _Painter(canvas, vehicle.vehicle, "vehicle", rgb(colour), shaded(colour, -0.4)).draw()
         canvas.squares(hits, min(max(0.06 * canvas.scale, 2.0), 3.0), rgb(palette.ECHO))
         if text:
             canvas.card(text)

@@ -1,29 +1,14 @@
 """What there is to see of a simulation: bodies with their shapes, columns of numbers, scans.
 
-A `Stage` is plain data; the page, recordings and live views all read it. `world_stage` and
-`trajectory_stage` make one together with the rows of numbers that belong to it.
+A `Stage` is plain data, everything about a simulation that does not change while it runs; the page,
+recordings and live views all read it. Numbers that change come as rows: one float per channel and
+time. Everything is in SI units and radians; outlines and wheels are in the frame of their body, x
+forward, y left. `None` in place of a channel means that the body lacks it.
 
-A stage: everything about a simulation that does not change while it runs.
-
-Numbers that change come as rows: one float per channel and time. Everything is in SI units and
-radians; outlines and wheels are in the frame of their body, x forward, y left. `None` in place of a
-channel means that there is none.
-
-Putting channels in order.
-
-Pose and velocity of vehicles whose state does not have the pose as it is.
-
-How vehicles lie on the road that is among their parameters.
-
-Ground with heights and grip, as it is drawn: a road or an elevation map on a lattice.
-
-What stands still in a world, as it is drawn.
-
-What vehicles look like from above: outlines and wheels, from the geometry of their body.
-
-Trailers of a stage: bodies whose pose follows from the rows of the vehicles that tow them.
-
-A vehicle at one moment as it is drawn: the outlines and wheels of its units where they are.
+Below the `Stage` are the parts that stages are put together from: channels in order (`Rows`), pose
+and velocity that a body computes (`ComputedMotion`), how vehicles lie on a road, ground with
+heights, what stands still in a world, shapes of vehicles, trailers. At the end, vehicles and bodies
+at one moment: `place_vehicle`, `place_bodies`. `stages` makes stages of runs and of worlds.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""The stage of recorded runs: one body per trajectory, a row per sample.
-
-The stage of a world, and its numbers taken step by step.
-
-The stage of vehicles of one kind among walls, and a row of its numbers for each moment.
-"""
+"""Stages with their rows of numbers: of recorded runs, of a world, of episodes."""
 
 from __future__ import annotations
 
@@ -203,8 +198,8 @@ class _Accelerations(NamedTuple):
     forces of their tyres alone would give."""
 
     taken: slice
-    """Poses and velocities at the row before (B, 6) and the time since then, NaN if there is none,
-    of each vehicle."""
+    """Poses and velocities at the row before (B, 6) and the time since then of each vehicle,
+    NaN without such a row."""
     columns: tuple[int, ...]
     """Of a_x and a_y among the outputs, or behind these."""
     centres: Array
@@ -223,7 +218,7 @@ class WorldStage:
     """The stage of a world and the rows of numbers that go with it.
 
     Taking numbers is a copy of arrays; what has to be computed from them (outputs such as wheel
-    loads) is computed for many rows together, when somebody wants to see them.
+    loads) is computed for many rows together, when they are to be seen.
 
     A row has the mean acceleration of each vehicle's centre of mass since the row before: the
     change of its velocity, impulses of contacts included, in the axes of the vehicle. It takes the
@@ -253,7 +248,11 @@ class WorldStage:
         attitudes = 3 * len(world.vehicles) if self._uneven else 0
         self._stated = self._size + 3 * len(self._others) + attitudes
         self.width = self._stated
-        self._place_accelerations()
+        for k, part in enumerate(self._parts):
+            size = 7 * len(part.group.names)
+            own = slice(self.width, self.width + size)
+            self.width += size
+            self._parts[k] = part._replace(accelerations=part.accelerations._replace(taken=own))
         """How many numbers `take` gives."""
         self._repeated: dict[int, tuple[Array, Array]] = {}
         self.scans, self._readings = self._lidars()
@@ -344,14 +343,6 @@ class WorldStage:
             for name, one in zip(group.names, places, strict=True)
         ]
 
-    def _place_accelerations(self) -> None:
-        """Find where the accelerations come from, behind everything else that is taken."""
-        for k, part in enumerate(self._parts):
-            size = 7 * len(part.group.names)
-            own = slice(self.width, self.width + size)
-            self.width += size
-            self._parts[k] = part._replace(accelerations=part.accelerations._replace(taken=own))
-
     def _vehicle(self, name: str, pose: tuple[str, ...], places: dict[str, int]) -> Body:
         vehicle = self.world.vehicles[name].built.vehicle
         self._shapes[name] = shape = shape_of(vehicle)
@@ -413,7 +404,7 @@ class WorldStage:
         return x, u, record.unflatten(model.Params, list(part.group.params.T))
 
     def _params(self, part: _Part, times: int) -> Array:
-        """Parameters of the vehicles of a group, each so many times; kept until they change."""
+        """Parameters of the vehicles of a group, each `times` times; cached until they change."""
         now = part.group.params
         kept = self._repeated.get(id(part.group))
         if kept is None or kept[0].shape[1] != times * len(now) or not np.array_equal(kept[1], now):
@@ -422,7 +413,7 @@ class WorldStage:
         return kept[0]
 
     def _other(self, name: str, rows: Rows) -> Body:
-        """A block or somebody who walks."""
+        """A block or a pedestrian."""
         places = rows.add(name, _POSE)
         scene = self.world.scene
         block = next((b for b in scene.blocks if b.name == name), None)

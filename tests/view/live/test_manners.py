@@ -20,7 +20,7 @@ def frame(sequence: int, *, new: bool = False, last: bool = False) -> Frame:
 
 def test_the_wheel_belongs_to_one() -> None:
     wheel = Wheel()
-    with pytest.raises(InvalidValue, match="nobody has the wheel"):
+    with pytest.raises(InvalidValue, match="the wheel is free"):
         wheel.check(1)
     wheel.take(1, now=0.0)
     wheel.take(1, now=1.0)

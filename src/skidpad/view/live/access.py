@@ -24,7 +24,7 @@ def is_local(host: str) -> bool:
 
 
 def new_token() -> str:
-    """A token that nobody guesses."""
+    """A token that cannot be guessed."""
     return secrets.token_urlsafe(16)
 
 
@@ -41,7 +41,7 @@ class Access:
     ) -> str | None:
         """Why a request is refused; None: it may come in. Names of headers in small letters."""
         host = headers.get("host", "")
-        if not self._answers_to(_name(host)):
+        if not (_name(host) in (*_HERE, self.host.strip("[]")) or self.token is not None):
             return f"this server does not go by the name {host[:80]!r}"
         origin = headers.get("origin")
         if origin is not None and _place(origin) != host:
@@ -52,13 +52,9 @@ class Access:
                 return "the token is missing or wrong: use the address that the server printed"
         return None
 
-    def _answers_to(self, name: str) -> bool:
-        # With a token a foreign name is no danger, and nobody knows all names of this machine.
-        return name in (*_HERE, self.host.strip("[]")) or self.token is not None
-
 
 def _place(origin: str) -> str | None:
-    """Name and port in an Origin header; None of one that is none."""
+    """Name and port in an Origin header; None if it is malformed."""
     try:
         return urlsplit(origin).netloc
     except ValueError:

@@ -1,12 +1,7 @@
 """A world with pilots: everything that drivers can do to it, without clock and network.
 
-Obstacles that are dropped into a world while it runs.
-
-Following a line on the ground at the speed that its bends allow, by pure pursuit.
-
-Who drives each vehicle: keys, what its file says, or a follower of a line.
-
-Parameters that can be changed while a vehicle drives, and how far.
+An `Arena` is a world, a `Pilot` for each vehicle (keys, what its file says, or a follower of a
+line), parameters that can be changed while it runs, and obstacles that are dropped into it.
 """
 
 from __future__ import annotations
@@ -241,7 +236,7 @@ class Pilot:
             self._follower = LineFollower(self._nearest_line().points, self._can)
 
     def drive(self, axes: Axes) -> None:
-        """Hold keys; whoever touches them drives."""
+        """Hold keys, which makes the keyboard the controller."""
         if self.controller != KEYBOARD:
             # Letting go of keys in one vehicle is no reason to take another from its controller.
             if axes == Axes():
@@ -250,7 +245,7 @@ class Pilot:
         self._axes = axes
 
     def let_go(self) -> None:
-        """Nobody holds the keys: a vehicle that they drove stops."""
+        """Let the keys go: a vehicle that they drove stops."""
         self._axes = None
 
     def go_on_from(self, before: Pilot) -> None:
@@ -324,7 +319,7 @@ _KNOWN: dict[str, _Known] = {
     "vel_time_constant": _Known("lag of the drive", 0.25, 10.0),
     "steer_time_constant": _Known("steering lag", 0.25, 10.0),
 }
-"""By dotted name; the order is that of the list shown. Dead times are none of them: the queue of
+"""By dotted name; the order is that of the list shown. Dead times are not among them: the queue of
 commands has its length from the start."""
 
 
@@ -416,7 +411,7 @@ class Arena:
         title: str = "",
     ) -> None:
         self._paths = {spec.name: spec.path for spec in scene.vehicles}
-        # The pilots follow paths: a world would do so whoever else drives.
+        # The pilots follow paths: a world would do so whatever else drives.
         self._scene = replace(scene, vehicles=tuple(replace(v, path=None) for v in scene.vehicles))
         self._lines, self._title, self._seed = tuple(lines), title, seed
         self._starts = starts or {}
@@ -501,7 +496,7 @@ class Arena:
         return mine.controller != before
 
     def let_go(self) -> None:
-        """Nobody drives."""
+        """Let the keys of all vehicles go."""
         for pilot in self._pilots.values():
             pilot.let_go()
 

@@ -1,11 +1,8 @@
-"""What clients may say, checked to the last field.
+"""What clients and a session say to each other: messages, frames, and the outbox between threads.
 
-A message is a JSON object with a `type` and the fields of that type, no more and no less. Whatever
-else arrives is an `InvalidValue` whose text goes back to the client.
-
-Frames: the numbers of one moment as bytes. docs/live.md has the layout.
-
-What a session says, on its way from the thread of the session to that of the network.
+A client's message is a JSON object with a `type` and the fields of that type, no more and no less.
+Whatever else arrives is an `InvalidValue` whose text goes back to the client. Frames are the
+numbers of one moment as bytes. docs/live.md has both.
 """
 
 from __future__ import annotations
@@ -45,7 +42,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Take(Message):
-    """Take the wheel, if nobody has it."""
+    """Take the wheel, if it is free."""
 
 
 @dataclass(frozen=True)
@@ -251,7 +248,7 @@ class Frame:
     Args:
         moment: with the latest scan of every lidar.
         new: which of these scans were not in the frame before.
-        last: whether there may be no other frame for a while, so that nobody may miss it.
+        last: whether there may be no other frame for a while, so that all viewers get it.
         heard: whose message, by its time, is the first frame to show what it did.
     """
 
@@ -288,7 +285,7 @@ def encoded(moment: Moment) -> bytes:
 
 
 def decoded(data: bytes, channels: int) -> Moment:
-    """What `encoded` was given, for a stage with so many channels."""
+    """The moment in the bytes of a frame, for a stage with this number of channels."""
     try:
         kind, flags, sequence, time = _HEAD.unpack_from(data)
         at = _HEAD.size + 4 * channels

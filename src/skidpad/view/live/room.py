@@ -1,12 +1,7 @@
-"""The room: who watches, who drives, and what each of them is told.
+"""The room: who watches, who drives, and what each viewer is sent.
 
-Everything here runs in the thread of the network.
-
-How often a client may speak: a token bucket, and patience with those who empty it.
-
-One viewer: what waits to be sent to them, and how often they get frames.
-
-The wheel: one client has it, or nobody.
+Everything here runs in the thread of the network. A `Viewer` has a mailbox with room for one frame,
+a `Bucket` limits how often a client may speak, and one client at a time has the `Wheel`.
 """
 
 from __future__ import annotations
@@ -197,7 +192,7 @@ class Wheel:
     def check(self, client: int) -> None:
         """Raise unless this client has the wheel."""
         if self.driver is None:
-            raise InvalidValue("nobody has the wheel: take it first")
+            raise InvalidValue("the wheel is free: take it first")
         if self.driver != client:
             raise InvalidValue(f"viewer {self.driver} has the wheel; only they may do this")
 
@@ -233,7 +228,7 @@ class Room:
     """Viewers of one session.
 
     Args:
-        submit: how the session is told what a client wants.
+        submit: passes what a client wants to the session.
         rate: frames a second of the session.
         clock: a clock in s.
     """
@@ -254,7 +249,7 @@ class Room:
         self._latest: Frame | None = None
 
     def join(self) -> Viewer:
-        """Somebody comes in: they are told everything."""
+        """Admit a viewer and send everything there is to know."""
         now = self._clock()
         self._count += 1
         viewer = Viewer(self._count, self._rate, now)
@@ -270,7 +265,7 @@ class Room:
         return viewer
 
     def leave(self, viewer: Viewer) -> None:
-        """Somebody goes; if they drove, nobody does."""
+        """Dismiss a viewer; if they drove, the wheel is free."""
         if self._viewers.pop(viewer.number, None) is not None:
             self._free(viewer.number)
             self._tell_status()

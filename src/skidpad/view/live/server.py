@@ -37,7 +37,7 @@ class LiveServer:
         session: what is shown; the server starts and stops it.
         host: address to listen on.
         port: None: 8000 or the next one that is free; 0: any.
-        token: needed from whoever comes in; made up where others than this machine can come.
+        token: that viewers need; made up if other machines can reach the host.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ MOST_CONNECTIONS = 512
 ASKING: s = 20.0
 """Within which a request must be complete and answered, from when the one before began."""
 LINGER: s = 5.0
-"""Within which the last bytes to somebody must be gone after their connection is closed."""
+"""Time after the close of a connection within which its last bytes must be gone."""
 _LOOK: s = 0.25
 
 
@@ -193,7 +193,7 @@ class Gate:
         return len(self._since)
 
     def enter(self, transport: asyncio.Transport) -> None:
-        """Somebody comes; if that is one too many, somebody goes."""
+        """Register a connection; over the limit, drop the oldest one that is no viewer."""
         loop = asyncio.get_running_loop()
         self._forget_closed()
         self._since[transport] = loop.time()
@@ -230,7 +230,7 @@ class Gate:
     def _end(self, transport: asyncio.Transport) -> None:
         transport.abort()
         # Its socket closes only when the loop comes round: until then others may come, and each
-        # of them must put out somebody else.
+        # of them must drop another one.
         self._forget(transport)
 
     def _forget(self, transport: asyncio.Transport) -> None:

@@ -1,10 +1,7 @@
 """A session: an arena that runs in a thread of its own, in step with the clock.
 
-What a server shows: whatever says something and may be told something.
-
-Recording what runs: one file after another, as the stage changes or the world starts again.
-
-Keeping simulated time in step with the clock.
+`Pace` says when steps are due, `Recordings` writes one file after another as the stage changes or
+the world starts again. `Source` is what a server shows; a `Session` is one.
 """
 
 from __future__ import annotations
@@ -90,11 +87,11 @@ class Source(Protocol):
     """Frames a second."""
 
     def start(self) -> None:
-        """There is somebody to listen: say what there is."""
+        """Say what there is to see; called when the server listens."""
         ...
 
     def stop(self) -> None:
-        """Nobody listens any more."""
+        """End; called when the server ends."""
         ...
 
     def submit(self, client: int, message: Message) -> None:
@@ -248,7 +245,9 @@ class Session:
 
     def start(self) -> None:
         """Begin to run."""
-        self._announce()
+        self._tell_stage()
+        self._tell_vehicles(self._clock())
+        self._report(self._clock())
         self._thread.start()
 
     def stop(self) -> None:
@@ -277,16 +276,13 @@ class Session:
         try:
             self._pace.restart(self._clock())
             while not self._ending:
-                self._turn_safely()
+                try:
+                    self._turn()
+                except Exception as error:  # A fault of ours; people are watching all the same.
+                    self._fail(error)
+                    self._wake.wait(_STATUS)
         finally:
             self._recordings.end()
-
-    def _turn_safely(self) -> None:
-        try:
-            self._turn()
-        except Exception as error:  # A fault of ours; people are watching all the same.
-            self._fail(error)
-            self._wake.wait(_STATUS)
 
     def _turn(self) -> None:
         """Commands, steps, a frame, a rest."""
@@ -400,7 +396,10 @@ class Session:
             case said.Drop(x, y, kind):
                 arena.drop(kind, x, y)
                 self._kept = arena.world.snapshot()
-                self._new_stage()
+                self._tell_stage()
+                self._changed = True
+                self._recordings.renew(self.arena)
+                self._report(self._clock())
             case said.Reset():
                 self._reset()
             case said.Record(on):
@@ -444,12 +443,6 @@ class Session:
         self._recordings.renew(self.arena)
         self._report(now)
 
-    def _new_stage(self) -> None:
-        self._tell_stage()
-        self._changed = True
-        self._recordings.renew(self.arena)
-        self._report(self._clock())
-
     def _publish(self, now: s) -> None:
         self._changed = self._moved = False
         period = 1.0 / self.rate
@@ -466,11 +459,6 @@ class Session:
         if heard is not None:
             self._unanswered = None
         self.outbox.frame(Frame(moment, fresh, last=self._paused, heard=heard))
-
-    def _announce(self) -> None:
-        self._tell_stage()
-        self._tell_vehicles(self._clock())
-        self._report(self._clock())
 
     def _tell_stage(self) -> None:
         # As text, once: the stage of a large world takes a while to write.

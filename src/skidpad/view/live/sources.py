@@ -1,8 +1,8 @@
-"""The world that `skidpad serve` shows by itself: a track of cones, and things to run into.
+"""What a live server shows besides a session: the playground, a watched world, an episode.
 
-A world that somebody else runs: to be watched on the page, and not to be driven there.
-
-The episode of an environment on the page, in step with the clock, for people to watch.
+`playground` is the world that `skidpad serve` shows by itself: a track of cones, and things to run
+into. A `WatchedWorld` is stepped by its owner, and an `EpisodePage` shows an environment in step
+with the clock; both are to be watched, not driven.
 """
 
 from __future__ import annotations
@@ -214,10 +214,7 @@ class WatchedWorld:
         self._next_frame = self._next_status = clock()
         self._noted = clock(), world.time
         self._view = WorldStage(world, title)
-        self._stage = self._stage_text()
-
-    def _stage_text(self) -> str:
-        return json.dumps(self._view.stage.to_json(), separators=(",", ":"), allow_nan=False)
+        self._stage = json.dumps(self._view.stage.to_json(), separators=(",", ":"), allow_nan=False)
 
     def start(self) -> None:
         """Say what there is to see."""

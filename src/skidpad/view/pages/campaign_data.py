@@ -1,13 +1,9 @@
-"""Columns over factors: means and bands by parts of a factor, and by parts of two.
+"""Numbers of the report of a campaign, read from the folder some runs at a time.
 
-Values of given ranks among more numbers than fit into memory, exactly.
-
-The bits of floating-point numbers, seen as whole numbers, are in the order of the numbers. Four
-passes over all numbers find 16 bits each of the values that are looked for.
-
-What there is to say of each column, read from the folder some runs at a time.
-
-Factors cut into parts: of a range, or the numbers of a list.
+For each column its extent, distribution and quantiles, its means and bands by parts of a factor,
+and its means by parts of two. Quantiles are exact among more numbers than fit into memory: the bits
+of floating-point numbers, seen as whole numbers, are in the order of the numbers, and four passes
+over all numbers find 16 bits each of the values that are looked for.
 """
 
 from __future__ import annotations
@@ -86,7 +82,7 @@ def _numbers(keys: AnyArray) -> Array:
 
 
 SHARES = (0.01, 0.05, 0.5, 0.95, 0.99)
-"""Quantiles that are told."""
+"""Quantiles that are reported."""
 _MOST_BARS = 60
 _LARGEST = 1e150
 """Numbers beyond count as infinite."""
@@ -248,7 +244,7 @@ def _edges(extent: Extent, quantiles: Sequence[Interval]) -> Array:
 
 
 def probabilities(study: Study, names: Sequence[str], level: float) -> Mapping[str, Probability]:
-    """Of columns that are true or false, over independent runs; empty where there are none.
+    """Probabilities of true-or-false columns over independent runs; empty without such runs.
 
     Where no interval holds its ends are NaN.
     """
@@ -269,7 +265,7 @@ def probabilities(study: Study, names: Sequence[str], level: float) -> Mapping[s
 
 
 _MOST_LEVELS = 40
-"""Numbers of a list that are told apart."""
+"""Largest number of distinct levels of a list."""
 
 
 class Bins(NamedTuple):
@@ -292,7 +288,7 @@ class Bins(NamedTuple):
 
 
 def bins_of(factor: Factor, extent: Extent, most: int) -> Bins | None:
-    """At most so many parts of what a factor reached, more of a list; None where it is held."""
+    """At most `most` parts of what a factor reached, more for a list; None where it is held."""
     if not extent.varies:
         return None
     if isinstance(factor, (Levels, Steps)):
@@ -462,7 +458,7 @@ def surfaces_of(
 
 
 def sampled_runs(study: Study, names: Sequence[str], runs: int, most: int) -> dict[str, Array]:
-    """Columns of at most so many runs, drawn from all, the same ones each time; NaN where numbers
+    """Columns of at most `most` runs, drawn from all, the same ones each time; NaN where numbers
     are out of reach."""
     # Every so-manieth run would meet the same levels of a grid again and again.
     chosen = np.sort(np.random.default_rng(0).permutation(runs)[:most])

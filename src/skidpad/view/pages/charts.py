@@ -42,7 +42,14 @@ class Axis:
     def ticks(self, most: int) -> list[tuple[float, str]]:
         """Round numbers within it, and their texts."""
         if self.log:
-            return _decades(self.low, self.high)
+            low = self.low
+            high = self.high
+            few = high / low < 300.0
+            factors = (1.0, 2.0, 5.0) if few else (1.0,)
+            powers = range(floor(log10(low)), ceil(log10(high)) + 1)
+            values = [factor * 10.0**power for power in powers for factor in factors]
+            inside = [value for value in values if low * 0.999 <= value <= high * 1.001]
+            return [(value, f"{value:g}") for value in inside]
         step = _round_step((self.high - self.low) / most)
         first, last = ceil(self.low / step - 1e-9), floor(self.high / step + 1e-9)
         digits = max(0, -floor(log10(step) + 1e-9))
@@ -84,15 +91,6 @@ def _round_step(least: float) -> float:
         return 1.0
     power = 10.0 ** floor(log10(least))
     return next(power * factor for factor in (1.0, 2.0, 5.0, 10.0) if power * factor >= least)
-
-
-def _decades(low: float, high: float) -> list[tuple[float, str]]:
-    few = high / low < 300.0
-    factors = (1.0, 2.0, 5.0) if few else (1.0,)
-    powers = range(floor(log10(low)), ceil(log10(high)) + 1)
-    values = [factor * 10.0**power for power in powers for factor in factors]
-    inside = [value for value in values if low * 0.999 <= value <= high * 1.001]
-    return [(value, f"{value:g}") for value in inside]
 
 
 def _text(value: float, digits: int) -> str:

@@ -1,24 +1,10 @@
-"""A page that drives a vehicle without a server; `skidpad html --drive` writes it.
+"""A page that drives a vehicle without a server, as one self-contained file.
 
-What a page needs to write recordings as `skidpad.view.recording` does: the bytes that do not
-change.
-
-Schemas, channels and metadata are whole MCAP records; messages are bytes with slots for numbers
-(`recording.protobuf`). The page puts numbers into copies of these and needs to know neither
-protobuf nor what topics there are.
-
-Everything about a vehicle that a page computes, as Programs of one module.
-
-The page itself has no equation of a vehicle: what steps it, what keys ask of it, where it is and
-how it comes to rest are the functions that the rest of the package uses, traced.
-
-Where a page drives: what there is to see, what stands in the way, where the vehicle starts.
-
-What a page knows about its vehicle besides the module: names, units, ranges, where it starts.
-
-The stage of a page that drives, and which number of the module goes into which channel.
-
-A page that drives a vehicle without a server, as one self-contained file.
+`skidpad html --drive` writes it. The page itself has no equation of a vehicle: what steps it, what
+keys ask of it, where it is and how it comes to rest are the functions that the rest of the package
+uses, traced as Programs of one module. A `Place` says what there is to see, what stands in the way
+and where the vehicle starts. Recordings that the page writes are templates of MCAP records with
+slots for numbers, so that it needs to know neither protobuf nor which topics there are.
 """
 
 from __future__ import annotations
@@ -142,7 +128,7 @@ def programs_of(exported: Export) -> dict[str, Program]:
 
     `step`, `outputs` and, where the model has one, `settle` are those of the simulator. `command`
     makes an input of keys: x, u, p, the axes, what is remembered, the period of the steps, whether
-    anybody holds the keys and the parameters of the start (`p_start`: a heavier car is driven
+    the keys are held and the parameters of the start (`p_start`: a heavier car is driven
     alike) to the port `command` and what is remembered. `motion` is x, u and p to pose, velocity
     and the poses of what is towed; `rest` puts the vehicle to rest at the pose in that port.
     """
@@ -160,7 +146,7 @@ def programs_of(exported: Export) -> dict[str, Program]:
 
 
 def command_program(vehicle: Vehicle, can: Abilities) -> Program:
-    """The input for keys that are held, or that nobody holds."""
+    """The input for keys, whether they are held or not."""
     body = body_of(vehicle, "a page that drives")
 
     def function(x: Any, u: Any, p: Any, p_start: Any, axes: Any, memory: Any, how: Any) -> Any:
@@ -491,7 +477,7 @@ def tunables_of(exported: Export) -> list[dict[str, Any]]:
 def parameter_fields(exported: Export) -> list[dict[str, Any]]:
     """All parameters that can be changed, with ranges; null where there is no end.
 
-    Dead times are none of them: the queue of commands has its length from the start.
+    Dead times are not among them: the queue of commands has its length from the start.
     """
     delays = set(exported.model.dead_times.values())
     values = record.flatten(exported.vehicle.params)

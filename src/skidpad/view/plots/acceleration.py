@@ -1,7 +1,4 @@
-"""The g-g diagram: accelerations along over across, and the limit that the tyres set.
-
-How much acceleration a vehicle has, and how often a run was near which one.
-"""
+"""The g-g diagram: accelerations along over across, and the limit that the tyres set."""
 
 from __future__ import annotations
 
@@ -40,7 +37,14 @@ class Limit(NamedTuple):
 def limit_of(limit: Any) -> Limit:
     """A limit from a number in m/s², from two (along, across), or from a vehicle's tyres."""
     if isinstance(limit, Vehicle):
-        return _vehicle_limit(limit)
+        p = limit.params
+        if hasattr(p, "a_long_max") and hasattr(p, "a_lat_max"):
+            return Limit(float(p.a_long_max), float(p.a_lat_max))
+        law = tyre_laws(limit)[0]
+        if law.peak is None:
+            raise InvalidValue(f"the tyres of {limit.name!r} have no friction limit: give limit=")
+        g = float(getattr(p, "g", G))
+        return Limit(law.peak.along * g, law.peak.across * g)
     try:
         numbers = np.broadcast_to(np.asarray(limit, dtype=float), (2,))
     except (TypeError, ValueError, OverflowError) as error:
@@ -50,18 +54,6 @@ def limit_of(limit: Any) -> Limit:
     if not (np.isfinite(numbers).all() and (numbers > 0.0).all()):
         raise InvalidValue(f"limit = {limit} m/s² must be finite and greater than 0")
     return Limit(*numbers.tolist())
-
-
-def _vehicle_limit(vehicle: Vehicle) -> Limit:
-    """Friction at the tyres' peaks times gravity; downforce comes on top of it."""
-    p = vehicle.params
-    if hasattr(p, "a_long_max") and hasattr(p, "a_lat_max"):
-        return Limit(float(p.a_long_max), float(p.a_lat_max))
-    law = tyre_laws(vehicle)[0]
-    if law.peak is None:
-        raise InvalidValue(f"the tyres of {vehicle.name!r} have no friction limit: give limit=")
-    g = float(getattr(p, "g", G))
-    return Limit(law.peak.along * g, law.peak.across * g)
 
 
 def density(x: Array, y: Array, radius: float) -> Array:
@@ -128,7 +120,15 @@ def gg(
                 }
                 _draw_points(axes, across, along, **look)
         if bound is not None:
-            _draw_limit(axes, bound)
+            round_ = abs(bound.along - bound.across) < 1e-9 * bound.along
+            axes.plot(
+                bound.across * np.cos(_RING),
+                bound.along * np.sin(_RING),
+                color=style.INK,
+                linestyle=style.DASHES,
+                linewidth=1.4,
+                label=f"limit {bound.along:.3g} m/s²" if round_ else "limit",
+            )
         style.equal_axes(axes, (-radius, radius), (-radius, radius))
         # Dots as small as in the diagram would hardly show their colour.
         style.legend_above(axes, markerscale=2.0)
@@ -176,17 +176,5 @@ def _draw_points(axes: Axes, across: Array, along: Array, **look: Any) -> Any:
 
 
 def _some(values: Any) -> Any:
-    """Every so many values, so that a figure stays light."""
+    """At most about `MOST_POINTS` of the values, evenly chosen, so that a figure stays light."""
     return values[:: max(1, values.size // MOST_POINTS)]
-
-
-def _draw_limit(axes: Axes, bound: Limit) -> None:
-    round_ = abs(bound.along - bound.across) < 1e-9 * bound.along
-    axes.plot(
-        bound.across * np.cos(_RING),
-        bound.along * np.sin(_RING),
-        color=style.INK,
-        linestyle=style.DASHES,
-        linewidth=1.4,
-        label=f"limit {bound.along:.3g} m/s²" if round_ else "limit",
-    )

@@ -1,7 +1,4 @@
-"""Several runs in one figure: over each other, and their differences from the first.
-
-Several runs beside each other: under which names, in which columns, and how far apart.
-"""
+"""Several runs in one figure: over each other, and their differences from the first."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Fans of many runs: bands that hold shares of them over time, the median, and single ones.
-
-Many runs as shares of them: quantiles of a quantity over time, and single runs.
-"""
+"""Fans of many runs: bands that hold shares of them over time, the median, and single ones."""
 
 from __future__ import annotations
 
@@ -159,7 +156,7 @@ def fan(
 
     `runs` is a `MonteCarlo`, or an array of samples: what `Fleet.rollout` gave, (T, B, nx), with
     `vehicle=` and the times `t=` in s, or one quantity (T, B) with `t=`. `quantity` is one name or
-    several. `lines` so many single runs are drawn too, and the `worst` with the highest values (of
+    several. `lines` single runs are drawn too, and the `worst` with the highest values (of
     a MonteCarlo: they are run again). `rules` are values to mark, in SI units; `units` are unit
     symbols of quantities that are no states; `levels` are those of arrays.
     """

@@ -1,6 +1,4 @@
-"""The Bode diagram of a vehicle's answer to steering.
-
-How a vehicle answers small sinusoidal steering: yaw rate and lateral acceleration.
+"""The Bode diagram of a vehicle's answer to steering: yaw rate and lateral acceleration.
 
 From the exact linearisation of the vehicle's own equations. States that have no way to the answers,
 such as the position, are left out, so that the remaining system is small and well conditioned.

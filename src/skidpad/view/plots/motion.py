@@ -23,7 +23,7 @@ ACCELERATIONS = (("a_x", "a_y"), ("a_long", "a_lat"))
 """Columns that are accelerations along and across, in the order they are looked for."""
 _OF_STATE: tuple[str, ...] = ("x", "y", "yaw", "v_x", "v_y", "omega")
 MOST_MOMENTS = 400
-"""Vehicles on one path; more could not be told apart."""
+"""Vehicles on one path; more could not be distinguished."""
 
 
 def with_motion(run: Trajectory, vehicle: Vehicle | BodyShape | None) -> Trajectory:

@@ -1,15 +1,10 @@
 """The phase portrait of a vehicle: where motions in a plane go, and which of them come back.
 
-Motion in a plane of two states, the others held: what a phase portrait shows.
-
 The plane is of a lateral quantity, `v_y` or `beta`, and another state, mostly the yaw rate `omega`.
-Speed and steering angle are held; the rest of the state is as given. So a point stands for a car
+Speed and steering angle are held; the rest of the state is as supplied. So a point stands for a car
 that is thrown into that motion, and the field says where it goes from there. The rates are those of
-the compiled derivative.
-
-Points of a plane where nothing changes, and whether a motion beside them comes back.
-
-Lines along a field in a plane, evenly spread: each is a motion of the vehicle, integrated.
+the compiled derivative (`Plane`). `fixed_points` are where nothing changes; `streams` are evenly
+spread lines along the field, each an integrated motion.
 
 Lines are followed by distance on the picture rather than by time, so that they are equally smooth
 where the motion is fast and where it is slow. Where a line comes near another one it ends, after

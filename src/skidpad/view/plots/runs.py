@@ -1,12 +1,6 @@
-"""The figure of a run: its path and panels of what was recorded over time.
+"""The figures of a run: its path over ground, on a map, and panels of what was recorded over time.
 
-What stands and moves on a stage, drawn from above in metres.
-
-The picture of a map: solid areas, occupancy grid, walls, centre line and cones.
-
-The path over ground, coloured by speed, with the vehicle drawn at intervals, on a map.
-
-What is shown of a run over time: panels of lines, chosen from the columns recorded.
+Besides, what stands and moves on a stage drawn from above in metres, and the picture of a map.
 """
 
 from __future__ import annotations
@@ -46,7 +40,7 @@ MOST_CELLS = 2000
 """Cells of an occupancy grid across or up; more are merged."""
 WALL, BLOCK, REGION = "#8A8F98", "#B08D57", "#7FB8A4"
 UNKNOWN = "#F3F1E7"
-"""Fill of cells that nobody has seen."""
+"""Fill of cells that are unknown."""
 _FILLS = {"wall": WALL, "block": BLOCK}
 _CONE = "#E8720C"
 _LINES: dict[str, Any] = {"centre": style.DOTS, "reference": style.DASHES}
@@ -153,7 +147,7 @@ def _merged(cells: Any, size: int) -> Any:
 
 
 def known_colour(colour: str) -> str:
-    """A colour such as #aabbcc; nothing for what is none."""
+    """A colour such as #aabbcc; empty for a text that is not a colour."""
     from matplotlib.colors import is_color_like, to_hex
 
     return to_hex(colour) if is_color_like(colour) else ""
@@ -253,7 +247,7 @@ def path(
 ) -> Figure:
     """The path over ground, coloured by speed, with the vehicle as it was at intervals.
 
-    The vehicle is drawn every so many seconds, or `count` times at equal distances; its shape comes
+    The vehicle is drawn each `every` seconds, or `count` times at equal distances; its shape comes
     from its parameters, and its place from its body; without it the columns x and y are taken.
     `map` draws walls and cones: a `Map`, or what stands still on a `Stage`.
     """
@@ -283,7 +277,13 @@ def draw_path(
     """Map, path and vehicles on axes with equal scales, x to the right and y up; start and end are
     marked. Without a vehicle small darts show where it points. `most` bounds the pieces."""
     recorded, run = run, with_motion(run, vehicle)
-    _check_place(run, vehicle)
+    needed = {"x", "y"} if vehicle is None else {"x", "y", "yaw"}
+    if not needed <= set(run.names):
+        raise InvalidValue(
+            "a path needs the columns x and y, and to draw a vehicle yaw; or else the vehicle that "
+            "the run was recorded with, and all of its states and inputs in the run; there are "
+            f"{', '.join(run.names) or 'none'}"
+        )
     bodies = [] if vehicle is None else placed_along(recorded, vehicle, moments(run, every, count))
     x, y = run["x"], run["y"]
     seen = [np.column_stack([x, y]), *(o for _, unit in bodies for o in unit.world_outlines)]
@@ -302,16 +302,6 @@ def draw_path(
     style.equal_axes(axes, *_ranges(np.vstack(seen)))
     axes.set(title="Path [m]", xlabel="x", ylabel="y")
     legend_above(axes)
-
-
-def _check_place(run: Trajectory, vehicle: Vehicle | BodyShape | None) -> None:
-    needed = {"x", "y"} if vehicle is None else {"x", "y", "yaw"}
-    if not needed <= set(run.names):
-        raise InvalidValue(
-            "a path needs the columns x and y, and to draw a vehicle yaw; or else the vehicle that "
-            "the run was recorded with, and all of its states and inputs in the run; there are "
-            f"{', '.join(run.names) or 'none'}"
-        )
 
 
 def _draw_line(axes: Axes, x: Array, y: Array, speeds: Array | None, most: int) -> None:

@@ -1,8 +1,7 @@
-"""How figures look and how they are written: the same run gives the same file.
+"""How figures look, what quantities are called in print, and the frame of every figure.
 
-What quantities and their units are called in print; names are those of vehicles' records.
-
-The frame of every figure: what is refused, its size, title, legends and ranges.
+The same run gives the same file. The frame is what is refused, size, title, legends and ranges;
+names of quantities are those of vehicles' records.
 """
 
 from __future__ import annotations
@@ -179,7 +178,7 @@ def symbol(name: str) -> str:
 
 
 def literal(text: str) -> str:
-    """A text from outside: a dollar in somebody's title is a dollar."""
+    """A text from outside: a dollar in a title is a dollar."""
     return text.replace("$", r"\$")
 
 
@@ -291,7 +290,7 @@ def headings(figure: Figure, title: str, keys: Sequence[Artist] = (), *, warning
 def _stack(
     figure: Figure, title: Any, title_height: float, keys: Sequence[Artist], columns: int
 ) -> None:
-    """A legend below the title, which is so many points high; the axes get the room below both.
+    """A legend below the title, which is `title_height` points high; the axes get the room below.
 
     Matplotlib's own layout would put both into one band at the top.
     """

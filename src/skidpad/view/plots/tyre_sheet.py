@@ -1,7 +1,4 @@
-"""A sheet of a tyre's curves, or of several tyres over each other.
-
-What a notebook shows of a tyre: its forces over slip, and what matters in numbers.
-"""
+"""A sheet of a tyre's curves, or of several tyres over each other, and a tyre in a notebook."""
 
 from __future__ import annotations
 
@@ -37,7 +34,7 @@ if TYPE_CHECKING:
 
 POINTS = 361
 BREAKS: tuple[Any, ...] = ("-", DASHES, DOTS, (0, (5, 1.5, 1, 1.5)), (0, (7, 2)))
-"""Kinds of lines, for what is told apart where colours stand for tyres."""
+"""Kinds of lines, which distinguish loads where colours stand for tyres."""
 THREE = (DOTS, "-", DASHES)
 """The same where the middle one is the usual case."""
 MOST_BESIDE = 3
@@ -72,7 +69,7 @@ class Subject(NamedTuple):
         return answers(self.tyre, question, p=self.p, **contact)
 
     def looks(self, count: int) -> list[dict[str, Any]]:
-        """Colour and kind of line of each of so many curves."""
+        """Colour and kind of line of each of `count` curves."""
         if self.colours is None:
             return [{"color": shade, "linestyle": "-"} for shade in style.shades(count)]
         breaks = THREE if count == len(THREE) else BREAKS
@@ -125,15 +122,11 @@ def sheet(
         for axes in above if beside else ():
             _legend(axes, keys)
         own = _title(subjects) if title is None else title
-        style.headings(figure, own, [*_tyre_keys(subjects), *([] if beside else keys)])
+        tyres_by_colour = [
+            _key(style.literal(s.name), color=s.colours[0]) for s in subjects if s.colours
+        ]
+        style.headings(figure, own, [*tyres_by_colour, *([] if beside else keys)])
     return style.finished(figure, path)
-
-
-def draw_forces(left: Axes, right: Axes, tyre: Tyre) -> None:
-    """Lateral and longitudinal force of one tyre under its usual loads."""
-    subjects = _subjects([tyre], None, [None])
-    _draw_lateral(left, subjects, "F_y", 1e-3, "kN")
-    _draw_longitudinal(right, subjects)
 
 
 def _subjects(
@@ -142,7 +135,7 @@ def _subjects(
     count = len(tyres) * len(pressures)
     if not 1 <= count <= len(COLOURS):
         raise InvalidValue(
-            f"{count} tyres and pressures cannot be told apart: a sheet has 1 to {len(COLOURS)}"
+            f"{count} tyres and pressures cannot be distinguished: a sheet has 1 to {len(COLOURS)}"
         )
     subjects: list[Subject] = []
     for tyre in tyres:
@@ -177,11 +170,6 @@ def _title(subjects: Sequence[Subject]) -> str:
     if version.startswith("6"):
         parts.append(f"{one.p * 1e-5:.3g} bar")
     return ", ".join(parts)
-
-
-def _tyre_keys(subjects: Sequence[Subject]) -> list[Artist]:
-    """Tyres by colour; none if there is only one."""
-    return [_key(style.literal(s.name), color=s.colours[0]) for s in subjects if s.colours]
 
 
 def _load_keys(subjects: Sequence[Subject], *, by_share: bool) -> list[Artist]:
@@ -364,7 +352,11 @@ def tyre_html(tyre: Tyre) -> str:
 
 def _drawing(tyre: Tyre) -> str:
     def draw(figure: Any, grid: Any) -> None:
-        draw_forces(figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[0, 1]), tyre)
+        left = figure.add_subplot(grid[0, 0])
+        right = figure.add_subplot(grid[0, 1])
+        subjects = _subjects([tyre], None, [None])
+        _draw_lateral(left, subjects, "F_y", 1e-3, "kN")
+        _draw_longitudinal(right, subjects)
 
     return drawing(tyre.name, new_figure((3.4, 3.4), (2.6,)), draw)
 

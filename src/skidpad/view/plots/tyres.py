@@ -1,12 +1,9 @@
-"""Tyre curves: lateral force over slip angle, longitudinal over slip, and how they share.
+"""Tyre curves of a vehicle: lateral and longitudinal force over slip, and how they share.
 
-The tyres of a vehicle as functions of slip and load, from its own components.
-
-Found are the tyres that its parameters hold: `components.tyre.MagicFormula`, the coefficients of a
-tyre file (`components.magic_formula.Coefficients`), the records of tyres of spinning wheels
-(`components.tyre.Tyre`), and the cornering stiffnesses `C_f`, `C_r` over load of bicycles. The
-equations are those of the components, which the vehicle itself uses. Slip angles are positive when
-the tyre pushes to the left.
+The tyres are those that the vehicle's parameters hold: `tyres.parts.MagicFormula`, the coefficients
+of CommonRoad's tyre, tyre records (`tyres.parts.Tyre`), and the cornering stiffnesses `C_f`, `C_r`
+over load of bicycles. The equations are those that the vehicle itself uses. Slip angles are
+positive when the tyre pushes to the left.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""What is inside a bag of ROS 2: topics, types, counts and times, also of one that was cut off.
-
-Mending bags of ROS 2 whose program was killed: files without an index, and metadata.yaml.
-
-What there is to see of a bag of ROS 2: every topic with a pose as a body that moves.
-"""
+"""Bags of ROS 2: what is inside, also of one that was cut off; mending; showing them as a film."""
 
 from __future__ import annotations
 
@@ -70,7 +65,7 @@ class BagFile(NamedTuple):
     closed: bool
     """Whether it was closed properly: has an index."""
     start: int
-    """Earliest time of a message in ns; 0 if there is none."""
+    """Earliest time of a message in ns; 0 without messages."""
     end: int
     topics: tuple[BagTopic, ...]
 
@@ -110,7 +105,7 @@ class BagInfo:
 
     @property
     def start(self) -> int:
-        """Earliest time of a message in ns; 0 if there is none."""
+        """Earliest time of a message in ns; 0 without messages."""
         return min((file.start for file in self.files if file.messages), default=0)
 
     @property
@@ -135,7 +130,7 @@ class BagInfo:
 
 
 def bag_info(path: str | os.PathLike[str]) -> BagInfo:
-    """What is inside a bag: a folder, or one .mcap or .db3 of it; raises if it is none."""
+    """What is inside a bag: a folder, or one .mcap or .db3 of it; raises for anything else."""
     bag = path_of(path)
     if not bag.is_dir():
         return BagInfo(bag, (bag_file(bag),))
@@ -213,7 +208,7 @@ def joined_topics(topics: Sequence[BagTopic]) -> tuple[BagTopic, ...]:
 
 
 def loose_messages(contents: Contents, most: int) -> list[bytes]:
-    """Messages that lie outside of chunks, in blocks of about so many bytes."""
+    """Messages that lie outside of chunks, in blocks of about `most` bytes."""
     blocks: list[bytearray] = []
     for begin, end in contents.loose:
         if not blocks or len(blocks[-1]) > most:

@@ -1,12 +1,11 @@
 """Bags of rosbag2: messages of ROS 2 in an MCAP file, with the metadata that `ros2 bag` reads.
 
-The metadata.yaml of bags, in the form that rosbag2 of Humble, Iron, Jazzy and later reads.
-
-What decides is `offered_qos_profiles`. Up to version 8 it is a string that holds YAML with the
-numbers of rmw's enumerations; version 9 (Jazzy) has a sequence with names in its place. Humble and
-Iron expect the string whatever the version says; Jazzy goes by the version. So bags are written as
-version 8, with everything that Jazzy expects of it. Source: ros2/rosbag2, branches humble, iron
-and jazzy: `rosbag2_storage/src/rosbag2_storage/metadata_io.cpp` and
+metadata.yaml is in the form that rosbag2 of Humble, Iron, Jazzy and later reads. What decides is
+`offered_qos_profiles`. Up to version 8 it is a string that holds YAML with the numbers of rmw's
+enumerations; version 9 (Jazzy) has a sequence with names in its place. Humble and Iron expect the
+string whatever the version says; Jazzy goes by the version. So bags are written as version 8, with
+everything that Jazzy expects of it. Source: ros2/rosbag2, branches humble, iron and jazzy:
+`rosbag2_storage/src/rosbag2_storage/metadata_io.cpp` and
 `rosbag2_storage/include/rosbag2_storage/yaml.hpp`.
 """
 
@@ -55,7 +54,7 @@ class FileSpan(NamedTuple):
 
     name: str
     start: int
-    """Earliest time of a message in ns; 0 if there is none, as `end`."""
+    """Earliest time of a message in ns; 0 without messages, as `end`."""
     end: int
     messages: int
 
@@ -83,7 +82,7 @@ _Dumper.add_representer(_Quoted, _represent_quoted)
 
 
 def qos_text(profiles: Sequence[Mapping[str, Any]]) -> str:
-    """Quality-of-service profiles as YAML with the numbers of rmw; empty if there are none."""
+    """Quality-of-service profiles as YAML with the numbers of rmw; empty without profiles."""
     numbered: list[dict[str, Any]] = []
     for profile in profiles:
         policies = dict(profile)
@@ -320,7 +319,7 @@ class BagWriter:
         atexit.unregister(self._close_at_exit)
 
     def _close_at_exit(self) -> None:
-        # Whoever recorded has been told of a failure, or has stopped listening.
+        # The caller knows of a failure already, or does not listen any more.
         with contextlib.suppress(Exception):
             self.close()
 
@@ -345,7 +344,7 @@ class BagWriter:
             topics[number].count += len(own)
         times = [*self._span, *(int(reading.time) for reading in batch.readings)]
         self._span = [min(times), max(times)]
-        # Only for the case that nobody closes the bag: the messages are in the file.
+        # Only for a bag that is never closed: the messages are in the file.
         with contextlib.suppress(RecordingFailed):
             self._write_metadata()
 

@@ -1,7 +1,4 @@
-"""What is inside a recording.
-
-Mending recordings that were cut off or damaged.
-"""
+"""What is inside a recording, and mending one that was cut off or damaged."""
 
 from __future__ import annotations
 
@@ -80,7 +77,7 @@ class Info:
 
 
 def info(path: str | os.PathLike[str]) -> Info:
-    """What is inside a recording; raises if it is none."""
+    """What is inside a recording; raises if the file is not a recording."""
     file = path_of(path)
     with opened(file) as contents:
         values, stage, notes = about(contents), stage_of(contents), notes_of(contents)

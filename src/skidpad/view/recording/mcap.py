@@ -1,4 +1,4 @@
-"""An MCAP file being written: chunks go to disk one after the other, the summary at the end.
+"""MCAP files: writing them chunk by chunk, and reading what is whole, also of one cut off.
 
 The records are those of the package `mcap`. Its writer, which takes messages one by one, is not
 used, nor that of `foxglove-sdk`: `docs/recording.md` has the figures. So it is here that chunks are
@@ -10,15 +10,12 @@ behind each, without a summary, which the next chunk overwrites: readers that in
 `rosbags`, open what a program that was killed has left. It is not forced onto the disk: that takes
 longer than all the rest together and would help only if the machine itself failed.
 
-Check sums of texts by name: of what a recording says of itself and of its topics.
+Chunks of messages have check sums by their format, everything before them has none: so the texts
+that a recording says of itself and of its topics have their own.
 
-Chunks of messages have check sums by their format, everything before them has none.
-
-What an MCAP file holds, from its beginning on, also of one that was cut off.
-
-The indexes are not used: a file that was not closed has none at its end, none of them has a check
-sum, and going through the records without unpacking them takes no time worth mentioning. Nor is the
-reader of the package `mcap`, which stops at the first thing that is not whole.
+Reading does not use the indexes: a file that was not closed has none at its end, they have no check
+sum, and to go through the records without unpacking them takes no time worth mentioning. Nor does
+it use the reader of the package `mcap`, which stops at the first thing that is not whole.
 """
 
 from __future__ import annotations

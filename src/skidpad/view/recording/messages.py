@@ -1,33 +1,24 @@
-"""Messages about things that move: transforms, poses, numbers of a body, sensors, contacts.
-
-Protobuf messages as templates: bytes with slots for the numbers that change.
+"""Messages of recordings: protobuf as templates with slots, message types, rows of messages.
 
 A message whose numbers are doubles and whose texts do not change has the same length every time, so
-it is made once, and the numbers of thousands of samples are put into copies of it together
-(`message_rows`). Times are the one thing that would change the length: `Timestamp` has varints.
-Here they always take five bytes, the shorter ones padded; the encoding allows that and readers
-accept it.
+it is made once as bytes with slots (`Template`), and the numbers of thousands of samples are put
+into copies of it together (`MessageRows`). Times are the one thing that would change the length:
+`Timestamp` has varints. Here they always take five bytes, the shorter ones padded; the encoding
+allows that and readers accept it.
 
-The message types of a recording, described for readers: field names, numbers and types.
-
-Those of the package `foxglove` are the field lists of Foxglove's published schemas
+The message types of the package `foxglove` are the field lists of Foxglove's published schemas
 (https://docs.foxglove.dev/docs/sdk/schemas), written down here so that recording needs no protobuf
-library; a test holds them against the official classes. There is none for inertial units, so
+library; a test holds them against the official classes. Foxglove has no type for inertial units, so
 `skidpad.Imu` has the fields of sensor_msgs/Imu without its covariances: viewers plot its numbers
 under the names that people know from there. That of wheel odometry has the five numbers and no
 quaternion: it comes with every sample, and its yaw counts turns.
 
-Numbers of many samples into messages, and out of them again.
-
 Messages that always come together, as MCAP records, make a row of bytes. What does not change in
 the rows stays in them from chunk to chunk, and everything that does is written into all of them by
 a few array operations: 7 µs a sample for 100 robots with 26 numbers each, on one core of an AMD
-EPYC. Adding the messages one by one takes 330 µs with the package `mcap`.
-
-The operations are few for another reason too: each lets go of the interpreter lock and asks for it
-again, and the simulation, which holds it, is held up by every such exchange.
-
-Quaternions of everything that turns.
+EPYC. Adding the messages one by one takes 330 µs with the package `mcap`. The operations are few
+for another reason too: each lets go of the interpreter lock and asks for it again, and the
+simulation, which holds it, is held up by every such exchange.
 """
 
 from __future__ import annotations

@@ -1,13 +1,8 @@
-"""Reading recordings back, to the bit.
+"""Reading recordings back, to the bit: a stage, its rows of numbers, readings of sensors, notes.
 
-Recordings as Parquet, for analysis.
-
-One table for all bodies suits a fleet: `frame.groupby("body")` takes it apart. Bodies of different
-models share the columns that they have in common; the others are empty where they do not apply.
-
-A recording in memory: a stage, its rows of numbers, readings of sensors and notes.
-
-The runs of a recording, for those who look at a file without knowing whose it is.
+A `Recording` is also written as Parquet, for analysis. One table for all bodies suits a fleet:
+`frame.groupby("body")` takes it apart. Bodies of different models share the columns that they have
+in common; the others are empty where they do not apply.
 """
 
 from __future__ import annotations
@@ -424,7 +419,7 @@ def about(contents: Contents) -> dict[str, str]:
 
 
 def stage_of(contents: Contents) -> Stage:
-    """The stage of a recording; raises if it is none."""
+    """The stage of a recording; raises if the file is not a recording."""
     values = about(contents)
     contents.check()
     try:
@@ -571,7 +566,7 @@ class _Reader:
 
 
 def recorded_runs(path: Path) -> dict[str, Trajectory] | None:
-    """The trajectory of each body of a recording; None if an MCAP file is none of skidpad's."""
+    """The trajectory of each body of a recording; None for an MCAP file of another program."""
     try:
         with opened(path) as contents:
             own = any(name == RECORDING for name, _ in contents.metadata)

@@ -1,11 +1,9 @@
 """Recorders: a run goes into an MCAP file while it happens.
 
-Samples wait in batches for a thread that writes them while the caller goes on.
-
-What waits is bounded: whoever brings more than fits waits until there is room, so that a slow disk
-slows the simulation down and loses nothing.
-
-Samples and readings of a while as one chunk of messages in the order of their times.
+Samples wait in batches for a thread that writes them while the caller continues (`WriterThread`).
+What waits is bounded: a caller that brings more than fits waits until there is room, so that a slow
+disk slows the simulation down and loses nothing. The thread makes a chunk of the samples and
+readings of a while, as messages in the order of their times (`ChunkEncoder`).
 """
 
 from __future__ import annotations
@@ -173,10 +171,13 @@ class WriterThread:
                 self._queue.task_done()
 
     def _fail(self, error: BaseException, batch: Batch) -> None:
-        _forget_locals(error)
+        cause: BaseException | None = error
+        while cause is not None:
+            traceback.clear_frames(cause.__traceback__)
+            cause = cause.__cause__ or cause.__context__
         self._error = error
         lost = [batch, *self._waiting()]
-        # There is room now for what somebody with the lock may have been waiting to put.
+        # There is room now for what a caller with the lock may have been waiting to put.
         with self._lock:
             lost += [*self._waiting(), self._batch]
         self._failed(error, [time for batch in lost for time in batch.times])
@@ -192,19 +193,8 @@ class WriterThread:
         return batches
 
 
-def _forget_locals(error: BaseException) -> None:
-    """Let go of what an error that is kept holds: the variables of the functions it came through.
-
-    Among them are views of buffers, which could not be closed before them.
-    """
-    cause: BaseException | None = error
-    while cause is not None:
-        traceback.clear_frames(cause.__traceback__)
-        cause = cause.__cause__ or cause.__context__
-
-
 SHOWN_RATE = 120.0
-"""At most so many poses and transforms per second of recorded time, in Hz: what screens can show.
+"""Largest rate of poses and transforms, in Hz of recorded time: what screens can show.
 The states come with every sample."""
 STILL_PERIOD = 60.0
 """How often what does not change is repeated, in s of recorded time."""
@@ -338,7 +328,7 @@ def _single(message: Message, ns: int) -> _Part:
 
 
 CHUNK_SIZE = 4 << 20
-"""Bytes of messages in a chunk: few enough to jump to, and so many that what a chunk costs besides
+"""Bytes of messages in a chunk: few enough to jump to, and enough that what a chunk costs besides
 its messages does not matter."""
 _EARLY = 1e-6
 """How much too early a sample may be, in periods of the rate: times are sums of steps."""
@@ -361,7 +351,7 @@ class Recorder:
     Args:
         path: of the file; what is there is replaced.
         stage: what there is to see.
-        rate: at most so many samples per second of recorded time, in Hz; None for all.
+        rate: most samples per second of recorded time, in Hz; None for all.
         meta: anything worth knowing about the run, as plain JSON values.
         sensors: those whose readings come with `add_reading`; of several that are read together,
             which are odometries, a sequence.
@@ -497,7 +487,7 @@ class Recorder:
         except Exception:
             self._forget()
             raise
-        # Whoever is interrupted above has not finished: the end of the program tries again.
+        # A close that is interrupted above is tried again at the end of the program.
         self._forget()
         self._end_file()
 
@@ -531,7 +521,7 @@ class Recorder:
         atexit.unregister(self._close_at_exit)
 
     def _close_at_exit(self) -> None:
-        # Whoever recorded has been told of a failure, or has stopped listening.
+        # The caller knows of a failure already, or does not listen any more.
         with contextlib.suppress(Exception):
             self.close()
 

@@ -1,14 +1,10 @@
-"""From a stage to topics: which messages there are (a list is in `docs/recording.md`), and what
-they look like.
+"""From a stage to topics: which messages there are, and what they look like.
 
-Everything that changes with the samples except `/NAME/state` is for viewers and follows from it, so
-it comes no more often than they can show. What does not change comes at the beginning and once a
-minute: viewers that jump look for the latest message of each topic, and a part cut out of a file
-still has it.
-
-Ground with heights as triangles in space.
-
-What viewers draw: shapes of bodies and of everything that stands still, as SceneUpdates.
+A list of the topics is in `docs/recording.md`. Everything that changes with the samples except
+`/NAME/state` is for viewers and follows from it, so it comes no more often than they can show. What
+does not change comes at the beginning and once a minute: viewers that jump look for the latest
+message of each topic, and a part cut out of a file still has it. Shapes of bodies and of what
+stands still are SceneUpdates, ground with heights is made of triangles.
 """
 
 from __future__ import annotations
@@ -26,7 +22,7 @@ import numpy as np
 from ...core.arrays import AnyArray, Array
 from ...errors import InvalidValue
 from ...geometry.polygon import cleaned, convex_parts
-from ..stage import Body, Disc, Grid, Line, Polygon, Relief, Stage, Wheel
+from ..stage import Body, Disc, Grid, Polygon, Relief, Stage, Wheel
 from . import libraries, messages
 from . import messages as pb
 from .mcap import with_checksum
@@ -65,7 +61,7 @@ def relief_mesh(relief: Relief) -> tuple[Array, AnyArray]:
 
 
 def _every(stride: int, count: int) -> AnyArray:
-    """Every so many numbers below a count, and the last one."""
+    """Multiples of `stride` below a count, and the last number."""
     return np.unique([*range(0, count, stride), count - 1])
 
 
@@ -211,7 +207,8 @@ def still_scene(stage: Stage) -> Template:
         entities.append(_entity(WORLD, f"still {kind}", _polygons(alike, kind)))
     for kind in dict.fromkeys(line.kind for line in stage.lines):
         alike = [line for line in stage.lines if line.kind == kind]
-        entities.append(_entity(WORLD, f"still {kind}s", [_ground_line(line) for line in alike]))
+        parts = [_line(o.points, colour_of(o.colour, o.kind), closed=False) for o in alike]
+        entities.append(_entity(WORLD, f"still {kind}s", parts))
     if stage.discs:
         entities.append(_entity(WORLD, "still discs", [_disc(disc) for disc in stage.discs]))
     return pb.joined(entities)
@@ -246,10 +243,6 @@ def _prisms(
         if not mesh.add_prism(outline, low, high):
             lines.append(_line(outline, colour, closed=True, z=high))
     return [*([mesh.template(colour)] if mesh.corners else []), *lines]
-
-
-def _ground_line(line: Line) -> Template:
-    return _line(line.points, colour_of(line.colour, line.kind), closed=False)
 
 
 def _disc(disc: Disc) -> Template:
@@ -303,7 +296,7 @@ SENSOR = "sensor"
 """Key in the metadata of the channels of sensors: their `SensorMount` as JSON."""
 MOST_TOPICS = 65535
 CROWD = 20
-"""Vehicles beyond which their poses share a topic: nobody looks at hundreds of topics, and each
+"""Vehicles beyond which their poses share a topic: hundreds of topics help no viewer, and each
 message costs more than the pose in it."""
 
 
@@ -333,7 +326,7 @@ class Topics:
         self.sensors = [*self._lidar_messages(), *self._sensor_messages()]
         """Of each lidar in the order of the stage, then of those that are read together."""
         self.contacts = self._topic("/contacts", "skidpad.Contact", "contacts") if contacts else 0
-        """Number of the channel of contacts; 0 if there is none."""
+        """Number of the channel of contacts; 0 without contacts."""
         self.still = list(self._still_messages())
         """Come at the beginning and again and again."""
         if len(self.channels) > MOST_TOPICS:

@@ -33,8 +33,8 @@ class WorldRecorder(Recorder):
     """Records a world: `sample()` after every step takes what is due.
 
     A sample is a copy of the states, inputs and disturbances; outputs such as wheel loads are
-    computed from them later, in the thread that writes. Whoever changes parameters of a vehicle
-    calls `flush()` before, so that they are computed with those that were true.
+    computed from them later, in the thread that writes. Call `flush()` before
+    changing parameters of a vehicle, so that outputs are computed with those that were true.
 
     Whatever the rate of the samples is, every reading of a lidar, an inertial unit or a satellite
     receiver is written once, with its own stamp, and so is every beginning and end of a contact.
