@@ -295,7 +295,8 @@ class Named(NamedTuple):
 
 
 POSE = (Named("x", "m", "output"), Named("y", "m", "output"), Named("yaw", "rad", "output"))
-"""Of what has no state with a pose."""
+"""Pose of what has no state with a pose."""
+POSE_NAMES = tuple(one.name for one in POSE)
 ATTITUDE = (
     Named("z", "m", "output"),
     Named("pitch", "rad", "output"),
@@ -601,6 +602,19 @@ def drawn_wheels(
     )
 
 
+def vehicle_body(
+    name: str, shape: BodyShape, pose: Iterable[str], places: Mapping[str, int], **about: str
+) -> Body:
+    """A body of this shape whose channels are at `places`; `pose` names those of its pose.
+
+    `about` are its kind, if it is no vehicle, its colour and its model.
+    """
+    at = (places[field] for field in pose)
+    fields: dict[str, Any] = {"kind": "vehicle", **about, "channels": places}
+    wheels = drawn_wheels(shape.wheels, places)
+    return Body(name, fields.pop("kind"), shape.outlines, *at, wheels=wheels, **fields)
+
+
 record.document_all()
 
 
@@ -661,10 +675,7 @@ class Trailers:
 
 def _trailers_body(towed: _Towed, name: str, rows: Rows) -> Body:
     shape = towed.shape.trailer or BodyShape(())
-    places = rows.add(name, POSE)
-    at = (places[field.name] for field in POSE)
-    wheels = drawn_wheels(shape.wheels, {})
-    return Body(name, "trailer", shape.outlines, *at, wheels=wheels, channels=places)
+    return vehicle_body(name, shape, POSE_NAMES, rows.add(name, POSE), kind="trailer")
 
 
 @dataclass(frozen=True)

@@ -26,20 +26,18 @@ from ..world.motion.groups import Group, mean_acceleration
 from ..world.world import World
 from .stage import (
     ATTITUDE,
-    POSE,
+    POSE_NAMES,
     Body,
     BodyShape,
     ComputedMotion,
     Line,
     Named,
     Polygon,
-    Relief,
     Rows,
     Scan,
     Stage,
     Trailers,
     attitude_on_road,
-    drawn_wheels,
     named_channels,
     relief_of,
     road_box,
@@ -47,6 +45,7 @@ from .stage import (
     shape_of,
     shown_grid,
     still_life,
+    vehicle_body,
 )
 
 
@@ -59,13 +58,13 @@ def trajectory_stage(
 ) -> tuple[Stage, Array, Array]:
     """The stage of some runs by name, its times (T,) in s and rows (T, channels).
 
-    Runs that differ in their times are shown at those of the first, the shorter ones standing
-    still at their end. `still` are lines, polygons and discs on the ground, by the fields of
+    Runs that differ in their times are shown at those of the longest, the others standing still at
+    their end. `still` are lines, polygons and discs on the ground, by the fields of
     `Stage`.
     """
     if not runs:
         raise InvalidValue("a stage needs at least one trajectory")
-    times = _common_times(list(runs.values()))
+    times = max(runs.values(), key=lambda run: run.t[-1]).t
     rows = Rows()
     drawn: list[tuple[Body, BodyShape]] = []
     columns: list[Array] = []
@@ -81,7 +80,8 @@ def trajectory_stage(
         columns += seen.columns.values()
     trailers = Trailers(drawn, rows)
     bodies = (*(body for body, _ in drawn), *trailers.bodies)
-    still.setdefault("reliefs", _reliefs(roads))
+    reliefs = (relief_of(r, road_box(r, np.concatenate(paths))) for r, paths in roads.items())
+    still.setdefault("reliefs", tuple(relief for relief in reliefs if relief is not None))
     stage = Stage(title or next(iter(runs)), tuple(rows.channels), bodies, **still)
     return stage, times, trailers.added(np.column_stack(columns))
 
@@ -96,7 +96,7 @@ class _SeenRun:
         self._named = [Named(c.name, c.unit.symbol, c.role) for c in run.columns]
         self.columns: dict[str, Array] = _sampled(run, times)
         if isinstance(vehicle, BodyShape):
-            self.shape, self._pose = vehicle, tuple(one.name for one in POSE)
+            self.shape, self._pose = vehicle, POSE_NAMES
         else:
             self.shape, self._pose = shape_of(vehicle), self._computed(vehicle)
         missing = [field for field in self._pose if field not in self.columns]
@@ -145,21 +145,8 @@ class _SeenRun:
 
     def body(self, rows: Rows) -> Body:
         """The vehicle, with channels behind those that there are."""
-        shape, places = self.shape, rows.add(self._name, self._named)
-        at = (places[field] for field in self._pose)
-        wheels = drawn_wheels(shape.wheels, places)
-        vehicle = Body(self._name, "vehicle", shape.outlines, *at, wheels=wheels, channels=places)
-        return replace(vehicle, model=self._model)
-
-
-def _reliefs(roads: Mapping[Road, Sequence[Array]]) -> tuple[Relief, ...]:
-    drawn = (relief_of(r, road_box(r, np.concatenate(paths))) for r, paths in roads.items())
-    return tuple(relief for relief in drawn if relief is not None)
-
-
-def _common_times(runs: Sequence[Trajectory]) -> Array:
-    longest = max(runs, key=lambda run: run.t[-1])
-    return longest.t
+        places = rows.add(self._name, self._named)
+        return vehicle_body(self._name, self.shape, self._pose, places, model=self._model)
 
 
 def _sampled(run: Trajectory, times: Array) -> dict[str, Array]:
@@ -346,10 +333,7 @@ class WorldStage:
     def _vehicle(self, name: str, pose: tuple[str, ...], places: dict[str, int]) -> Body:
         vehicle = self.world.vehicles[name].built.vehicle
         self._shapes[name] = shape = shape_of(vehicle)
-        at = (places[field] for field in pose)
-        wheels = drawn_wheels(shape.wheels, places)
-        body = Body(name, "vehicle", shape.outlines, *at, wheels=wheels, channels=places)
-        return replace(body, model=vehicle.name)
+        return vehicle_body(name, shape, pose, places, model=vehicle.name)
 
     def _group_rows(self, part: _Part, taken: Array) -> list[Array]:
         """States and inputs, and outputs of a group, field by field, (T, ...) each."""
@@ -489,10 +473,8 @@ class EpisodeStage:
         bodies: list[Body] = []
         for name in names:
             places = rows.add(name, [*states, *inputs, *outputs, *self._motion.named])
-            at = (places[field] for field in self._motion.pose)
-            wheels = drawn_wheels(shape.wheels, places)
-            body = Body(name, "vehicle", shape.outlines, *at, wheels=wheels, channels=places)
-            bodies.append(replace(body, model=vehicle.name))
+            pose = self._motion.pose
+            bodies.append(vehicle_body(name, shape, pose, places, model=vehicle.name))
         self._trailers = Trailers([(body, shape) for body in bodies], rows)
         self.stage = Stage(
             title,

@@ -15,7 +15,7 @@ import os
 import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from math import isfinite
@@ -53,8 +53,9 @@ from ..recording.mcap import encoded, with_checksum
 from ..recording.messages import Message, message_record
 from ..recording.recorder import SHOWN_RATE, STILL_PERIOD
 from ..recording.topics import FORMAT, NOTES, RECORDING, Topics
-from ..stage import POSE as drive_stage_POSE
 from ..stage import (
+    POSE,
+    POSE_NAMES,
     Body,
     BodyShape,
     ComputedMotion,
@@ -63,7 +64,6 @@ from ..stage import (
     Rows,
     Stage,
     Trailers,
-    drawn_wheels,
     named_channels,
     relief_of,
     road_box,
@@ -71,6 +71,7 @@ from ..stage import (
     shape_of,
     shown_grid,
     still_life,
+    vehicle_body,
 )
 from ..stages import lines_of
 from . import page as page_files
@@ -119,8 +120,7 @@ def _messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
     return described
 
 
-POSE = ("x", "y", "yaw")
-VELOCITY = ("v_x", "v_y", "omega")
+VELOCITY = Velocity._fields
 
 
 def programs_of(exported: Export) -> dict[str, Program]:
@@ -176,8 +176,8 @@ def motion_program(vehicle: Vehicle) -> Program:
         pose = body.pose(x, p)
         return tuple(pose), tuple(body.velocity(x, u, p)), _towed(vehicle, pose, x, trailers)
 
-    fields = tuple(f"{k}.{name}" for k in range(len(trailers)) for name in POSE)
-    outputs = (Port("pose", POSE), Port("velocity", VELOCITY), Port("towed", fields))
+    fields = tuple(f"{k}.{name}" for k in range(len(trailers)) for name in POSE_NAMES)
+    outputs = (Port("pose", POSE_NAMES), Port("velocity", VELOCITY), Port("towed", fields))
     return _traced(vehicle, "motion", function, (), outputs)
 
 
@@ -197,7 +197,7 @@ def rest_program(vehicle: Vehicle) -> Program:
         return (record.flatten(standing if settle is None else settle(standing, p)),)
 
     outputs = (Port("x", record.names(vehicle.State)),)
-    return _traced(vehicle, "rest", function, (Port("pose", POSE),), outputs)
+    return _traced(vehicle, "rest", function, (Port("pose", POSE_NAMES),), outputs)
 
 
 def steering_states(vehicle: Vehicle) -> list[str]:
@@ -544,16 +544,18 @@ def drive_stage(place: Place) -> DriveStage:
     rows, motion = Rows(), ComputedMotion(vehicle)
     states, inputs, outputs = named_channels(vehicle.model)
     places = rows.add(place.name, [*states, *inputs, *outputs, *motion.named])
-    at = (places[field] for field in motion.pose)
-    wheels = drawn_wheels(shape.wheels, places)
-    body = Body(place.name, "vehicle", shape.outlines, *at, wheels=wheels, channels=places)
-    body = replace(body, model=vehicle.name)
+    body = vehicle_body(place.name, shape, motion.pose, places, model=vehicle.name)
     towed = Trailers([(body, shape)], rows)
     sources = [
         *(("x", k) for k in range(len(states))),
         *(("u", k) for k in range(len(inputs))),
         *(("y", k) for k in range(len(outputs))),
-        *(_computed_source(one) for one in motion.named),
+        *(
+            ("pose", POSE_NAMES.index(n.name))
+            if n in POSE
+            else ("velocity", VELOCITY.index(n.name))
+            for n in motion.named
+        ),
         *(("towed", k) for k in range(3 * len(towed.bodies))),
     ]
     moving, values = len(sources), list[float]()
@@ -566,29 +568,16 @@ def drive_stage(place: Place) -> DriveStage:
     return DriveStage(stage, tuple(sources), row)
 
 
-def _computed_source(one: Named) -> Source:
-    pose = [named.name for named in drive_stage_POSE]
-    return (
-        ("pose", pose.index(one.name))
-        if one in drive_stage_POSE
-        else ("velocity", VELOCITY.index(one.name))
-    )
-
-
 def _standing_body(one: Standing, rows: Rows, values: list[float]) -> tuple[Body, BodyShape]:
     """A body that stands, with its pose and the angles of what it tows as channels."""
     hitches, shape = list[str](), one.shape
     while shape is not None and shape.hitch in one.angles:
         hitches.append(shape.hitch)
         shape = shape.trailer
-    places = rows.add(
-        one.name, [*drive_stage_POSE, *(Named(hitch, "rad", "state") for hitch in hitches)]
-    )
+    places = rows.add(one.name, [*POSE, *(Named(hitch, "rad", "state") for hitch in hitches)])
     values += [*one.pose, *(one.angles[hitch] for hitch in hitches)]
-    at = (places[named.name] for named in drive_stage_POSE)
-    wheels = drawn_wheels(one.shape.wheels, {})
-    body = Body(one.name, one.kind, one.shape.outlines, *at, wheels=wheels, channels=places)
-    return replace(body, colour=one.colour, model=one.model), one.shape
+    about = {"kind": one.kind, "colour": one.colour, "model": one.model}
+    return vehicle_body(one.name, one.shape, POSE_NAMES, places, **about), one.shape
 
 
 VERSION = 1

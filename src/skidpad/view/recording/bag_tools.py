@@ -29,6 +29,7 @@ from .bags import (
     ROOT,
     FileSpan,
     TopicAndCount,
+    make_bag_folder,
     metadata_text,
     qos_profiles,
     qos_text,
@@ -305,23 +306,18 @@ def recover_bag(
     files = files_of_folder(bag)
     if len({file.suffix.lower() for file in files}) > 1:
         raise InvalidValue(f"{bag} has files of MCAP and of SQLite: a bag has one kind")
-    folder = bag if out is None else _new_folder(path_of(out, "out"))
+    folder = bag if out is None else path_of(out, "out")
+    if out is not None:
+        try:
+            make_bag_folder(folder)
+        except OSError as error:
+            raise InvalidValue(f"cannot write to {folder}: {error.strerror or error}") from error
     recovered = tuple(_recovered_file(file, folder / file.name) for file in files)
     mended = [bag_file(file.path) for file in recovered]
     fault = metadata_fault(bag, mended)
     if fault or folder != bag:
         write_metadata(folder, _metadata(bag, mended))
     return RecoveredBag(folder, recovered, fault)
-
-
-def _new_folder(folder: Path) -> Path:
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InvalidValue(f"{folder} exists; a bag needs a folder that is new or empty")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidValue(f"cannot write to {folder}: {error.strerror or error}") from error
-    return folder
 
 
 def _recovered_file(source: Path, target: Path, *, alone: bool = False) -> Recovered:

@@ -11,14 +11,13 @@ everything that Jazzy expects of it. Source: ros2/rosbag2, branches humble, iron
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import os
 import struct
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 import yaml
@@ -28,7 +27,7 @@ from ...errors import InvalidValue
 from ...ros2.messages.types import MessageType, definition_text
 from . import libraries
 from .mcap import McapFile, MessageIndexes, RecordingFailed
-from .recorder import CHUNK_SIZE, Batch, Reading, WriterThread
+from .recorder import CHUNK_SIZE, Batch, Reading, ThreadedWriter, WriterThread
 
 NAME = "metadata.yaml"
 ROOT = "rosbag2_bagfile_information"
@@ -74,11 +73,9 @@ class _Dumper(yaml.SafeDumper):
     pass
 
 
-def _represent_quoted(dumper: yaml.SafeDumper, text: _Quoted) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", str(text), style='"')
-
-
-_Dumper.add_representer(_Quoted, _represent_quoted)
+_Dumper.add_representer(
+    _Quoted, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"')
+)
 
 
 def qos_text(profiles: Sequence[Mapping[str, Any]]) -> str:
@@ -213,7 +210,7 @@ class _Topic:
         self.count = 0
 
 
-class BagWriter:
+class BagWriter(ThreadedWriter):
     """Writes CDR to a bag: a folder with an MCAP file and metadata.yaml.
 
     Writing only copies; a thread compresses and writes. At most a second of wall time later it is
@@ -231,26 +228,22 @@ class BagWriter:
         from ... import __version__
 
         self.folder = Path(folder)
-        if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
-            raise InvalidValue(f"{self.folder} exists; a bag needs a folder that is new or empty")
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_bag_folder(self.folder)
         except OSError as error:
             raise RecordingFailed(f"cannot record to {self.folder}: {error.strerror}") from error
-        self._process = os.getpid()
         self._topics: dict[str, _Topic] = {}
         self._waiting: list[_Topic] = []
         """Topics that are not in the file yet: the thread writes them before its next chunk."""
         self._schemas: dict[str, int] = {}
         self._span: list[int] = []
         """First and last time in ns."""
-        self._closed = False
         path = self.folder / f"{self.folder.resolve().name}_0.mcap"
         library = f"skidpad {__version__}"
         self._file = McapFile(path, (), (), {}, library=library, profile="ros2", always_ended=True)
         self._write_metadata()
         self._thread = WriterThread(self._write_batch, self._failed, self._full)
-        atexit.register(self._close_at_exit)
+        super().__init__()
 
     def topic(self, name: str, type_: MessageType, qos: Quality = _USUAL) -> None:
         """A topic that messages may be written to, with the quality of service to play it with;
@@ -282,46 +275,12 @@ class BagWriter:
         # A batch holds arrays; this one keeps the copy.
         self._thread.add_reading(Reading(topic.number, time_ns, np.frombuffer(bytes(cdr), "u1")))
 
-    def flush(self) -> None:
-        """Wait until everything that was written is in the file."""
-        if not self._elsewhere:
-            self._thread.flush()
-
-    def close(self) -> None:
-        """Write what waits and make the bag complete. Nothing happens the second time."""
-        if self._closed or self._elsewhere:
-            return
-        try:
-            self._thread.close()
-        except Exception:
-            self._forget()
-            raise
-        self._forget()
-        self._end_file()
-
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         self.close()
 
-    @property
-    def _elsewhere(self) -> bool:
-        """Whether this is a child of the process that opened the file."""
-        return os.getpid() != self._process
-
     def _check_open(self) -> None:
-        if self._closed:
+        if self._finished:
             raise InvalidValue(f"the bag {self.folder} is closed")
-
-    def _forget(self) -> None:
-        self._closed = True
-        atexit.unregister(self._close_at_exit)
-
-    def _close_at_exit(self) -> None:
-        # The caller knows of a failure already, or does not listen any more.
-        with contextlib.suppress(Exception):
-            self.close()
 
     def _full(self, batch: Batch) -> bool:
         return batch.reading_size > CHUNK_SIZE
@@ -399,6 +358,13 @@ class BagWriter:
         start, end = self._span or (0, 0)
         count = sum(topic.messages for topic in topics)
         return metadata_text("mcap", [FileSpan(self._file.path.name, start, end, count)], topics)
+
+
+def make_bag_folder(folder: Path) -> None:
+    """Make the folder of a bag, which must be new or empty."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InvalidValue(f"{folder} exists; a bag needs a folder that is new or empty")
+    folder.mkdir(parents=True, exist_ok=True)
 
 
 def _qos_text(qos: Quality) -> str:

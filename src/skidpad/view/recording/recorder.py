@@ -16,7 +16,7 @@ import os
 import queue
 import threading
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -102,28 +102,27 @@ class WriterThread:
 
         Waits while too many batches do.
         """
-        with self._lock:
-            self._check()
-            self._batch.times += times
-            self._batch.rows.append(numbers)
-            if self._full(self._batch):
-                self._hand_over()
+        with self._adding() as batch:
+            batch.times += times
+            batch.rows.append(numbers)
 
     def add_reading(self, reading: Reading) -> None:
-        """What a sensor gave, which is not copied. Waits while too many batches do."""
-        with self._lock:
-            self._check()
-            self._batch.readings.append(reading)
-            self._batch.reading_size += reading.values.size
-            if self._full(self._batch):
-                self._hand_over()
+        """Add what a sensor gave, which is not copied. Waits while too many batches do."""
+        with self._adding() as batch:
+            batch.readings.append(reading)
+            batch.reading_size += reading.values.size
 
     def add_event(self, event: Event) -> None:
-        """What happened once. Waits while too many batches do."""
+        """Add what happened once. Waits while too many batches do."""
+        with self._adding() as batch:
+            batch.events.append(event)
+            batch.reading_size += len(event.message[1].data)
+
+    @contextlib.contextmanager
+    def _adding(self) -> Generator[Batch]:
         with self._lock:
             self._check()
-            self._batch.events.append(event)
-            self._batch.reading_size += len(event.message[1].data)
+            yield self._batch
             if self._full(self._batch):
                 self._hand_over()
 
@@ -327,6 +326,59 @@ def _single(message: Message, ns: int) -> _Part:
     return _Part(messages, when, messages.encoded(when, {}))
 
 
+class ThreadedWriter:
+    """What writes a file in a thread until it is closed, at the latest when the program ends.
+
+    It belongs to the process that made it: in a child, which has the file but not the thread, it
+    does nothing.
+    """
+
+    _thread: WriterThread
+
+    def __init__(self) -> None:
+        self._process = os.getpid()
+        self._finished = False
+        atexit.register(self._close_at_exit)
+
+    @property
+    def _elsewhere(self) -> bool:
+        """Whether this is a child of the process that opened the file."""
+        return os.getpid() != self._process
+
+    def flush(self) -> None:
+        """Wait until everything that was added is in the file."""
+        if not self._elsewhere:
+            self._thread.flush()
+
+    def close(self) -> None:
+        """Write what waits and complete the file. Further calls do nothing."""
+        if self._finished or self._elsewhere:
+            return
+        # A close that is interrupted here is tried again at the end of the program.
+        try:
+            self._thread.close()
+        except Exception:
+            self._forget()
+            raise
+        self._forget()
+        self._end_file()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def _forget(self) -> None:
+        self._finished = True
+        atexit.unregister(self._close_at_exit)
+
+    def _close_at_exit(self) -> None:
+        # The caller knows of a failure already, or does not listen any more.
+        with contextlib.suppress(Exception):
+            self.close()
+
+    def _end_file(self) -> None:
+        raise NotImplementedError
+
+
 CHUNK_SIZE = 4 << 20
 """Bytes of messages in a chunk: few enough to jump to, and enough that what a chunk costs besides
 its messages does not matter."""
@@ -338,7 +390,7 @@ _LATEST = 2**34
 """In s: times beyond do not fit into a message."""
 
 
-class Recorder:
+class Recorder(ThreadedWriter):
     """Writes samples of a stage to an MCAP file.
 
     Adding only copies; messages are made, compressed and written by a thread. At most a second of
@@ -382,14 +434,13 @@ class Recorder:
         if not isinstance(stage, Stage):
             raise InvalidValue(f"stage must be a Stage, got a {type(stage).__qualname__}")
         self.path, self.stage, self.rate = path_of(path), stage, rate
-        self._process = os.getpid()
         self._sensors = [[one] if isinstance(one, SensorMount) else [*one] for one in sensors]
         self._shapes = [(sum(len(one.columns) for one in group),) for group in self._sensors]
         self._rows_of = rows_of
         self._notes: dict[str, Any] = {}
         self._time, self._next = _BEFORE, 0.0
         self._reading_times: dict[int, float] = {}
-        self._closed = self._finished = False
+        self._closed = False
         program = f"skidpad {__version__}"
         topics = Topics(stage, self._sensors, contacts=contacts)
         self._contacts = topics.contacts
@@ -408,7 +459,7 @@ class Recorder:
         self._width = len(stage.channels) if width is None else width
         self._buffer = io.BytesIO()
         self._thread = WriterThread(self._write, self._failed, self._full)
-        atexit.register(self._close_at_exit)
+        super().__init__()
 
     def add(self, time: float, row: ArrayLike) -> None:
         """A sample at a time in s, later than the one before; skipped if too soon for the rate."""
@@ -472,40 +523,15 @@ class Recorder:
         _notes(notes)
         self._notes.update(notes)
 
-    def flush(self) -> None:
-        """Wait until everything that was added is in the file."""
-        if not self._elsewhere:
-            self._thread.flush()
-
     def close(self) -> None:
-        """Write what waits and make the file complete. Nothing happens the second time."""
-        if self._finished or self._elsewhere:
-            return
-        self._closed = True
-        try:
-            self._thread.close()
-        except Exception:
-            self._forget()
-            raise
-        # A close that is interrupted above is tried again at the end of the program.
-        self._forget()
-        self._end_file()
-
-    def __enter__(self) -> Self:
-        return self
+        """Write what waits and complete the file. Further calls do nothing."""
+        self._closed = self._closed or not self._elsewhere
+        super().close()
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is not None and not isinstance(error, RecordingFailed):
             self._notes["error"] = f"{type(error).__name__}: {error}"
         self.close()
-
-    @property
-    def _elsewhere(self) -> bool:
-        """Whether this is a child of the process that opened the file.
-
-        It shares the file with that process and has not got the thread.
-        """
-        return os.getpid() != self._process
 
     def _end_file(self) -> None:
         """Note what there is to note and make the file complete."""
@@ -515,15 +541,6 @@ class Recorder:
             self._file.finish()
         finally:
             self._file.close()
-
-    def _forget(self) -> None:
-        self._finished = True
-        atexit.unregister(self._close_at_exit)
-
-    def _close_at_exit(self) -> None:
-        # The caller knows of a failure already, or does not listen any more.
-        with contextlib.suppress(Exception):
-            self.close()
 
     def _add_sample(self, time: float, row: Array) -> None:
         """A sample that is due; its row (width,) is not copied."""
