@@ -12,7 +12,8 @@ pages and tests can list what there is. Angles are degrees in files and radians 
 from __future__ import annotations
 
 import typing
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from math import inf, pi
@@ -23,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.body import Outline, Point
-from ..core.files import brief_repr, first_repeated
+from ..core.files import brief_repr, first_repeated, listed
 from ..core.model import Vehicle
 from ..core.record import unknown_name
 from ..errors import InvalidValue, MissingFile
@@ -76,6 +77,12 @@ class MissingWorld(WorldError, MissingFile):
 
 class WorldWarning(UserWarning):
     """Parts of a world that are not simulated, or that were not understood."""
+
+
+def warn_of(names: Sequence[str], text: str, *, stacklevel: int) -> None:
+    """Warn with a text that ends with names, if there are any."""
+    if names:
+        warnings.warn(WorldWarning(f"{text}: {listed(names, 12)}"), stacklevel=stacklevel + 1)
 
 
 def _restored(kind: Any, message: str, source: Source | None, element: str) -> WorldError:

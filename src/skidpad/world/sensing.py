@@ -1,26 +1,18 @@
-"""The sensors of a world and their readings.
-
-What inertial units and satellite receivers show in a world, and records of other readings.
-
-Where the vehicles of a group think they are, by counting their own steps with a wrong measure.
-
-Every step's motion, seen from the vehicle, is multiplied by its factors and added to the pose. To
-keep the cost of a world step low, poses are only noted, and reckoned many steps at a time.
-
-What stands in for the reading of a sensor that is not simulated.
-
-The sensors of a world: when each is read, what it shows, and its random numbers.
+"""The sensors of a world: when each is read, what it shows, and its random numbers.
 
 A sensor is read in the steps that begin a period or more after the one it was last read in, the
 first time a period after the start; its stamp is the time at the end of the step. The random
 numbers of a reading depend on the seed, the names of vehicle and sensor and the number of the
 reading, and on nothing else.
+
+`Sensing` has the schedule and the latest readings; `Instruments` computes them, with the models of
+`skidpad.sensors`, once the world runs.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from math import cos, nan
@@ -42,14 +34,25 @@ from ..sensors.motion import Motion, Mounting
 from ..units import m, m_s, m_s2, rad, rad_s, s
 from . import scene as specs
 from .ground.ground import Regions, down
-from .motion.groups import Bodies, mean_acceleration
+from .motion.groups import mean_acceleration
 from .scene import Scene, VehicleSpec
 from .sight import Sight, poses_of
-from .vehicle import Surroundings, WorldVehicle
+from .vehicle import Surroundings
+
+SPREAD = 0.02
+"""Standard deviation of the factors of odometry that the file does not set."""
+_MOST = 256
+"""Steps that are noted before they are reckoned."""
+RENDERED = (specs.Lidar3d, specs.Camera, specs.RgbdCamera)
+"""Sensors that need a renderer."""
+ALWAYS = ("odometry", "bumper")
+"""Sensors that every vehicle has, unless its file gives the name to another."""
+_EARLY: s = 1e-6
+"""How much too early a reading may be: times are sums of steps."""
 
 
 class InertialReading(NamedTuple):
-    """What an inertial unit shows, along its own axes."""
+    """A reading of an inertial unit, along its own axes."""
 
     f_x: m_s2
     """Specific force along the sensor's x axis."""
@@ -73,7 +76,7 @@ class InertialReading(NamedTuple):
 
 
 class WheelOdometry(NamedTuple):
-    """Where a vehicle thinks it is, and how fast its wheels say it moves."""
+    """Pose and velocity of a vehicle by its own wheels."""
 
     x: m
     """From where it started, along its heading there."""
@@ -82,9 +85,9 @@ class WheelOdometry(NamedTuple):
     yaw: rad
     """From its heading at the start, positive to the left, not wrapped."""
     v_x: m_s
-    """Along the vehicle, as the wheels tell it."""
+    """Along the vehicle, from the wheels."""
     omega: rad_s
-    """Positive to the left, as the wheels tell it."""
+    """Positive to the left, from the wheels."""
     stamp: s
 
 
@@ -95,237 +98,9 @@ class Bumper(NamedTuple):
     stamp: s
 
 
-@dataclass
-class InstrumentMemory:
-    """What instruments carry from one reading to the next."""
-
-    bias: dict[tuple[str, str], Array] = field(default_factory=dict)
-    """Of each inertial unit: of its three forces, then of its three rates."""
-    motions: list[Array] = field(default_factory=list)
-    """Poses and velocities of the groups of vehicles at the end of the step before, (B, 6)."""
-
-
-class Instruments:
-    """The inertial units and satellite receivers of a world."""
-
-    def __init__(
-        self, scene: Scene, seed: int, world: Surroundings, number_of: Callable[[str], int]
-    ) -> None:
-        self._scene, self._seed, self._world = scene, seed, world
-        self._number_of = number_of
-        self._upstream = scene.compat == "upstream"
-        self._uncovered = Regions(scene, "gps_no_coverage")
-        geo = scene.georeference
-        self._origin = (
-            None
-            if geo is None
-            else Origin(geo.latitude, geo.longitude, geo.height, geo.world_to_enu_rotation)
-        )
-        self._inertial = any(isinstance(x, specs.Imu) for v in scene.vehicles for x in v.sensors)
-        groups = {id(v.bodies): v.bodies for v in world.vehicles.values()}
-        self._groups = list(groups.values())
-        self._at = {key: k for k, key in enumerate(groups)}
-        self._streams: dict[tuple[str, str], streams.Stream] = {}
-        self._units: dict[tuple[str, str], Imu] = {}
-        self.memory = InstrumentMemory()
-
-    def remember(self) -> None:
-        """Note how vehicles move at the end of a step, for the accelerations of the next."""
-        if self._inertial:
-            self.memory.motions = [bodies.motions for bodies in self._groups]
-
-    def carry(self, vehicle: WorldVehicle, motion: Array) -> None:
-        """Let a vehicle have moved so before too: it was put elsewhere, not accelerated."""
-        if self.memory.motions:
-            self.memory.motions[self._at[id(vehicle.bodies)]][vehicle.row] = motion
-
-    def read(self, owner: str, one: specs.Sensor, count: int, elapsed: s) -> Any:
-        """A reading; None where there is nothing to read.
-
-        `count` is its number, `elapsed` the time since the one before in s.
-        """
-        if not owner:
-            return None
-        if isinstance(one, specs.Imu):
-            return self._inertial_reading(owner, one, count, elapsed)
-        assert isinstance(one, specs.Gnss)
-        return self._fix(owner, one, count)
-
-    def _motion(self, owner: str) -> Motion:
-        """How a vehicle moves; its accelerations are differences over the last step."""
-        vehicle, dt = self._world.vehicles[owner], self._world.dt
-        x, y, z, yaw, pitch, roll, v_x, v_y, omega = vehicle.truth
-        motion = Motion(
-            x=x, y=y, z=z, roll=roll, pitch=pitch, yaw=yaw, v_x=v_x, v_y=v_y, omega=omega
-        )
-        if not self.memory.motions:
-            return motion
-        before = self.memory.motions[self._at[id(vehicle.bodies)]][vehicle.row]
-        now = (x, y, yaw, v_x, v_y, omega)
-        a_x, a_y, omega_rate = mean_acceleration(before.tolist(), now, dt)
-        a_z = 0.0
-        if self._world.is_flying(owner):
-            # It falls: what is felt on the ground as specific force is gone.
-            g = self._scene.settings.gravity
-            fall_x, fall_y = down(pitch, roll)
-            a_x, a_y, a_z = a_x + g * fall_x, a_y + g * fall_y, -g * cos(pitch) * cos(roll)
-        return motion._replace(a_x=a_x, a_y=a_y, a_z=a_z, omega_rate=omega_rate)
-
-    def _inertial_reading(
-        self, owner: str, one: specs.Imu, count: int, elapsed: s
-    ) -> InertialReading:
-        motion = self._motion(owner)
-        if (owner, one.name) not in self._units:
-            # Upstream has every unit at the reference point and along the vehicle.
-            mounting = Mounting() if self._upstream else mounting_of(one)
-            unit = Imu(mounting=mounting, g=self._scene.settings.gravity)
-            self._units[owner, one.name] = unit
-        true = self._units[owner, one.name].measure(motion)[:6]
-        drawn = self._normals(owner, f"{one.name}.inertial", count, 15)
-        walk = _six(one.linear_acceleration_random_walk, one.angular_velocity_random_walk)
-        white = _six(one.linear_acceleration_white_noise, one.angular_velocity_white_noise)
-        # The bias of upstream's units walks for one step, however long ago the last reading was.
-        since = self._world.dt if self._upstream else elapsed
-        bias = self.memory.bias.get((owner, one.name), np.zeros(6)) + walk * since**0.5 * drawn[:6]
-        self.memory.bias[owner, one.name] = bias
-        shown = (np.array(true) + bias + white * drawn[6:12]).tolist()
-        attitude = (nan, nan, nan)
-        if one.measure_orientation:
-            noise = (one.orientation_std_noise * drawn[12:]).tolist()
-            attitude = motion.roll + noise[0], motion.pitch + noise[1], motion.yaw + noise[2]
-        return InertialReading._make((*shown, *attitude, self._world.time))
-
-    def _fix(self, owner: str, one: specs.Gnss, count: int) -> GnssReading | None:
-        if self._origin is None:
-            return None
-        motion = self._motion(owner)
-        at = antenna_motion(motion, mounting_of(one).position).position
-        if self._uncovered and self._uncovered.at(*self._looked_up(at)):
-            return None
-        drawn = self._normals(owner, f"{one.name}.fix", count, 3).tolist()
-        x = at.x + one.horizontal_std_noise * drawn[0]
-        y = at.y + one.horizontal_std_noise * drawn[1]
-        z = at.z + one.vertical_std_noise * drawn[2]
-        geo = self._scene.georeference
-        if geo is not None and geo.world_is_utm:
-            # Zones of one width: the wider ones around Norway are not upstream's.
-            zone = geo.utm_zone or utm_zone(0.0, geo.longitude)
-            place = Place(*from_utm(x, y, zone, geo.latitude < 0.0), geo.height + z)
-        else:
-            place = place_in_world(self._origin, x, y, z)
-        return GnssReading(x, y, z, nan, nan, nan, nan, *place, self._world.time)
-
-    def _looked_up(self, at: Any) -> tuple[m, m, m]:
-        """Where an antenna is taken to be among the regions.
-
-        Upstream asks for the point turned into the axes east and north, as if those of the regions
-        were so too.
-        """
-        geo = self._scene.georeference
-        turn = geo.world_to_enu_rotation if self._upstream and geo is not None else 0.0
-        return *rotated(at.x, at.y, turn), at.z
-
-    def _normals(self, owner: str, channel: str, count: int, width: int) -> Array:
-        stream = self._streams.get((owner, channel))
-        if stream is None:
-            number = self._number_of(owner)
-            stream = streams.Stream(streams.normals, self._seed, channel, number, width)
-            self._streams[owner, channel] = stream
-        return stream.rows(np.array([count]))[0, 0]
-
-
-def mounting_of(one: specs.Sensor) -> Mounting:
-    """Where a file puts a sensor on its vehicle."""
-    p = one.pose
-    return Mounting(p.x, p.y, p.z, p.roll, p.pitch, p.yaw)
-
-
-def _six(forces: float, rates: float) -> Array:
-    return np.array([forces] * 3 + [rates] * 3)
-
-
-SPREAD = 0.02
-"""Standard deviation of the factors that the file does not give."""
-_MOST = 256
-"""Steps that are noted before they are reckoned."""
-
-
-class DeadReckoning:
-    """Odometry poses of vehicles, from poses (B, 3) noted at every step."""
-
-    def __init__(self, start: Array, factors: Array) -> None:
-        self._factors = factors
-        self._noted: list[Array] = [start.copy()]
-        # Upstream's odometry starts at the vehicle's own origin, wherever that is in the world.
-        self._pose = np.zeros_like(start)
-
-    def note(self, poses: Array) -> None:
-        """Take in where the vehicles are after a step."""
-        self._noted.append(poses)
-        if len(self._noted) > _MOST:
-            self._reckon()
-
-    def pose(self, row: int) -> tuple[float, float, float]:
-        """Where a vehicle thinks it is: x, y, yaw from its start, yaw not wrapped."""
-        x, y, yaw = self.poses()[row].tolist()
-        return x, y, yaw
-
-    def poses(self) -> Array:
-        """Where all of them think they are, (B, 3), as they do now: not to be kept."""
-        self._reckon()
-        return self._pose
-
-    def carry(self, row: int, pose: Sequence[float]) -> None:
-        """Put a vehicle elsewhere without its noticing."""
-        self._reckon()
-        self._noted[-1][row] = pose
-
-    def _reckon(self) -> None:
-        if len(self._noted) < 2:
-            return
-        poses = np.array(self._noted)
-        self._noted = [poses[-1]]
-        moved = poses[1:] - poses[:-1]
-        ahead, left = unrotated(moved[:, :, 0], moved[:, :, 1], poses[:-1, :, 2])
-        # Poses and steps below each other, added up one after the other, so that the bits do not
-        # depend on when somebody asks.
-        way = np.empty_like(poses)
-        way[0] = self._pose
-        k_x, k_y, k_yaw = self._factors.T
-        way[1:, :, 2] = k_yaw * moved[:, :, 2]
-        yaw = np.cumsum(way[:, :, 2], axis=0)
-        way[1:, :, 0], way[1:, :, 1] = rotated(k_x * ahead, k_y * left, yaw[:-1])
-        self._pose = np.cumsum(way, axis=0)[-1]
-
-    def snapshot(self) -> Any:
-        """Everything that changes."""
-        self._reckon()
-        return self._noted[-1].copy(), self._pose.copy()
-
-    def restore(self, snapshot: Any) -> None:
-        """Put back what `snapshot` gave."""
-        last, pose = snapshot
-        self._noted, self._pose = [last.copy()], pose.copy()
-
-
-def factors_of(specs: Sequence[VehicleSpec], seed: int, numbers: Sequence[int]) -> Array:
-    """Factors (B, 3) on x, y and yaw; what the file does not give is drawn for each vehicle."""
-    drawn = 1.0 + SPREAD * streams.normals(seed, "odometry", 0, numbers, 3)[0]
-    for row, spec in enumerate(specs):
-        o = spec.odometry
-        for k, factor in enumerate((o.x_multiplier, o.y_multiplier, o.yaw_multiplier)):
-            if factor is not None:
-                drawn[row, k] = factor
-    return drawn
-
-
-RENDERED = (specs.Lidar3d, specs.Camera, specs.RgbdCamera)
-"""Sensors that need a renderer."""
-
-
 @dataclass(frozen=True)
 class NotSimulated:
-    """In place of a reading; false where a truth value is wanted, and says so when it is used."""
+    """Stands for the reading of a sensor that is not simulated: false, and raises on use."""
 
     sensor: str
     """Class and name, and the vehicle that it is on."""
@@ -345,7 +120,7 @@ class NotSimulated:
 
 
 def not_simulated(owner: str, sensor: Any, known: tuple[str, ...]) -> NotSimulated | None:
-    """What to show of a sensor that is not simulated; None: it is. `known` are skidpad's own."""
+    """The stand-in for a reading, or None if the sensor is simulated; `known` are skidpad's own."""
     of = f" of {owner}" if owner else ""
     if isinstance(sensor, RENDERED):
         kind = {kind: name for name, kind in specs.SENSORS.items()}[type(sensor)]
@@ -354,17 +129,6 @@ def not_simulated(owner: str, sensor: Any, known: tuple[str, ...]) -> NotSimulat
         reason = f"skidpad has no sensor of this class; it has {', '.join(known)}"
         return NotSimulated(f"skidpad:{sensor.kind} {sensor.name}{of}", reason)
     return None
-
-
-ALWAYS = ("odometry", "bumper")
-"""Sensors that every vehicle has, unless its file gives the name to another."""
-_EARLY: s = 1e-6
-"""How much too early a reading may be: times are sums of steps."""
-
-
-def number_of(name: str) -> int:
-    """A whole number of 32 bits for a vehicle, the same whatever others there are."""
-    return int.from_bytes(blake2b(name.encode(), digest_size=4).digest(), "little")
 
 
 @dataclass
@@ -389,7 +153,7 @@ class Sensing:
 
     def __init__(self, scene: Scene, seed: int = 0) -> None:
         self._scene, self.seed = scene, seed
-        # What is wrong with them is said before anything runs.
+        # Raises for wrong regions before anything runs.
         Regions(scene, "gps_no_coverage")
         self._latest: dict[tuple[str, str], Any] = {}
         self._names: dict[str, tuple[str, ...]] = {"": tuple(one.name for one in scene.sensors)}
@@ -407,10 +171,10 @@ class Sensing:
             (owner, one.name): one.kind if isinstance(one, specs.OwnSensor) else ""
             for owner, one in owned
         }
-        """Which of those that every vehicle has, by owner and name; empty: none of them."""
+        """The class of one of skidpad's own, by owner and name; empty for upstream's."""
         stand_ins = {(o, one.name): not_simulated(o, one, ALWAYS) for o, one in owned}
         self._missing = {key: it for key, it in stand_ins.items() if it is not None}
-        self._at_work: _AtWork | None = None
+        self._at_work: Instruments | None = None
         self.fresh: list[tuple[str, str, Any]] = []
         """Vehicle, name and reading of the sensors that were read in the last step."""
 
@@ -418,19 +182,18 @@ class Sensing:
         """Read the sensors whose turn it is, at the end of a step of the world."""
         work = self._working(world)
         self.fresh = []
-        for bodies, reckoning in work.reckoning:
-            reckoning.note(bodies.poses)
+        work.note()
         began = world.time - world.dt
         for turn in self._turns:
             if began >= turn.last + turn.period - _EARLY:
                 self._read(turn, work, began - turn.last)
                 turn.last = began
                 turn.count += 1
-        work.instruments.remember()
+        work.remember()
 
-    def _working(self, world: Surroundings) -> _AtWork:
+    def _working(self, world: Surroundings) -> Instruments:
         if self._at_work is None:
-            self._at_work = _AtWork(self._scene, self.seed, world)
+            self._at_work = Instruments(self._scene, self.seed, world)
         return self._at_work
 
     def odometry(self, world: Surroundings) -> Array:
@@ -438,11 +201,11 @@ class Sensing:
         return self._working(world).odometry_of_all()
 
     def carry(self, world: Surroundings, vehicle: str) -> None:
-        """Let a vehicle have been put where it is now: wheels and inertial units felt
-        nothing of it."""
+        """Reset the motion history of a vehicle after a teleport, so that its wheels and inertial
+        units show none of it."""
         self._working(world).carry(vehicle)
 
-    def _read(self, turn: _Turn, work: _AtWork, elapsed: s) -> None:
+    def _read(self, turn: _Turn, work: Instruments, elapsed: s) -> None:
         lasers: dict[tuple[Any, ...], list[tuple[str, specs.Laser]]] = {}
         for owner, one in turn.sensors:
             if isinstance(one, specs.Laser):
@@ -450,7 +213,7 @@ class Sensing:
                 ranges = (one.max_range, one.bodies_visible, one.range_std_noise)
                 lasers.setdefault((one.name, *rays, *ranges), []).append((owner, one))
                 continue
-            reading = work.instruments.read(owner, one, turn.count, elapsed)
+            reading = work.read(owner, one, turn.count, elapsed)
             if reading is not None:
                 self._keep(owner, one.name, reading)
         for group in lasers.values():
@@ -462,7 +225,7 @@ class Sensing:
         self.fresh.append((owner, name, reading))
 
     def of(self, vehicle: str) -> Mapping[str, Any]:
-        """Latest readings of a vehicle's sensors by name; None of one that has none yet.
+        """Latest readings of a vehicle's sensors by name; None before the first.
 
         The name "" has those that stand in the world.
         """
@@ -475,7 +238,7 @@ class Sensing:
         return self._names[vehicle]
 
     def latest(self, vehicle: str, sensor: str) -> Any:
-        """The latest reading of a sensor, None if there is none yet; see `NotSimulated`."""
+        """The latest reading of a sensor, None before the first; see `NotSimulated`."""
         if (vehicle, sensor) in self._missing:
             return self._missing[vehicle, sensor]
         kind = self._kinds.get((vehicle, sensor), sensor)
@@ -501,12 +264,12 @@ class Sensing:
             self._at_work = None
         self.seed = seed
         if work is not None:
-            self._at_work = self._at_work or _AtWork(self._scene, seed, world)
+            self._at_work = self._at_work or Instruments(self._scene, seed, world)
             self._at_work.restore(work)
 
 
 class _Readings(Mapping[str, Any]):
-    """Readings of one vehicle, looked up when asked for."""
+    """Readings of one vehicle, looked up on access."""
 
     def __init__(self, sensing: Sensing, vehicle: str) -> None:
         self._sensing, self._vehicle = sensing, vehicle
@@ -536,21 +299,156 @@ class _Readings(Mapping[str, Any]):
         return len(self._sensing.names(self._vehicle))
 
 
-class _AtWork:
-    """What sensors need of a world that runs."""
+class Instruments:
+    """The sensors of a running world at work: what each shows, and what they remember."""
 
     def __init__(self, scene: Scene, seed: int, world: Surroundings) -> None:
         self._scene, self._seed, self._world = scene, seed, world
-        self.instruments = Instruments(scene, seed, world, number_of)
+        self._upstream = scene.compat == "upstream"
+        self._uncovered = Regions(scene, "gps_no_coverage")
+        geo = scene.georeference
+        self._origin = (
+            None
+            if geo is None
+            else Origin(geo.latitude, geo.longitude, geo.height, geo.world_to_enu_rotation)
+        )
+        self._inertial = any(isinstance(x, specs.Imu) for v in scene.vehicles for x in v.sensors)
         self._sight: Sight | None = None
-        by_bodies: dict[int, Bodies] = {id(v.bodies): v.bodies for v in world.vehicles.values()}
-        specs = {spec.name: spec for spec in scene.vehicles}
-        self.reckoning: list[tuple[Bodies, DeadReckoning]] = []
-        for bodies in by_bodies.values():
-            them = [specs[name] for name in bodies.group.names]
-            start = np.array([(spec.pose.x, spec.pose.y, spec.pose.yaw) for spec in them])
-            factors = factors_of(them, seed, [number_of(spec.name) for spec in them])
-            self.reckoning.append((bodies, DeadReckoning(start, factors)))
+        self._streams: dict[tuple[str, str], streams.Stream] = {}
+        self._units: dict[tuple[str, str], Imu] = {}
+        groups = {id(v.bodies): v.bodies for v in world.vehicles.values()}
+        self._groups = list(groups.values())
+        self._at = {key: k for k, key in enumerate(groups)}
+        vehicles = {spec.name: spec for spec in scene.vehicles}
+        self._reckoning = [
+            self._dead_reckoning([vehicles[name] for name in bodies.group.names])
+            for bodies in self._groups
+        ]
+        self._bias: dict[tuple[str, str], Array] = {}
+        """Of each inertial unit: of its three forces, then of its three rates."""
+        self._motions: list[Array] = []
+        """Poses and velocities of the groups of vehicles at the end of the step before, (B, 6)."""
+
+    def _dead_reckoning(self, vehicles: Sequence[VehicleSpec]) -> DeadReckoning:
+        start = np.array([(spec.pose.x, spec.pose.y, spec.pose.yaw) for spec in vehicles])
+        numbers = [number_of(spec.name) for spec in vehicles]
+        drawn = 1.0 + SPREAD * streams.normals(self._seed, "odometry", 0, numbers, 3)[0]
+        odometries = (spec.odometry for spec in vehicles)
+        factors = [(o.x_multiplier, o.y_multiplier, o.yaw_multiplier) for o in odometries]
+        given = np.array(factors, dtype=float)
+        return DeadReckoning(start, np.where(np.isnan(given), drawn, given))
+
+    def note(self) -> None:
+        """Note where the vehicles are at the end of a step, for their odometry."""
+        for bodies, reckoning in zip(self._groups, self._reckoning, strict=True):
+            reckoning.note(bodies.poses)
+
+    def remember(self) -> None:
+        """Note how vehicles move at the end of a step, for the accelerations of the next."""
+        if self._inertial:
+            self._motions = [bodies.motions for bodies in self._groups]
+
+    def carry(self, name: str) -> None:
+        """Take the present motion of a vehicle for its past one: it was put there."""
+        vehicle = self._world.vehicles[name]
+        k, motion = self._at[id(vehicle.bodies)], vehicle.bodies.motions[vehicle.row]
+        self._reckoning[k].carry(vehicle.row, motion[:3])
+        if self._motions:
+            self._motions[k][vehicle.row] = motion
+
+    def read(self, owner: str, one: specs.Sensor, count: int, elapsed: s) -> Any:
+        """A reading of an inertial unit or a satellite receiver, None without one.
+
+        `count` is its number, `elapsed` the time since the one before in s.
+        """
+        if not owner:
+            return None
+        if isinstance(one, specs.Imu):
+            return self._inertial_reading(owner, one, count, elapsed)
+        assert isinstance(one, specs.Gnss)
+        return self._fix(owner, one, count)
+
+    def _motion(self, owner: str) -> Motion:
+        """How a vehicle moves; its accelerations are differences over the last step."""
+        vehicle, dt = self._world.vehicles[owner], self._world.dt
+        x, y, z, yaw, pitch, roll, v_x, v_y, omega = vehicle.truth
+        motion = Motion(
+            x=x, y=y, z=z, roll=roll, pitch=pitch, yaw=yaw, v_x=v_x, v_y=v_y, omega=omega
+        )
+        if not self._motions:
+            return motion
+        before = self._motions[self._at[id(vehicle.bodies)]][vehicle.row]
+        now = (x, y, yaw, v_x, v_y, omega)
+        a_x, a_y, omega_rate = mean_acceleration(before.tolist(), now, dt)
+        a_z = 0.0
+        if self._world.is_flying(owner):
+            # It falls: what is felt on the ground as specific force is gone.
+            g = self._scene.settings.gravity
+            fall_x, fall_y = down(pitch, roll)
+            a_x, a_y, a_z = a_x + g * fall_x, a_y + g * fall_y, -g * cos(pitch) * cos(roll)
+        return motion._replace(a_x=a_x, a_y=a_y, a_z=a_z, omega_rate=omega_rate)
+
+    def _inertial_reading(
+        self, owner: str, one: specs.Imu, count: int, elapsed: s
+    ) -> InertialReading:
+        motion = self._motion(owner)
+        if (owner, one.name) not in self._units:
+            # Upstream has every unit at the reference point and along the vehicle.
+            mounting = Mounting() if self._upstream else mounting_of(one)
+            unit = Imu(mounting=mounting, g=self._scene.settings.gravity)
+            self._units[owner, one.name] = unit
+        true = self._units[owner, one.name].measure(motion)[:6]
+        drawn = self._normals(owner, f"{one.name}.inertial", count, 15)
+        walk = _six(one.linear_acceleration_random_walk, one.angular_velocity_random_walk)
+        white = _six(one.linear_acceleration_white_noise, one.angular_velocity_white_noise)
+        # The bias of upstream's units walks for one step, however long ago the last reading was.
+        since = self._world.dt if self._upstream else elapsed
+        bias = self._bias.get((owner, one.name), np.zeros(6)) + walk * since**0.5 * drawn[:6]
+        self._bias[owner, one.name] = bias
+        shown = (np.array(true) + bias + white * drawn[6:12]).tolist()
+        attitude = (nan, nan, nan)
+        if one.measure_orientation:
+            noise = (one.orientation_std_noise * drawn[12:]).tolist()
+            attitude = motion.roll + noise[0], motion.pitch + noise[1], motion.yaw + noise[2]
+        return InertialReading._make((*shown, *attitude, self._world.time))
+
+    def _fix(self, owner: str, one: specs.Gnss, count: int) -> GnssReading | None:
+        if self._origin is None:
+            return None
+        motion = self._motion(owner)
+        at = antenna_motion(motion, mounting_of(one).position).position
+        if self._uncovered and self._uncovered.at(*self._looked_up(at)):
+            return None
+        drawn = self._normals(owner, f"{one.name}.fix", count, 3).tolist()
+        x = at.x + one.horizontal_std_noise * drawn[0]
+        y = at.y + one.horizontal_std_noise * drawn[1]
+        z = at.z + one.vertical_std_noise * drawn[2]
+        geo = self._scene.georeference
+        if geo is not None and geo.world_is_utm:
+            # Zones of one width: the wider ones around Norway are not upstream's.
+            zone = geo.utm_zone or utm_zone(0.0, geo.longitude)
+            place = Place(*from_utm(x, y, zone, geo.latitude < 0.0), geo.height + z)
+        else:
+            place = place_in_world(self._origin, x, y, z)
+        return GnssReading(x, y, z, nan, nan, nan, nan, *place, self._world.time)
+
+    def _looked_up(self, at: Any) -> tuple[m, m, m]:
+        """Where an antenna is among the regions.
+
+        Upstream looks up the point turned into the axes east and north, as if those of the regions
+        were too.
+        """
+        geo = self._scene.georeference
+        turn = geo.world_to_enu_rotation if self._upstream and geo is not None else 0.0
+        return *rotated(at.x, at.y, turn), at.z
+
+    def _normals(self, owner: str, channel: str, count: int, width: int) -> Array:
+        stream = self._streams.get((owner, channel))
+        if stream is None:
+            number = number_of(owner)
+            stream = streams.Stream(streams.normals, self._seed, channel, number, width)
+            self._streams[owner, channel] = stream
+        return stream.rows(np.array([count]))[0, 0]
 
     def scans(self, lasers: list[tuple[str, specs.Laser]], count: int) -> list[Scan]:
         """Scans of lasers that differ only in where they sit."""
@@ -593,18 +491,20 @@ class _AtWork:
         """Whether a vehicle touches something."""
         return Bumper(self._world.vehicles[vehicle].in_collision, self._world.time)
 
-    def odometry(self, vehicle: str) -> WheelOdometry:
-        """What a vehicle thinks of its own motion."""
-        handle = self._world.vehicles[vehicle]
-        pose = next(r.pose(handle.row) for b, r in self.reckoning if b is handle.bodies)
-        body = handle.bodies.body
-        velocity = (body.odometry or body.velocity)(handle.state, handle.input, handle.params)
-        return WheelOdometry(*pose, float(velocity.v_x), float(velocity.omega), self._world.time)
+    def odometry(self, name: str) -> WheelOdometry:
+        """The motion of a vehicle by its own wheels."""
+        vehicle = self._world.vehicles[name]
+        body = vehicle.bodies.body
+        velocity = (body.odometry or body.velocity)(vehicle.state, vehicle.input, vehicle.params)
+        poses = self._reckoning[self._at[id(vehicle.bodies)]].poses()
+        x, y, yaw = poses[vehicle.row].tolist()
+        v_x, omega = float(velocity.v_x), float(velocity.omega)
+        return WheelOdometry(x, y, yaw, v_x, omega, self._world.time)
 
     def odometry_of_all(self) -> Array:
         """As `odometry`, of all vehicles at once, (B, 5)."""
         rows = [np.empty((0, 5))]
-        for bodies, reckoning in self.reckoning:
+        for bodies, reckoning in zip(self._groups, self._reckoning, strict=True):
             body = bodies.body
             velocity = (body.odometry or body.velocity)(bodies.x, bodies.u, bodies.p)
             table = np.empty((len(bodies.group.names), 5))
@@ -613,22 +513,86 @@ class _AtWork:
             rows.append(table)
         return np.concatenate(rows)
 
-    def carry(self, vehicle: str) -> None:
-        """Take where a vehicle is now as where it was before."""
-        handle = self._world.vehicles[vehicle]
-        motion = handle.bodies.motions[handle.row]
-        for bodies, reckoning in self.reckoning:
-            if bodies is handle.bodies:
-                reckoning.carry(handle.row, motion[:3])
-        self.instruments.carry(handle, motion)
-
     def snapshot(self) -> Any:
         """Everything that changes."""
-        return copy.deepcopy(self.instruments.memory), [r.snapshot() for _, r in self.reckoning]
+        memory = copy.deepcopy((self._bias, self._motions))
+        return memory, [reckoning.snapshot() for reckoning in self._reckoning]
 
     def restore(self, snapshot: Any) -> None:
         """Put back what `snapshot` gave."""
         memory, reckoned = snapshot
-        self.instruments.memory = copy.deepcopy(memory)
-        for (_, reckoning), before in zip(self.reckoning, reckoned, strict=True):
+        self._bias, self._motions = copy.deepcopy(memory)
+        for reckoning, before in zip(self._reckoning, reckoned, strict=True):
             reckoning.restore(before)
+
+
+class DeadReckoning:
+    """Odometry poses of the vehicles of a group, from poses (B, 3) noted at every step.
+
+    Every step's motion, seen from the vehicle, is multiplied by its factors and added to the pose.
+    To keep the cost of a world step low, poses are only noted, and added up many steps at a time.
+    """
+
+    def __init__(self, start: Array, factors: Array) -> None:
+        self._factors = factors
+        self._noted: list[Array] = [start.copy()]
+        # Upstream's odometry starts at the vehicle's own origin, wherever that is in the world.
+        self._pose = np.zeros_like(start)
+
+    def note(self, poses: Array) -> None:
+        """Take in where the vehicles are after a step."""
+        self._noted.append(poses)
+        if len(self._noted) > _MOST:
+            self._reckon()
+
+    def poses(self) -> Array:
+        """Poses x, y, yaw (B, 3) from the start, yaw not wrapped; overwritten by later calls."""
+        self._reckon()
+        return self._pose
+
+    def carry(self, row: int, pose: Sequence[float]) -> None:
+        """Put a vehicle elsewhere; its odometry does not change."""
+        self._reckon()
+        self._noted[-1][row] = pose
+
+    def _reckon(self) -> None:
+        if len(self._noted) < 2:
+            return
+        poses = np.array(self._noted)
+        self._noted = [poses[-1]]
+        moved = poses[1:] - poses[:-1]
+        ahead, left = unrotated(moved[:, :, 0], moved[:, :, 1], poses[:-1, :, 2])
+        # Poses and steps below each other, added up one after the other, so that the bits do not
+        # depend on when the pose is read.
+        way = np.empty_like(poses)
+        way[0] = self._pose
+        k_x, k_y, k_yaw = self._factors.T
+        way[1:, :, 2] = k_yaw * moved[:, :, 2]
+        yaw = np.cumsum(way[:, :, 2], axis=0)
+        way[1:, :, 0], way[1:, :, 1] = rotated(k_x * ahead, k_y * left, yaw[:-1])
+        self._pose = np.cumsum(way, axis=0)[-1]
+
+    def snapshot(self) -> Any:
+        """Everything that changes."""
+        self._reckon()
+        return self._noted[-1].copy(), self._pose.copy()
+
+    def restore(self, snapshot: Any) -> None:
+        """Put back what `snapshot` gave."""
+        last, pose = snapshot
+        self._noted, self._pose = [last.copy()], pose.copy()
+
+
+def mounting_of(one: specs.Sensor) -> Mounting:
+    """Where a file puts a sensor on its vehicle."""
+    p = one.pose
+    return Mounting(p.x, p.y, p.z, p.roll, p.pitch, p.yaw)
+
+
+def _six(forces: float, rates: float) -> Array:
+    return np.array([forces] * 3 + [rates] * 3)
+
+
+def number_of(name: str) -> int:
+    """A whole number of 32 bits for a vehicle, the same whatever others there are."""
+    return int.from_bytes(blake2b(name.encode(), digest_size=4).digest(), "little")

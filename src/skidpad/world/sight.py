@@ -1,7 +1,4 @@
-"""What the lasers of a world see: walls, grids and blocks that stand, and whatever moves.
-
-Which edges of things that move are worth handing to a scan: those that it could meet.
-"""
+"""What the lasers of a world see: walls, grids and blocks that stand, and whatever moves."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ CIRCLE = np.array([(cos(a), sin(a)) for a in np.arange(16) * np.pi / 8.0])
 """Outline of an actor of radius 1."""
 
 _AT_A_TIME = 32
-"""Lasers whose surroundings are gathered together: so many stay in the nearest caches."""
+"""Lasers whose surroundings are gathered together: these fit into the nearest caches."""
 
 
 class Sight:
@@ -133,7 +130,6 @@ class Sight:
         """Edges (B, m, 4) of what moves that each laser could see."""
         if not len(edges):
             return None
-
         apart = np.hypot(*(poses[:, None, :2] - places[None, :, :2]).transpose(2, 0, 1))
         near = apart <= max_range + self._radii
         for row, name in enumerate(owners):

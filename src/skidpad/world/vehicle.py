@@ -171,7 +171,7 @@ class WorldVehicle:
 
     @property
     def sensors(self) -> Mapping[str, Any]:
-        """Latest readings of its sensors by name; None of one that has none yet.
+        """Latest readings of its sensors by name; None before the first.
 
         A sensor that is not simulated shows a `NotSimulated`, which is false and says why.
         """

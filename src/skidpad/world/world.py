@@ -103,7 +103,7 @@ class World:
         on_diverge: OnDiverge = "stop",
         **options: Any,
     ) -> World:
-        """The world of an MVSim world file, on a road if one is given; options as of
+        """The world of an MVSim world file, on `road` if one is supplied; options as of
         `world.xml.load`."""
         from .xml.reader import load
 
@@ -172,7 +172,7 @@ class World:
         self._ground = Ground(scene, self._bodies, self._built, self.block)
         # To upstream all things are in one plane, however high they are.
         if not self._ground.level and scene.compat != "upstream":
-            self._encounters.part_floors(self._ground)
+            self._encounters.separate_floors(self._ground)
         self._following = Following(scene, self.vehicles)
         self._start()
         self.sensing = Sensing(scene, self.seed)
@@ -197,7 +197,7 @@ class World:
         self._alone(self._deferred_step if self.movable else self._step)
 
     def _alone(self, work: Callable[[], None]) -> None:
-        """Do something while no other thread may."""
+        """Do some work, alone in this world; raises while another thread is at work."""
         thread, user = threading.get_ident(), self._user
         # Python changes threads and answers signals at calls and in loops: none comes between.
         if user is not None and user != thread:
@@ -276,7 +276,7 @@ class World:
         self._carry(name)
 
     def _carry(self, name: str) -> None:
-        """Let nothing feel that a vehicle was stopped or put elsewhere."""
+        """Reset the motion history of a vehicle that was stopped or put elsewhere."""
         vehicle = self.vehicles[name]
         vehicle.bodies.jumps[vehicle.row] += 1
         self.sensing.carry(self, name)
@@ -293,7 +293,7 @@ class World:
 
     @property
     def uncommanded(self) -> tuple[str, ...]:
-        """Names of the vehicles that nothing moves: at rest, no path, all inputs as by default."""
+        """Names of the vehicles that nothing moves: at rest, no path, all inputs at defaults."""
         paths = {spec.name for spec in self.scene.vehicles if spec.path is not None}
         return tuple(
             name
@@ -355,7 +355,7 @@ class World:
         return self._ground.is_flying(name)
 
     def odometry(self) -> Any:
-        """Where all vehicles think they are and how fast, (B, 5): x, y, yaw, v_x, omega.
+        """Motion of all vehicles by their own wheels, (B, 5): x, y, yaw, v_x, omega.
 
         Rows in the order of `vehicles`; the numbers of the sensor `odometry`, for all at once.
         """
@@ -370,11 +370,11 @@ class World:
         return self._encounters.at(name)
 
     def readings(self, name: str) -> Mapping[str, Any]:
-        """Latest readings of a vehicle's sensors by name; None of one that has none yet."""
+        """Latest readings of a vehicle's sensors by name; None before the first."""
         return self.sensing.of(name)
 
     def snapshot(self) -> Snapshot:
-        """Everything needed to come back to this moment; see `restore`."""
+        """Everything needed to return to this moment; see `restore`."""
         return Snapshot(
             self._steps,
             [group.snapshot() for group in self._groups],
@@ -450,7 +450,7 @@ def _at_moment(
 
 
 def _ratio(dt: s) -> tuple[int, int]:
-    """Integers whose quotient is the step: those of a short decimal or a rate if there are such."""
+    """Integers whose quotient is the step; of a short decimal or of a rate where possible."""
     simple = Fraction(dt).limit_denominator(1_000_000)
     fraction = simple if float(simple) == dt else Fraction(dt)
     return fraction.numerator, fraction.denominator

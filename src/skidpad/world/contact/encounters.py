@@ -1,23 +1,19 @@
-"""Where vehicles meet things: who is near what, and what touching does to them.
+"""Where vehicles meet things: which are near what, and what touching does to them.
 
-Vehicles that are near nothing never get here: they have moved by themselves.
+`Encounters` gives the vehicles that are near something to the contact solver; the others have moved
+by themselves. `Nearness` finds them without looking at all of them every time: how far a vehicle is
+from everything that could be in its way is looked up once; until it and the others have moved so
+far that this could have changed, nothing has to be looked up again.
 
-Which vehicles may touch something in a step, found without looking at all of them every time.
-
-How far a vehicle is from everything that could be in its way is looked up once; until it and the
-others have moved so far that this could have changed, nothing has to be looked up again.
-
-Ground too steep to get onto: it stops vehicles as an obstacle does.
-
-Upstream's rule: where the ground under a corner of the chassis is higher than the mean ground under
-the wheels by more than 0.55 wheel diameters, a square stands around that corner, the larger the
-faster the vehicle is. Its middle is on a lattice of its own half side.
-
-By that rule a long car cannot drive up an even ramp of 20 %. Without `compat="upstream"` the ground
-also has to be that much higher than the plane that the vehicle lies on. And a wheel that reaches
-out of the chassis is stopped where the ground rises beside it by more than that step on the length
-of its radius. The square then has a side along the rise, at most as far behind the corner as this
-came in a step, so that a vehicle is stopped and not thrown back.
+`SteepGround` puts obstacles before ground that is too steep to get onto. Upstream's rule: where the
+ground under a corner of the chassis is higher than the mean ground under the wheels by more than
+0.55 wheel diameters, a square stands around that corner, the larger the faster the vehicle is. Its
+middle is on a lattice of its own half side. By that rule a long car cannot drive up an even ramp of
+20 %. Without `compat="upstream"` the ground also has to be that much higher than the plane that the
+vehicle lies on. And a wheel that reaches out of the chassis is stopped where the ground rises next
+to it by more than that step on the length of its radius. The square then has a side along the rise,
+at most as far behind the corner as this came in a step, so that a vehicle is stopped and not thrown
+back.
 """
 
 from __future__ import annotations
@@ -51,8 +47,8 @@ REACH = 3.0
 MOST_POINTS = 10_000_000
 """On the outlines of what stands still."""
 _FRESH = 0.25 * MARGIN
-"""In m: who has moved less since it was looked at is not looked at again."""
-_NOBODY = np.empty(0, dtype=np.int64)
+"""In m: what has moved less since it was looked at is not looked at again."""
+_NO_VEHICLES = np.empty(0, dtype=np.int64)
 
 
 class Nearness:
@@ -82,9 +78,9 @@ class Nearness:
         everyone = np.concatenate([places, others]) if len(others) else places
         if self._seen is not None:
             moved = (everyone - self._seen).ravel()
-            # Nobody has moved farther than all together.
+            # No vehicle has moved farther than all together.
             if moved.dot(moved) < self._room:
-                return _NOBODY
+                return _NO_VEHICLES
         return self._looked(places, everyone, begin)
 
     def forget(self) -> None:
@@ -120,9 +116,9 @@ class _Standing:
         self._clear = np.zeros(len(radii))
 
     def clearance(self, places: Array, ways: Array) -> Array:
-        """At least so far is each vehicle from everything, (B,), in m and not more than `REACH`.
+        """Lower bounds of the distances of vehicles from everything, (B,), in m, up to `REACH`.
 
-        It is looked up where it may be less than `ways` (B,) and a margin.
+        They are looked up where they may be less than `ways` (B,) and a margin.
         """
         moved = _lengths(places - self._seen)
         clear = self._clear - moved
@@ -152,10 +148,10 @@ class _Traffic:
         self._clear = np.zeros(vehicles)
 
     def clearance(self, places: Array, ways: Array) -> Array:
-        """At least so far is each vehicle from everything, (B,), in m and not more than `REACH`.
+        """Lower bounds of the distances of vehicles from everything, (B,), in m, up to `REACH`.
 
-        `places` are those of the vehicles, then those of the others. It is looked up where it may
-        be less than `ways` (B,) and a margin.
+        `places` are those of the vehicles, then those of the others. Distances are looked up where
+        they may be less than `ways` (B,) and a margin.
         """
         moved = _lengths(places - self._seen)
         moved = moved[: self._count] + moved.max()
@@ -289,7 +285,9 @@ class SteepGround:
             for row in sorted({*stopped, *self._stopped}):
                 at, speed = places[row][steep[row]], speeds[row]
                 if self._upstream or not len(at):
-                    squares = _on_lattice(at, LEAST + PER_SPEED * speed)
+                    half = LEAST + PER_SPEED * speed
+                    middles = np.unique(np.round(at / half), axis=0) * half
+                    squares = [Square(x, y, half, STEEP) for x, y in middles.tolist()]
                 else:
                     limits = np.broadcast_to(level, steep.shape)[row] + self._step[row]
                     look = _Look(
@@ -347,8 +345,11 @@ class SteepGround:
         out = ~look.steep(at[:, None] + steps[..., None] * ahead[:, None])
         depth = np.where(out.any(axis=1), steps[np.arange(len(at)), out.argmax(axis=1)], deepest)
         half = np.maximum(LEAST + PER_SPEED * speed, 2.0 * deepest)
-        corners = [in_world(motions[None, :3], np.array([outline])) for outline in outlines]
-        sides = [_sides(np.stack(xy, axis=2)[0]) for xy in corners]
+        corners = [
+            np.stack(in_world(motions[None, :3], np.array([outline])), axis=2)[0]
+            for outline in outlines
+        ]
+        sides = [np.stack([them, np.roll(them, -1, axis=0)], axis=1) for them in corners]
         behind = _reach_behind(np.concatenate(sides), at, ahead, half)
         middles = at + (depth - half - behind)[:, None] * ahead
         return [
@@ -405,11 +406,6 @@ class _Look(NamedTuple):
         return np.where(length > 0.0, ahead / np.where(length > 0.0, length, 1.0), _DIRECTIONS[0])
 
 
-def _sides(corners: Array) -> Array:
-    """Sides (n, 2, 2) of an outline (n, 2)."""
-    return np.stack([corners, np.roll(corners, -1, axis=0)], axis=1)
-
-
 def _reach_behind(sides: Array, at: Array, ahead: Array, half: Array) -> Array:
     """Distances (k,) by which sides (n, 2, 2) reach behind points (k, 2), seen along `ahead`
     (k, 2), within strips of the half widths (k,) around these."""
@@ -427,12 +423,6 @@ def _reach_behind(sides: Array, at: Array, ahead: Array, half: Array) -> Array:
         np.maximum(across[..., 0], across[..., 1]) >= -half[:, None]
     )
     return np.maximum(0.0, -np.where(inside, lowest, 0.0).min(axis=1))
-
-
-def _on_lattice(at: Array, half: m) -> list[Square]:
-    """Squares around points (k, 2), their middles on a lattice of half their sides."""
-    middles = np.unique(np.round(at / half), axis=0) * half
-    return [Square(x, y, half, STEEP) for x, y in middles.tolist()]
 
 
 _Feeler = tuple[Point, m, int]
@@ -492,7 +482,7 @@ class TurningParts:
 
 _NOTHING = np.empty((0, 2))
 _RISE: m = 0.01
-"""By how much a vehicle may rise before it is told to those that it could touch."""
+"""By how much a vehicle may rise before the contacts get its height."""
 _SOLVABLE = 1e30
 """Largest number of a motion that is given to the solver, whose single precision ends at 3.4e38; a
 vehicle beyond is about to be stopped."""
@@ -558,9 +548,9 @@ class Encounters:
         for actor in self._actors:
             self._contacts.drive(actor.name, actor_pose(actor, time + dt), dt)
 
-    def part_floors(self, ground: Ground) -> None:
+    def separate_floors(self, ground: Ground) -> None:
         """Let things touch only what is at their own height; vehicles are where they stand."""
-        self._contacts.tell_heights(ground.spans())
+        self._contacts.set_heights(ground.spans())
         self._floors = bool(self._names)
         if self._floors:
             self._lift(ground)
@@ -570,16 +560,16 @@ class Encounters:
         return self._contacts.may_meet(a, b)
 
     def _lift(self, ground: Ground) -> None:
-        """Tell the contacts how high the vehicles are that have risen or sunk."""
+        """Update the heights of vehicles that have risen or sunk."""
         z = np.concatenate([ground.lying(k)[0] for k in range(len(self._bodies))])
         rows = np.flatnonzero(~(np.abs(z - self._lifted) <= _RISE)).tolist()
         if rows:
             low, high = z.tolist(), (z + self._heights).tolist()
-            self._contacts.tell_heights({self._names[k]: (low[k], high[k]) for k in rows})
+            self._contacts.set_heights({self._names[k]: (low[k], high[k]) for k in rows})
             self._lifted[rows] = z[rows]
 
     def look_at(self, ground: Ground) -> None:
-        """Find who is before ground that is too steep, in the step that begins, and how high."""
+        """Find the vehicles before ground that is too steep, in the step that begins."""
         if self._floors:
             self._lift(ground)
         self._stopped = self._steep.look(ground, self._contacts)
@@ -702,7 +692,7 @@ class Encounters:
 
 
 def _middle(scene: Scene) -> tuple[m, m]:
-    """Between the vehicles at the start, or between the blocks if there are none."""
+    """The middle of the vehicles at the start, of the blocks without vehicles."""
     poses = [spec.pose for spec in (scene.vehicles or scene.blocks)]
     x, y = [pose.x for pose in poses] or [0.0], [pose.y for pose in poses] or [0.0]
     return 0.5 * (min(x) + max(x)), 0.5 * (min(y) + max(y))

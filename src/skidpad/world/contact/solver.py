@@ -1,30 +1,23 @@
-"""Contacts and joints, solved by Box2D: with the files beside it all that knows it.
+"""Contacts and joints, solved by Box2D: with the other modules here all that knows it.
 
 Vehicles integrate themselves. A vehicle that is near something is put into Box2D for the step, at
 the pose before it with the velocity that its own model gives; Box2D moves it on, and what it did to
 the velocity goes back into the vehicle's state. Blocks and what hangs on joints live in Box2D all
-the time. It computes in single precision, so its origin goes along with what is in it (`origin`),
-and a step in which something moves far compared with its own width is made in several parts.
+the time. A step in which something moves far compared with its own width is made in several parts,
+so that nothing gets past anything or into it (`parts_of_step`, `parts_before_contact`). Box2D knows
+the plane only; bodies at different heights are kept apart by `Floors`.
 
-Hinges, ropes, springs and rods between bodies, made of what Box2D 2.3 has.
+`Joints` are hinges, ropes, springs and rods, made of what Box2D 2.3 has. A distance joint keeps the
+distance of its two anchors between a least and a largest length. If it has a stiffness k in N/m, a
+spring of its largest length as rest length acts in between, with a damping d in N·s/m: it pushes
+with k (max_length - length) - d times the rate at which the length grows. Without stiffness no
+force acts in between, and the damping has no effect. Where both lengths are equal it is a rigid
+rod. That is the joint of Box2D 2.4, as upstream sets it up.
 
-A distance joint keeps the distance of its two anchors between a least and a largest length. If it
-has a stiffness k in N/m, a spring of its largest length as rest length acts in between, with a
-damping d in N·s/m: it pushes with k (max_length - length) - d times the rate at which the length
-grows. Without stiffness there is no force in between, and the damping has no effect. Where both
-lengths are equal it is a rigid rod. That is the joint of Box2D 2.4, as upstream sets it up.
-
-Where the contact solver has its origin.
-
-It computes in single precision: 5 km from its origin a place is known to half a millimetre, and its
-own margins are a few. So the origin goes along with the vehicles that are in the solver. It lies on
-a coarse lattice of whole metres and begins at that of the world: near to it nothing is shifted.
-
-Bodies of Box2D: what is kept of each, its shapes, and how near it is to others.
-
-In how many parts a step is made, so that nothing gets past anything or into it.
-
-Which bodies are at the same height: Box2D knows the plane only, and asks here.
+Box2D computes in single precision: 5 km from its origin a place is known to half a millimetre, and
+its own margins are a few. So the `Origin` moves along with the vehicles that are in the solver. It
+lies on a coarse lattice of whole metres and begins at that of the world: near to it nothing is
+shifted.
 """
 
 from __future__ import annotations
@@ -42,17 +35,15 @@ from ...geometry.polygon import signed_area, width_of
 from ...geometry.pose import turned
 from ...units import kg, m, m_s2, per_s, rad, s
 from ..scene import Inventory
-from .solids import PLAIN, Inertia, Moving, Part, Points, Pushed, Square, Surface
-from .solids import Point as origin_Point
+from .solids import PLAIN, Inertia, Moving, Part, Point, Points, Pushed, Square, Surface
 from .touches import ContactEvent, Touches, listener
 
-Point = tuple[float, float]
 SLOP: m = 0.005
-"""Lengths below this are none, for Box2D too."""
+"""Lengths below this count as 0, for Box2D too."""
 
 
 class Ends(NamedTuple):
-    """Two bodies of Box2D and the anchors on them, in their own frames."""
+    """The ends of a joint: two bodies of Box2D and the anchors on them, in their own frames."""
 
     body_a: Any
     body_b: Any
@@ -68,6 +59,27 @@ class Ends(NamedTuple):
             "localAnchorB": self.anchor_b,
             "collideConnected": False,
         }
+
+    def places(self) -> tuple[Any, Any]:
+        """The anchors in the solver's coordinates."""
+        return self.body_a.GetWorldPoint(self.anchor_a), self.body_b.GetWorldPoint(self.anchor_b)
+
+    def length_after(self, dt: s) -> m:
+        """Distance of the anchors after a step if nothing stops them."""
+        a, b = self.places()
+        v_a = self.body_a.GetLinearVelocityFromLocalPoint(self.anchor_a)
+        v_b = self.body_b.GetLinearVelocityFromLocalPoint(self.anchor_b)
+        return hypot(b.x - a.x + dt * (v_b.x - v_a.x), b.y - a.y + dt * (v_b.y - v_a.y))
+
+    def mass(self) -> kg | None:
+        """Mass of the bodies along the joint, or None if nothing can move or the length is 0."""
+        a, b = self.places()
+        length = hypot(b.x - a.x, b.y - a.y)
+        if length <= SLOP:
+            return None
+        u = (b.x - a.x) / length, (b.y - a.y) / length
+        ease = _ease(self.body_a, a, u) + _ease(self.body_b, b, u)
+        return 1.0 / ease if ease > 0.0 else None
 
 
 class Span(NamedTuple):
@@ -131,7 +143,7 @@ class _Spring:
 
     def tune(self, dt: s) -> None:
         """Set stiffness and damping for the present lever arms."""
-        mass = _mass_between(self.ends)
+        mass = self.ends.mass()
         if mass is None:
             return
         omega = sqrt(self.stiffness / mass)
@@ -153,34 +165,13 @@ class _Strut:
 
     def brace(self, dt: s) -> None:
         """Put the rod in, or take it out."""
-        too_near = _length_after(self.ends, dt) < self.length
+        too_near = self.ends.length_after(dt) < self.length
         if too_near and self.joint is None:
             rod = self.world.CreateDistanceJoint(length=self.length, **self.ends.options())
             self.joint = rod
         elif not too_near and self.joint is not None:
             self.world.DestroyJoint(self.joint)
             self.joint = None
-
-
-def _length_after(ends: Ends, dt: s) -> m:
-    """Distance of the anchors after a step if nothing stops them."""
-    a = ends.body_a.GetWorldPoint(ends.anchor_a)
-    b = ends.body_b.GetWorldPoint(ends.anchor_b)
-    v_a = ends.body_a.GetLinearVelocityFromLocalPoint(ends.anchor_a)
-    v_b = ends.body_b.GetLinearVelocityFromLocalPoint(ends.anchor_b)
-    return hypot(b.x - a.x + dt * (v_b.x - v_a.x), b.y - a.y + dt * (v_b.y - v_a.y))
-
-
-def _mass_between(ends: Ends) -> kg | None:
-    """Mass that the bodies have along the joint; None if nothing can move or nothing is between."""
-    a = ends.body_a.GetWorldPoint(ends.anchor_a)
-    b = ends.body_b.GetWorldPoint(ends.anchor_b)
-    length = hypot(b.x - a.x, b.y - a.y)
-    if length <= SLOP:
-        return None
-    u = (b.x - a.x) / length, (b.y - a.y) / length
-    ease = _ease(ends.body_a, a, u) + _ease(ends.body_b, b, u)
-    return 1.0 / ease if ease > 0.0 else None
 
 
 def _ease(body: Any, at: Any, u: Point) -> float:
@@ -209,15 +200,15 @@ class Origin:
         self._x, self._y = 0.0, 0.0
         self._standing: dict[int, tuple[Any, Moving]] = {}
 
-    def to_engine(self, x: m, y: m) -> origin_Point:
+    def to_engine(self, x: m, y: m) -> Point:
         """Coordinates seen from the origin."""
         return x - self._x, y - self._y
 
-    def to_world(self, x: m, y: m) -> origin_Point:
+    def to_world(self, x: m, y: m) -> Point:
         """Coordinates in the world of what is seen from the origin."""
         return x + self._x, y + self._y
 
-    def whole(self, x: m, y: m) -> origin_Point:
+    def whole(self, x: m, y: m) -> Point:
         """A place near another one that can be kept without rounding."""
         return float(round(x)), float(round(y))
 
@@ -248,7 +239,7 @@ class Origin:
             body.transform = self.to_engine(pose.x, pose.y), pose.yaw
 
     @property
-    def place(self) -> origin_Point:
+    def place(self) -> Point:
         """Where it lies in the world."""
         return self._x, self._y
 
@@ -262,7 +253,7 @@ class SolverBody:
     """A body and what the solver does not know of it."""
 
     body: Any
-    com: origin_Point = (0.0, 0.0)
+    com: Point = (0.0, 0.0)
     guest: bool = False
     """Whether it is in the solver only while it is near something."""
     parts: list[Any] = field(default_factory=list[Any])
@@ -270,7 +261,7 @@ class SolverBody:
     stride: m = inf
     """How far it may move in one part of a step."""
     imposed: bool = False
-    """Whether it goes on as it is told in every part of a step."""
+    """Whether its motion is imposed in every part of a step."""
 
     def __post_init__(self) -> None:
         # Views of Box2D's own memory: asking for them costs more than reading them.
@@ -278,12 +269,12 @@ class SolverBody:
         self.velocity: Any = self.body.linearVelocity
 
     @property
-    def motion(self) -> tuple[origin_Point, float]:
+    def motion(self) -> tuple[Point, float]:
         """Velocity of its centre of mass, in m/s, and yaw rate."""
         return (self.velocity.x, self.velocity.y), self.body.angularVelocity
 
     @motion.setter
-    def motion(self, motion: tuple[origin_Point, float]) -> None:
+    def motion(self, motion: tuple[Point, float]) -> None:
         self.body.linearVelocity, self.body.angularVelocity = motion
 
     def way(self, dt: s) -> m:
@@ -310,21 +301,17 @@ def fixtures_of(
                 maskBits=others,
             )
         except AssertionError as error:
-            raise InvalidValue(_no_shape(body.userData, part, error)) from error
+            # Box2D's polygons are in single precision.
+            corners = np.array([tuple(p) for p in part.outline])
+            width, height = np.ptp(corners, axis=0).tolist()
+            far = float(np.abs(corners).max())
+            raise InvalidValue(
+                f"{body.userData}: a part of {width:g} m x {height:g} m, up to {far:g} m from its "
+                "origin, cannot collide: its corners must be some mm apart, and not so far away "
+                f"that single precision cannot tell them apart ({error})"
+            ) from error
         fixtures.append(fixture)
     return fixtures
-
-
-def _no_shape(name: str, part: Part, error: AssertionError) -> str:
-    """Why Box2D, whose polygons are in single precision, refuses one."""
-    corners = np.array([tuple(p) for p in part.outline])
-    width, height = np.ptp(corners, axis=0).tolist()
-    far = float(np.abs(corners).max())
-    return (
-        f"{name}: a part of {width:g} m x {height:g} m, up to {far:g} m from its origin, cannot "
-        f"collide: its corners must be some mm apart, and not so far away that single precision "
-        f"cannot tell them apart ({error})"
-    )
 
 
 def stride_of(parts: Sequence[Part]) -> m:
@@ -394,7 +381,7 @@ _EVERYWHERE = (-inf, inf)
 
 
 class Obstacle(str):
-    """Name of an obstacle that somebody has; it is at the height of its owner."""
+    """Name of an obstacle in front of its owner, at whose height it is."""
 
     owner: str
 
@@ -405,8 +392,8 @@ class Obstacle(str):
         return made
 
 
-class Storeys:
-    """Heights of bodies by name; who has none is met at whatever height."""
+class Floors:
+    """Heights of bodies by name; one without heights is met at any height."""
 
     def __init__(self) -> None:
         self.spans: dict[str, tuple[m, m]] = {}
@@ -419,15 +406,15 @@ class Storeys:
         return low_a < high_b - _TOUCH and low_b < high_a - _TOUCH
 
 
-def contact_filter(box2d: Any, storeys: Storeys) -> Any:
-    """What Box2D asks whether two shapes can touch."""
+def contact_filter(box2d: Any, floors: Floors) -> Any:
+    """The filter that Box2D calls to find out whether two shapes can touch."""
 
     class Filter(box2d.b2ContactFilter):
         def ShouldCollide(self, fixture_a: Any, fixture_b: Any) -> bool:
             a, b = fixture_a.filterData, fixture_b.filterData
             if not (a.maskBits & b.categoryBits and a.categoryBits & b.maskBits):
                 return False
-            return storeys.meet(fixture_a.body.userData, fixture_b.body.userData)
+            return floors.meet(fixture_a.body.userData, fixture_b.body.userData)
 
     return Filter()
 
@@ -452,7 +439,7 @@ class Contacts:
     def __init__(
         self,
         events: deque[ContactEvent] | None = None,
-        middle: origin_Point = (0.0, 0.0),
+        middle: Point = (0.0, 0.0),
         gravity: m_s2 = 9.81,
         velocity_iterations: int = 8,
         position_iterations: int = 3,
@@ -471,7 +458,7 @@ class Contacts:
         self._bodies: Inventory[SolverBody] = Inventory("body")
         self._pushed: list[SolverBody] = []
         self._obstacles: dict[str, Any] = {}
-        self._storeys, self._filter = Storeys(), None
+        self._floors, self._filter = Floors(), None
         self._goals: list[tuple[SolverBody, Moving]] = []
         self._inside: set[str] = set()
         self._carried: set[str] = set()
@@ -487,18 +474,18 @@ class Contacts:
 
     def may_meet(self, a: str, b: str) -> bool:
         """Whether two bodies are at the same height, as far as that is known."""
-        return self._storeys.meet(a, b)
+        return self._floors.meet(a, b)
 
-    def tell_heights(self, spans: Mapping[str, tuple[m, m]]) -> None:
-        """Let bodies from now on touch only what is at their own height; see `Storeys`.
+    def set_heights(self, spans: Mapping[str, tuple[m, m]]) -> None:
+        """Let bodies from now on touch only what is at their own height; see `Floors`.
 
-        Who was told before and is not named stays where it was.
+        Bodies that are not named keep their heights.
         """
         if self._filter is None:
             # Box2D does not keep it alive.
-            self._filter = contact_filter(self._box2d, self._storeys)
+            self._filter = contact_filter(self._box2d, self._floors)
             self._world.contactFilter = self._filter
-        self._storeys.spans |= spans
+        self._floors.spans |= spans
         for name in spans:
             for fixture in self._bodies[name].parts if name in self._bodies else ():
                 fixture.Refilter()
@@ -628,18 +615,16 @@ class Contacts:
         self._bodies[name].parts[part].shape.vertices = [tuple(p) for p in outline]
 
     def add_hinge(
-        self, a: str, b: str, at_a: origin_Point, at_b: origin_Point, limits: tuple[rad, rad] | None
+        self, a: str, b: str, at_a: Point, at_b: Point, limits: tuple[rad, rad] | None
     ) -> None:
         """A hinge between two bodies, which then do not collide with each other."""
         self._joints.hinge(self._ends(a, b, at_a, at_b), limits)
 
-    def add_distance(
-        self, a: str, b: str, at_a: origin_Point, at_b: origin_Point, span: Span
-    ) -> None:
+    def add_distance(self, a: str, b: str, at_a: Point, at_b: Point, span: Span) -> None:
         """A rope, a spring or a rod between two bodies, which then do not collide."""
         self._joints.distance(self._ends(a, b, at_a, at_b), span)
 
-    def _ends(self, a: str, b: str, at_a: origin_Point, at_b: origin_Point) -> Ends:
+    def _ends(self, a: str, b: str, at_a: Point, at_b: Point) -> Ends:
         for name in (a, b):
             # What hangs on a joint is never out of reach.
             if self._bodies[name].guest:
@@ -658,12 +643,12 @@ class Contacts:
         return any(kept.body.awake for kept in self._pushed)
 
     @property
-    def origin(self) -> origin_Point:
+    def origin(self) -> Point:
         """Where the solver has its origin; what is set here changes digits only."""
         return self._origin.place
 
     @origin.setter
-    def origin(self, place: origin_Point) -> None:
+    def origin(self, place: Point) -> None:
         self._origin.move(*place)
 
     def put(self, name: str, moving: Moving) -> None:
@@ -681,7 +666,7 @@ class Contacts:
     def drive(self, name: str, goal: Moving, dt: s) -> None:
         """Let the next step, of `dt`, move a body to where nothing keeps it from going.
 
-        What it meets is pushed on with its velocity. A leap is none: the body is put there.
+        What it meets is pushed on with its velocity. Over more than `LEAP` the body is put there.
         """
         kept = self._bodies[name]
         x, y = self._origin.to_engine(goal.x, goal.y)
@@ -710,12 +695,12 @@ class Contacts:
         x, y = self._origin.to_world(place.x, place.y)
         return Moving(x, y, yaw, v.x + omega * r_y, v.y - omega * r_x, omega)
 
-    def places(self, names: Sequence[str]) -> list[origin_Point]:
+    def places(self, names: Sequence[str]) -> list[Point]:
         """Positions x, y of bodies."""
         them = [self._bodies[name].place for name in names]
         return [self._origin.to_world(place.x, place.y) for place in them]
 
-    def ways(self, names: Sequence[str], dt: s) -> list[origin_Point]:
+    def ways(self, names: Sequence[str], dt: s) -> list[Point]:
         """How far bodies have come in a step that they are about to make, or have made."""
         them = [self._bodies[name].velocity for name in names]
         return [(dt * v.x, dt * v.y) for v in them]
@@ -739,12 +724,12 @@ class Contacts:
 
     def _make(self, dt: s, moving: Sequence[SolverBody]) -> None:
         """Make a step, in as many parts as it takes."""
-        told = [(kept, kept.motion) for kept in moving if kept.imposed and self._careful]
+        imposed = [(kept, kept.motion) for kept in moving if kept.imposed and self._careful]
         parts = parts_of_step(dt, moving, careful=self._careful)
         for _ in range(parts):
             fine = parts_before_contact(self._box2d, dt / parts, moving) if self._careful else 1
             for _ in range(fine):
-                for kept, motion in told:
+                for kept, motion in imposed:
                     kept.motion = motion
                 self._joints.prepare(dt / (parts * fine))
                 self._world.Step(dt / (parts * fine), *self._iterations)

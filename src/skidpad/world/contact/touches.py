@@ -1,4 +1,4 @@
-"""What touches what: contacts between named things, and the stream of their beginnings and ends.
+"""Contacts between named things, and the stream of their beginnings and ends.
 
 Box2D knows pairs of shapes; a vehicle has several, and a grid has thousands. Here they are put
 together by the names of the bodies. An impulse is what the contact did to the momentum of `b`:
@@ -134,17 +134,13 @@ class _Open(NamedTuple):
         return _Open(self.since, self.where, impulse, total)
 
 
-def _as_it_is(x: m, y: m) -> tuple[m, m]:
-    return x, y
-
-
 class Touches:
-    """The contacts of a world, told by Box2D's listener.
+    """The contacts of a world, as Box2D's listener reports them.
 
     `begin`, `end` and `solved` are called while Box2D steps, `settle` after each step.
     """
 
-    def __init__(self, events: deque[ContactEvent], to_world: ToWorld = _as_it_is) -> None:
+    def __init__(self, events: deque[ContactEvent], to_world: ToWorld) -> None:
         self.events = events
         """Where beginnings and ends are noted."""
         self.new_events: list[ContactEvent] = []

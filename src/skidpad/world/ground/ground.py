@@ -1,36 +1,22 @@
-"""What the ground does to vehicles: friction that differs from place to place, and slopes.
+"""The ground under vehicles: how they ride and lie on it, what it pulls, friction of regions.
 
-How high things stand and reach, so that those on different floors do not touch.
+`Ground` does all of it for a world; `Footing` is where the vehicles of one group stand. Each of the
+points on which a vehicle stands rides on the ground, or falls freely with the vertical velocity
+with which it left (`Ride`, `advance`). The vehicle lies on the plane through them: with all points
+in the air it is in free flight, with constant rates of pitch and roll. With some of them in the air
+this is a body whose dynamic index k²/(l_f l_r) is 1 in pitch and in roll, so that one end falls as
+if the other were not there. A point leaves the ground where the ground falls away from its free
+fall by more than tyre and suspension extend (`GIVE`), or more steeply than 45°. It lands without a
+rebound: the normal velocity is lost, the horizontal one stays.
 
-Property regions: boxes of the world in which a property has a value.
-
-Of those that overlap, the first in the file counts.
-
-Whether the ground under the vehicles can have changed since it was looked at.
-
-On flat pieces that do not move, the ground is the same all around a vehicle as far as the nearest
-edge of a piece. As long as nobody has come that far, nothing has to be looked up again.
-
-Vehicles that feel the road of a world by themselves, as they do in a `Simulator`.
-
-Where vehicles stand on the ground, and how they lie on it.
-
-Wheels that leave the ground: over an edge they fall until they touch again.
-
-Each of the points on which a vehicle stands rides on the ground, or falls freely with the vertical
-velocity with which it left. The vehicle lies on the plane through them: with all points in the air
-it is in free flight, with constant rates of pitch and roll. With some of them in the air this is a
-body whose dynamic index k²/(l_f l_r) is 1 in pitch and in roll, so that one end falls as if the
-other were not there.
-
-A point leaves the ground where the ground falls away from its free fall by more than tyre and
-suspension extend (`GIVE`), or more steeply than 45°. It lands without a rebound: the normal
-velocity is lost, the horizontal one stays.
+`Regions` are boxes of the world in which a property has a value; of those that overlap, the first
+in the file counts. `spans` says how high things stand and reach, so that those on different floors
+do not touch. `Stillness` skips all of this while the ground cannot have changed: on flat pieces
+that do not move, it is the same all around a vehicle as far as the nearest edge of a piece.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf, isfinite
 from typing import Any, NamedTuple
@@ -41,8 +27,6 @@ from numpy.typing import NDArray
 from ...core import record
 from ...core.arrays import AnyArray, Array
 from ...core.body import Down, Geometry, GroundUnder, WheelPlace, standing_points
-from ...core.files import listed
-from ...core.model import Vehicle
 from ...geometry.polygon import distances
 from ...geometry.pose import to_world
 from ...road.records import FullGrip
@@ -52,15 +36,13 @@ from ..contact.solids import Moving
 from ..motion.build import BuiltVehicle
 from ..motion.groups import Bodies
 from ..scene import (
-    BlockSpec,
     ElevationMap,
     Pose,
     PropertyRegion,
     Scene,
-    VehicleSpec,
     VerticalPlane,
     WorldError,
-    WorldWarning,
+    warn_of,
 )
 from .terrain import Terrain
 
@@ -192,7 +174,12 @@ def spans(scene: Scene, terrain: Terrain) -> dict[str, Span]:
     if scene.road is not None:
         reach = inf
     things = {wall.name: (0.0, wall.height) for wall in scene.walls}
-    things |= {block.name: _block(block, terrain) for block in scene.blocks}
+    for block in scene.blocks:
+        z, shape = block.pose.z, block.shape
+        if not block.skip_elevation_adjust:
+            z = terrain.start(block.pose, shape.z_max)
+        ways = [frame.pose.z for frame in block.animation] or [0.0]
+        things[block.name] = (z + shape.z_min + min(ways), z + shape.z_max + max(ways))
     for k, e in enumerate(scene.elements):
         if isinstance(e, VerticalPlane):
             things[f"vertical_plane_{k}"] = (e.z, e.z + e.height)
@@ -200,14 +187,6 @@ def spans(scene: Scene, terrain: Terrain) -> dict[str, Span]:
         z = actor.pose.z
         things[actor.name] = (z, z + actor.collision_height)
     return {name: (low - reach, high + reach) for name, (low, high) in things.items()}
-
-
-def _block(block: BlockSpec, terrain: Terrain) -> Span:
-    z, shape = block.pose.z, block.shape
-    if not block.skip_elevation_adjust:
-        z = terrain.start(block.pose, shape.z_max)
-    ways = [frame.pose.z for frame in block.animation] or [0.0]
-    return z + shape.z_min + min(ways), z + shape.z_max + max(ways)
 
 
 NUMBERS = ("friction_mu", "friction_C_rr")
@@ -220,7 +199,8 @@ class Regions:
     """The regions of a scene with one property."""
 
     def __init__(self, scene: Scene, name: str) -> None:
-        self._regions = [_checked(r) for r in _of(scene, name)]
+        regions = (e for e in scene.elements if isinstance(e, PropertyRegion) and e.name == name)
+        self._regions = [_checked(region) for region in regions]
 
     def __bool__(self) -> bool:
         return bool(self._regions)
@@ -242,28 +222,20 @@ class Regions:
         return values
 
 
-def _of(scene: Scene, name: str) -> Sequence[PropertyRegion]:
-    return [e for e in scene.elements if isinstance(e, PropertyRegion) and e.name == name]
-
-
 def _checked(region: PropertyRegion) -> PropertyRegion:
     """The region; raises if its value is not one that the property can have."""
     value = region.value
     if region.name in SWITCHES and not isinstance(value, bool):
         expected = "true or false, given as <value_bool>"
-    elif region.name in NUMBERS and not _is_amount(value):
+    elif region.name in NUMBERS and (
+        isinstance(value, bool | str) or not (isfinite(value) and value >= 0.0)
+    ):
         expected = "a number of 0 or more, given as <value_double>"
     else:
         return region
     raise WorldError(
         f"{region.name} = {value!r} must be {expected}", source=region.source, element="element"
     )
-
-
-def _is_amount(value: float | bool | str) -> bool:
-    if isinstance(value, bool | str):
-        return False
-    return isfinite(value) and value >= 0.0
 
 
 class Stillness:
@@ -282,11 +254,11 @@ class Stillness:
 
     @property
     def holds(self) -> bool:
-        """Whether nobody has gone too far since `note`."""
+        """Whether no vehicle has gone too far since `note`."""
         if self._seen is None:
             return False
         moved = (self._places() - self._seen).ravel()
-        # Nobody has moved farther than all together.
+        # No vehicle has moved farther than all together.
         return bool(moved.dot(moved) < self._room2)
 
     def note(self) -> None:
@@ -309,12 +281,6 @@ class Stillness:
         return tables[0] if len(tables) == 1 else np.concatenate(tables)
 
 
-def feels(vehicle: Vehicle, road: Road | None) -> bool:
-    """Whether a vehicle feels the heights of a road: they are among its parameters."""
-    own = getattr(vehicle.params, "road", None)
-    return road is not None and own is not None and own.surface == road.surface
-
-
 def warn_of_own_roads(built: Mapping[str, BuiltVehicle], road: Road | None) -> None:
     """Name the vehicles that are on a road in a world that is not."""
     flat = Road().record
@@ -323,13 +289,11 @@ def warn_of_own_roads(built: Mapping[str, BuiltVehicle], road: Road | None) -> N
         for name, made in sorted(built.items())
         if road is None and getattr(made.vehicle.params, "road", flat) != flat
     ]
-    if own:
-        warnings.warn(
-            "the ground of the world is level, while vehicles are on a road of their own, which "
-            "World(scene, road=road) makes that of all: " + listed(own, 12),
-            WorldWarning,
-            stacklevel=4,
-        )
+    text = (
+        "the ground of the world is level, while vehicles are on a road of their own, which "
+        "World(scene, road=road) makes that of all"
+    )
+    warn_of(own, text, stacklevel=4)
 
 
 def warn_of_no_grip(built: Mapping[str, BuiltVehicle], road: Road | None) -> None:
@@ -341,13 +305,11 @@ def warn_of_no_grip(built: Mapping[str, BuiltVehicle], road: Road | None) -> Non
         for name, made in sorted(built.items())
         if getattr(getattr(made.vehicle.params, "road", None), "grip", None) != road.friction
     ]
-    if without:
-        warnings.warn(
-            "the grip of the road does nothing to vehicles whose models have no friction that it "
-            "could change: " + listed(without, 12),
-            WorldWarning,
-            stacklevel=4,
-        )
+    text = (
+        "the grip of the road does nothing to vehicles whose models have no friction that it could "
+        "change"
+    )
+    warn_of(without, text, stacklevel=4)
 
 
 _CLIMB: m = 0.3
@@ -370,8 +332,9 @@ class Footing:
 
     def __init__(self, bodies: Bodies, start: dict[str, m], road: Road | None = None) -> None:
         self.bodies = bodies
-        self.feels_road = feels(bodies.group.vehicles[0], road)
-        """Whether they feel the road of the world by themselves."""
+        own = getattr(bodies.group.vehicles[0].params, "road", None)
+        self.feels_road = road is not None and own is not None and own.surface == road.surface
+        """Whether their models contain the road of the world: it is among their parameters."""
         names = bodies.group.names
         shapes = [vehicle.geometry for vehicle in bodies.group.vehicles]
         self.wheels = len(shapes[0].wheels)
@@ -467,7 +430,7 @@ class Footing:
         """Pitch and roll of the ground that the vehicles feel, (B,) each.
 
         It is the plane that they lie on, but under those that are loose the ground at the points
-        that touch it: across an edge, both may be level. There is none in free flight.
+        that touch it: across an edge, both may be level. It does not act in free flight.
         """
         _, pitch, roll = self.lying(self.heights)
         for row in np.flatnonzero(self.ride.loose).tolist():
@@ -557,25 +520,21 @@ def down(pitch: Any, roll: Any) -> Down:
     return Down(np.sin(pitch), 0.0 - np.cos(pitch) * np.sin(roll))
 
 
-def tell(bodies: Bodies, ground: GroundUnder) -> None:
-    """Write what the ground does into inputs and disturbances of the vehicles of a group.
+def _apply(bodies: Bodies, ground: GroundUnder) -> None:
+    """Write the effects of the ground into inputs and disturbances of the vehicles of a group.
 
     A model without `on_ground` drives on slopes as on level ground.
     """
     if bodies.body.on_ground is None:
         return
-    u, w = bodies.body.on_ground(bodies.x, bodies.u, bodies.w, ground, bodies.p)
-    _write(bodies.u, u)
-    _write(bodies.w, w)
+    after = bodies.body.on_ground(bodies.x, bodies.u, bodies.w, ground, bodies.p)
+    for columns, values in zip((bodies.u, bodies.w), after, strict=True):
+        for column, value in zip(record.flatten(columns), record.flatten(values), strict=True):
+            if value is not column:
+                column[:] = value
 
 
-def _write(columns: Any, values: Any) -> None:
-    for column, value in zip(record.flatten(columns), record.flatten(values), strict=True):
-        if value is not column:
-            column[:] = value
-
-
-def warn_of_those_not_told(groups: Sequence[Bodies]) -> None:
+def warn_of_no_slopes(groups: Sequence[Bodies]) -> None:
     """Name the vehicles whose models slopes do nothing to."""
     without = [
         f"{name} ({bodies.group.model.name})"
@@ -583,13 +542,8 @@ def warn_of_those_not_told(groups: Sequence[Bodies]) -> None:
         if bodies.body.on_ground is None
         for name in bodies.group.names
     ]
-    if without:
-        warnings.warn(
-            "slopes do not pull at vehicles whose models take neither a force nor an acceleration: "
-            + listed(without, 12),
-            WorldWarning,
-            stacklevel=6,
-        )
+    text = "slopes do not pull at vehicles whose models take neither a force nor an acceleration"
+    warn_of(without, text, stacklevel=6)
 
 
 def _without_grip(under: GroundUnder, in_air: Flags) -> GroundUnder:
@@ -629,7 +583,13 @@ class Ground:
         self._flat_regions = scene.compat == "upstream"
         self._gravity, self._dt = scene.settings.gravity, scene.timestep
         self._time: s = 0.0
-        start = {spec.name: self._start(spec, built[spec.name].height) for spec in scene.vehicles}
+        level = self._terrain.level
+        start = {
+            spec.name: spec.pose.z
+            if spec.skip_elevation_adjust or level
+            else self._terrain.start(spec.pose, built[spec.name].height)
+            for spec in scene.vehicles
+        }
         if at is not None:
             self._terrain.follow(at)
         self._footings = [Footing(them, start, scene.road) for them in bodies]
@@ -640,18 +600,12 @@ class Ground:
         # ground, wherever that is.
         self._projects = self._falls = scene.compat != "upstream"
         if self._terrain.sloping:
-            warn_of_those_not_told(bodies)
+            warn_of_no_slopes(bodies)
         self._at = {
             name: (footing, row)
             for footing in self._footings
             for row, name in enumerate(footing.bodies.group.names)
         }
-
-    def _start(self, spec: VehicleSpec, height: m) -> m:
-        """Height of the ground under a vehicle at the start."""
-        if spec.skip_elevation_adjust or self._terrain.level:
-            return spec.pose.z
-        return self._terrain.start(spec.pose, height)
 
     @property
     def differs(self) -> bool:
@@ -681,7 +635,7 @@ class Ground:
         return self._footings[group].heights
 
     def wheel_heights(self, group: int) -> Array | None:
-        """Heights of the ground under a group's wheels, (B, wheels); None if it has none."""
+        """Heights of the ground under a group's wheels, (B, wheels), or None without wheels."""
         footing = self._footings[group]
         return footing.wheel_heights if footing.wheels else None
 
@@ -735,7 +689,7 @@ class Ground:
                 moving = footing.bodies.moving(starts, footing.bodies.group.state) if starts else []
                 if footing.feels_road:
                     footing.bodies.lie(pitch, roll, projected=True)
-                    under = under._replace(down=self._down_beside_road(footing, poses, pitch, roll))
+                    under = under._replace(down=self._down_off_road(footing, poses, pitch, roll))
                 else:
                     under = under._replace(down=down(pitch, roll))
                     if self._projects:
@@ -751,7 +705,7 @@ class Ground:
             if under.mu is not None:
                 under = _without_grip(under, footing.in_air)
             if under.down is not None or under.mu is not None:
-                tell(footing.bodies, under)
+                _apply(footing.bodies, under)
         return True
 
     def _ride(self, footing: Footing, poses: Array) -> None:
@@ -807,10 +761,10 @@ class Ground:
             footing.tighten(self._terrain, self._time, footing.poses, hung[first:end])
             first = end
 
-    def _down_beside_road(
+    def _down_off_road(
         self, footing: Footing, poses: Array, pitch: Array, roll: Array
     ) -> Down | None:
-        """What other ground than the road adds for those who feel the road by themselves."""
+        """Gravity of other ground than the road, for vehicles whose models contain the road."""
         if not self._terrain.has_more:
             return None
         road = footing.road_heights(self._terrain, poses)

@@ -1,12 +1,9 @@
 """How high the ground is: a road, elevation maps, horizontal planes, and the tops of blocks.
 
 A road or an elevation map is the ground itself, nothing is under it. Planes and blocks lie over it,
-one above the other if need be: a wheel stands on the highest that it can roll onto. Where there is
-nothing the ground is at z = 0.
-
-To upstream an elevation map is like the others: one that begins above a vehicle is not seen by it.
-
-The tops of blocks that vehicles can get onto: ramps, bumps, and platforms without a body.
+one above the other if need be: a wheel stands on the highest that it can roll onto. Elsewhere the
+ground is at z = 0. To upstream an elevation map is like the others: one that begins above a vehicle
+is not seen by it.
 
 A ramp rises along its x axis and a bump is round across it, whether they stand or move, and whether
 or not they are felt as obstacles too. Any other block is ground only if it has no body: then its
@@ -229,13 +226,13 @@ class Terrain:
         return np.where(np.isnan(ground), 0.0, ground)
 
     def road_height(self, x: Array, y: Array) -> Array:
-        """Height in m of the road at points of the world; NaN where there is none."""
+        """Height in m of the road at points of the world; NaN without a road."""
         return np.full(np.shape(x), np.nan) if self._road is None else self._road.height(x, y)
 
     def solid_height(self, x: Array, y: Array, time: s = 0.0) -> Array | None:
-        """Heights of ramps and bumps that have a body, at points of the world; NaN beside them.
+        """Heights of ramps and bumps that have a body, at points of the world; NaN elsewhere.
 
-        However high they are, nothing is under them. None: there are no such things.
+        However high they are, nothing is under them. None if there are no such things.
         """
         if not self._tops.solid:
             return None

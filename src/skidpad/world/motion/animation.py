@@ -1,4 +1,4 @@
-"""Motion that nothing can stop: keyframes of blocks, and actors on their way along waypoints."""
+"""Motion that nothing can stop: keyframes of blocks, and actors on paths of waypoints."""
 
 from __future__ import annotations
 
@@ -6,15 +6,9 @@ from collections.abc import Sequence
 from math import atan2, cos, hypot, pi, sin
 
 from ...geometry.pose import placed
-from ...units import m, rad, s
+from ...units import m, s
 from ..contact.solids import Moving
 from ..scene import ActorSpec, Keyframe, Pose
-
-
-def turned_towards(a: rad, b: rad, share: float) -> rad:
-    """The angle a share of the shorter way from a to b."""
-    difference = (b - a + pi) % (2.0 * pi) - pi
-    return a + share * difference
 
 
 def keyframe_pose(initial: Pose, frames: Sequence[Keyframe], time: s) -> Moving:
@@ -22,8 +16,10 @@ def keyframe_pose(initial: Pose, frames: Sequence[Keyframe], time: s) -> Moving:
     a, b, share = _between(frames, time)
     x = a.x + share * (b.x - a.x)
     y = a.y + share * (b.y - a.y)
+    # The shorter way round.
+    turn = (b.yaw - a.yaw + pi) % (2.0 * pi) - pi
     start = initial.x, initial.y, initial.yaw
-    return Moving(*placed(start, (x, y, turned_towards(a.yaw, b.yaw, share))))
+    return Moving(*placed(start, (x, y, a.yaw + share * turn)))
 
 
 def keyframe_height(frames: Sequence[Keyframe], time: s) -> m:
@@ -61,11 +57,10 @@ def actor_pose(actor: ActorSpec, time: s) -> Moving:
 
 
 def _legs(actor: ActorSpec) -> tuple[list[tuple[Pose, Pose, s, s, s, float]], s]:
-    """Start, end, times of leaving, arriving and going on, and the speed of each leg."""
+    """Start, end, times of leaving, arriving and moving on, and the speed of each leg."""
     legs: list[tuple[Pose, Pose, s, s, s, float]] = []
     at, time = actor.pose, 0.0
-    stops = [*actor.path]
-    for stop in stops:
+    for stop in actor.path:
         speed = actor.running_speed if stop.animation == "run" else actor.walking_speed
         arrive = time + hypot(stop.pose.x - at.x, stop.pose.y - at.y) / speed
         legs.append((at, stop.pose, time, arrive, arrive + stop.pause, speed))

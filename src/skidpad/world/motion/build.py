@@ -1,10 +1,9 @@
-"""From what a scene says about a vehicle to one that runs, and to a solid for contacts.
+"""Vehicles and solids of a scene, built for a world: to be stepped, touched and checked.
 
-Everything of a scene that can be touched, put where it is at the start.
-
-In the order of names, so that the order of elements in a file does not matter.
-
-Things that lie in each other at the start: the solver would drive them apart with a jerk.
+`built_vehicle` makes the vehicle of a spec; `fill` puts everything that can be touched into the
+contact solver, in the order of names, so that the order of elements in a file does not matter;
+`warn_of_overlaps` names things that lie in each other at the start, which the solver would drive
+apart with a jerk.
 """
 
 from __future__ import annotations
@@ -44,6 +43,7 @@ from ..contact.solids import (
 )
 from ..contact.solver import Contacts, Span
 from ..scene import (
+    ActorSpec,
     BlockSpec,
     JointSpec,
     OccupancyGrid,
@@ -110,13 +110,13 @@ class BuiltVehicle(NamedTuple):
     radius: m
     """Largest distance of its outline from the reference point."""
     set_point: dict[str, float]
-    """What its controller is told at the start."""
+    """The reference of its controller at the start."""
 
 
 def built_vehicle(
     spec: VehicleSpec, compat: str | None, gravity: m_s2, road: Road | None = None
 ) -> BuiltVehicle:
-    """The vehicle of a spec, on a road as far as it can feel one.
+    """The vehicle of a spec, on as much of a road as its model takes.
 
     Descriptions of wheeled robots hold the gravity already.
     """
@@ -165,7 +165,7 @@ def _own(dynamics: OwnDynamics | Vehicle, compat: str | None, gravity: m_s2) -> 
 
 
 def _on_road(vehicle: Vehicle, road: Road, gravity: m_s2) -> Vehicle:
-    """The vehicle on what it can feel of a road: all of it, its heights alone, or nothing."""
+    """The vehicle on as much of a road as its model takes: all, its heights alone, or nothing."""
     bare = off_road(vehicle)
     for part in (road, Road(road.surface)):
         if not what_it_lacks(bare, part.record):
@@ -240,52 +240,38 @@ def fill(contacts: Contacts, scene: Scene, built: Mapping[str, BuiltVehicle]) ->
     for name, parts, pose in sorted(standing_parts(scene), key=lambda thing: thing[0]):
         kind = {"climbed": name in climbed, "driven": name in driven}
         contacts.add_static(name, parts, pose, **kind)
-    for name, grid in _grids(scene):
+    grids = [element for element in scene.elements if isinstance(element, OccupancyGrid)]
+    for k, grid in enumerate(grids):
         surface = Surface(grid.lateral_friction, grid.restitution)
+        name = "grid" if k == 0 else f"grid_{k + 1}"
         contacts.add_walls(name, border_segments(grid.grid), surface)
     for block in sorted(scene.blocks, key=lambda block: block.name):
         if not (block.intangible or block.static):
             surface = Surface(block.lateral_friction, block.restitution)
             parts = solid_parts(block.shape.parts, surface)
-            start, pushed = initial_motion(block), _pushed(block)
-            contacts.add_block(block.name, parts, start, pushed, climbed=block.name in climbed)
+            damping = block.linear_damping, block.angular_damping
+            pushed = Pushed(block.mass, block.ground_friction, block.shape.radius, *damping)
+            start, onto = initial_motion(block), block.name in climbed
+            contacts.add_block(block.name, parts, start, pushed, climbed=onto)
     for actor in sorted(scene.actors, key=lambda actor: actor.name):
-        r = actor.collision_radius
-        circle = [(r * cos(a), r * sin(a)) for a in np.arange(8) * np.pi / 4]
-        contacts.add_static(actor.name, [Part(circle)], actor_pose(actor, 0.0), driven=True)
-    for joint in sorted(scene.joints, key=_order):
-        _join(contacts, joint)
+        contacts.add_static(actor.name, [_circle(actor)], actor_pose(actor, 0.0), driven=True)
+    for joint in sorted(scene.joints, key=lambda j: (*_ends(j)[:2], j.kind, *_ends(j)[2:])):
+        if joint.kind == "revolute":
+            limits = (joint.lower_angle, joint.upper_angle) if joint.enable_limit else None
+            contacts.add_hinge(*_ends(joint), limits)
+        else:
+            span = Span(joint.min_length, joint.max_length, joint.stiffness, joint.damping)
+            contacts.add_distance(*_ends(joint), span)
 
 
-def _grids(scene: Scene) -> Iterator[tuple[str, OccupancyGrid]]:
-    """Occupancy grids with the names that contacts give them."""
-    grids = [element for element in scene.elements if isinstance(element, OccupancyGrid)]
-    for k, grid in enumerate(grids):
-        yield ("grid" if k == 0 else f"grid_{k + 1}"), grid
+def _circle(actor: ActorSpec) -> Part:
+    """Outline of an actor."""
+    r = actor.collision_radius
+    return Part([(r * cos(a), r * sin(a)) for a in (np.arange(8) * np.pi / 4).tolist()])
 
 
-def _pushed(block: BlockSpec) -> Pushed:
-    return Pushed(
-        block.mass,
-        block.ground_friction,
-        block.shape.radius,
-        block.linear_damping,
-        block.angular_damping,
-    )
-
-
-def _order(joint: JointSpec) -> tuple[object, ...]:
-    return joint.body_a, joint.body_b, joint.kind, joint.anchor_a, joint.anchor_b
-
-
-def _join(contacts: Contacts, joint: JointSpec) -> None:
-    ends = joint.body_a, joint.body_b, joint.anchor_a, joint.anchor_b
-    if joint.kind == "revolute":
-        limits = (joint.lower_angle, joint.upper_angle) if joint.enable_limit else None
-        contacts.add_hinge(*ends, limits)
-        return
-    span = Span(joint.min_length, joint.max_length, joint.stiffness, joint.damping)
-    contacts.add_distance(*ends, span)
+def _ends(joint: JointSpec) -> tuple[str, str, Point, Point]:
+    return joint.body_a, joint.body_b, joint.anchor_a, joint.anchor_b
 
 
 DEEP: m = 0.005
@@ -324,7 +310,13 @@ def warn_of_overlaps(
         for a, b, depth in overlaps(scene, built)
         if meet(a, b) and frozenset((a, b)) not in joined
     ]
-    pairs += [f"{name} and an occupied cell" for name in _in_cells(scene, built)]
+    grids = [e.grid for e in scene.elements if isinstance(e, OccupancyGrid)]
+    for one in sorted(solids(scene, built), key=lambda one: one.name) if grids else ():
+        # A corner or the middle of a piece.
+        middle = [piece.mean(axis=0, keepdims=True) for piece in one.pieces]
+        points = np.concatenate([*one.pieces, *middle])
+        if one.moves and any(grid.at(points).any() for grid in grids):
+            pairs.append(f"{one.name} and an occupied cell")
     if pairs:
         more = f" and {len(pairs) - _MOST_NAMED} more" if len(pairs) > _MOST_NAMED else ""
         text = "; ".join(pairs[:_MOST_NAMED]) + more
@@ -346,17 +338,12 @@ def overlaps(scene: Scene, built: Mapping[str, BuiltVehicle]) -> Iterator[tuple[
         rest = boxes[k + 1 :]
         near = (rest[:, :2] < boxes[k, 2:] - DEEP) & (rest[:, 2:] > boxes[k, :2] + DEEP)
         for j in (np.flatnonzero(near.all(axis=1)) + k + 1).tolist():
-            if _can_touch(one, them[j]):
-                pieces = [(a, b) for a in one.pieces for b in them[j].pieces]
-                depth = max(_depth(a, b) for a, b in pieces)
+            other = them[j]
+            driven_onto = (one.climbed and other.is_vehicle) or (other.climbed and one.is_vehicle)
+            if not driven_onto and (one.moves or other.moves):
+                depth = max(_depth(a, b) for a in one.pieces for b in other.pieces)
                 if depth > DEEP:
-                    yield one.name, them[j].name, depth
-
-
-def _can_touch(a: Solid, b: Solid) -> bool:
-    if (a.climbed and b.is_vehicle) or (b.climbed and a.is_vehicle):
-        return False
-    return a.moves or b.moves
+                    yield one.name, other.name, depth
 
 
 def solids(scene: Scene, built: Mapping[str, BuiltVehicle]) -> Iterator[Solid]:
@@ -375,9 +362,8 @@ def solids(scene: Scene, built: Mapping[str, BuiltVehicle]) -> Iterator[Solid]:
             pieces = _at(initial_motion(block), outlines)
             yield Solid(block.name, pieces, moves=True, climbed=block.name in climbed)
     for actor in scene.actors:
-        r = actor.collision_radius
-        circle = [(r * cos(a), r * sin(a)) for a in (np.arange(8) * np.pi / 4).tolist()]
-        yield Solid(actor.name, _at(actor_pose(actor, 0.0), [circle]), moves=False)
+        pieces = _at(actor_pose(actor, 0.0), [_circle(actor).outline])
+        yield Solid(actor.name, pieces, moves=False)
 
 
 def _at(pose: Moving, outlines: list[Points]) -> list[Array]:
@@ -399,16 +385,3 @@ def _depth(a: Array, b: Array) -> m:
             if least <= DEEP:
                 return float(least)
     return float(least)
-
-
-def _in_cells(scene: Scene, built: Mapping[str, BuiltVehicle]) -> Iterator[str]:
-    """Vehicles and blocks that have a corner or their middle in an occupied cell."""
-    grids = [e.grid for e in scene.elements if isinstance(e, OccupancyGrid)]
-    if not grids:
-        return
-    for one in sorted(solids(scene, built), key=lambda one: one.name):
-        if one.moves:
-            middle = [piece.mean(axis=0, keepdims=True) for piece in one.pieces]
-            points = np.concatenate([*one.pieces, *middle])
-            if any(grid.at(points).any() for grid in grids):
-                yield one.name

@@ -1,23 +1,8 @@
 """Vehicles of one model, stepped together: a world step is one call of compiled code per model.
 
-Motion of the vehicles of a group, between their own states and the world's axes.
-
-What a vehicle's body reads from the state as it is, or writes into it as it is, is found once, by
-asking the body about the columns of the state themselves. Only what it computes is asked for again.
-
-Vehicles that a world cannot simulate any further: each is held while the others continue.
-
-A vehicle is held where it last was, at rest, when its state becomes NaN or infinite, or when it has
-run away beyond `FARTHEST`. It can still be seen, touched and pushed; commands to it have no effect.
-`World.place`, `World.restore` and `World.reset` let it go again.
-
-Whether steps are too long for the controllers of wheeled robots.
-
-A controller that acts once in a step and a body that answers it are a loop: with long steps or
-large gains it swings, and what swings grows until the wheels slide. Looked at in straight driving,
-by differences of the step itself.
-
-Steps of a world that are too long for the controllers of its robots.
+`Group` steps them; `Bodies` is their motion, between their own states and the world's axes; `Halts`
+holds those that cannot be simulated any further; `warn_of_long_steps` names robots whose
+controllers swing with the steps of the world.
 """
 
 from __future__ import annotations
@@ -202,9 +187,11 @@ def grouped(vehicles: dict[str, Vehicle], dt: s) -> list[Group]:
 
 
 class Bodies:
-    """Poses and velocities of the vehicles of a group.
+    """Poses and velocities of the vehicles of a group, in the world's axes and in their own.
 
-    Of what a contact does to a vehicle, that part stays which its body can do.
+    Of the effect of a contact on a vehicle, the part remains that its body can do. What a body
+    reads from the state as it is, or writes into it as it is, is found once, by asking the body
+    about the columns of the state themselves; only what it computes is computed again.
     """
 
     def __init__(self, group: Group) -> None:
@@ -332,7 +319,7 @@ class Bodies:
         state[rows] = _stacked(record.flatten(after))
 
     def restart(self, row: int, moving: Moving) -> None:
-        """Let a vehicle begin anew, with this pose and velocity in world axes."""
+        """Restart a vehicle with this pose and velocity in world axes."""
         model, state = self.group.model, self.group.state
         state[row] = record.flatten(record.build(model.State))
         self.put([row], [moving])
@@ -519,7 +506,11 @@ def check_sizes(of: str, fields: Any) -> None:
 
 
 class Halts:
-    """The vehicles of a world that are held.
+    """The vehicles of a world that cannot be simulated any further: held while others continue.
+
+    A vehicle is held where it last was, at rest, when its state becomes NaN or infinite, or when it
+    has run away beyond `FARTHEST`. It can still be seen, touched and pushed; commands to it have no
+    effect. `World.place`, `World.restore` and `World.reset` release it.
 
     Args:
         groups: the vehicles.
@@ -592,16 +583,20 @@ class Halts:
 
 
 SPEED: m_s = 1.0
-"""At which it is looked."""
+"""Speed at which growth is computed."""
 GROWS: one = 1.001
-"""Growth in a step above which something swings; poses and integrals keep what they have, 1."""
+"""Growth in a step above which a controller swings; that of poses and integrals is 1."""
 _SHIFT = 1e-6
-"""By which states are moved to see what becomes of it."""
+"""Step of the differences by states."""
 _MOST_HALVES = 12
 
 
 def growth(model: Any, params: Array, dt: s) -> Array:
     """The largest growth in one step of any small deviation from driving straight, (B,).
+
+    A controller that acts once in a step and a body that answers it are a loop: with long steps or
+    large gains it swings, and the swing grows until the wheels slide. Computed by differences of
+    the step itself.
 
     Args:
         model: of a wheeled robot.
@@ -666,14 +661,15 @@ def warn_of_long_steps(groups: Iterable[Group], dt: s) -> None:
         if swinging:
             names += [group.names[k] for k in swinging]
             calm = min(calm, longest_calm(model, group.params[int(grown.argmax())], dt))
-    if not names:
-        return
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    way = f"take simul_timestep = {calm:.2g} s, or smaller gains" if calm else "take smaller gains"
-    warnings.warn(
-        WorldWarning(
-            f"steps of {dt:g} s are too long for the controllers of "
-            f"{', '.join(sorted(names)[:_MOST_NAMED])}{more}, whose speeds swing: {way}"
-        ),
-        stacklevel=4,
-    )
+    if names:
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        remedy = "take smaller gains"
+        if calm:
+            remedy = f"take simul_timestep = {calm:.2g} s, or smaller gains"
+        warnings.warn(
+            WorldWarning(
+                f"steps of {dt:g} s are too long for the controllers of "
+                f"{', '.join(sorted(names)[:_MOST_NAMED])}{more}, whose speeds swing: {remedy}"
+            ),
+            stacklevel=4,
+        )
