@@ -47,6 +47,22 @@ def test_a_wrong_unit_is_named_with_what_was_meant(values: dict[str, float], sai
     assert told[0].filename == __file__
 
 
+@pytest.mark.parametrize("name", ["formula_student", "four_wheel"])
+def test_the_mass_of_a_heavy_car_with_the_inertia_of_a_light_one(name: str) -> None:
+    with pytest.warns(ImplausibleParameter, match=rf"^{name}: m = 1226 kg and I_z = .* at this"):
+        sp.vehicles.get(name)(m=1226)
+
+
+@pytest.mark.parametrize("name", sp.vehicles.names())
+def test_each_vehicle_warns_once_under_its_own_name(name: str) -> None:
+    make = sp.vehicles.get(name)
+    for field in ("z_cg", "steer_max", "l_f"):
+        if field in make.model.Params._fields:
+            with pytest.warns(ImplausibleParameter, match=f"^{name}: {field} = 280 ") as told:
+                make({field: 280})
+            assert len(told) == 1
+
+
 def test_it_is_told_once_and_can_be_filtered() -> None:
     with pytest.warns(ImplausibleParameter):
         car = two_track(steer_max=30)

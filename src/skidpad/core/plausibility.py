@@ -14,7 +14,9 @@ from __future__ import annotations
 import inspect
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
@@ -23,7 +25,7 @@ from . import record
 from .arrays import ArrayNumber
 from .body import Body, Geometry
 
-__all__ = ["accept", "implausible_parameters", "warn_if_implausible"]
+__all__ = ["accept", "implausible_parameters", "postponed", "warn_if_implausible"]
 
 T = TypeVar("T")
 
@@ -65,8 +67,10 @@ _WHEEL_ANGLE_MAX = 0.6
 """Largest of these angles in rad."""
 _MASS = (0.5, 2e4)
 """Range of mass over wheelbase squared, kg/m²: cars 150 to 250, solar cars 20, lorries 1,500."""
-_GYRATION = (0.05, 0.95)
-"""Range of the radius of gyration in yaw over the wheelbase: cars 0.4 to 0.6."""
+_GYRATION = 0.95
+"""Largest radius of gyration in yaw over the wheelbase: cars 0.4 to 0.6."""
+_GYRATION_BY_DIAGONAL = 0.21
+"""Smallest radius of gyration over the diagonal of wheelbase and track: cars 0.3 to 0.47."""
 _GYRATION_BY_REACH = 0.65
 """Largest radius of gyration over the distance of the farthest point, for vehicles with long
 overhangs; a plate has 0.58."""
@@ -123,9 +127,22 @@ def _mark(params: Any) -> tuple[int, Any]:
     return id(params), params
 
 
+_postponed = ContextVar("_postponed", default=False)
+
+
+@contextmanager
+def postponed() -> Generator[None]:
+    """A block that makes vehicles on the way to the one that is to be checked."""
+    token = _postponed.set(True)
+    try:
+        yield
+    finally:
+        _postponed.reset(token)
+
+
 def warn_if_implausible(name: str, body: Body | None, params: Any) -> None:
     """Warn (`ImplausibleParameter`) of each implausible parameter, once for a record."""
-    if _mark(params) in _accepted:
+    if _postponed.get() or _mark(params) in _accepted:
         return
     accept(params)
     for text in implausible_parameters(body, params):
@@ -226,8 +243,8 @@ def _masses(
         return
     gyration = math.sqrt(geometry.inertia / mass)
     reach = _reach(geometry)
-    shortest = _GYRATION[0] * (min(base, reach) if reach else base)
-    longest = max(_GYRATION[1] * base, _GYRATION_BY_REACH * reach)
+    shortest = _GYRATION_BY_DIAGONAL * math.hypot(base, geometry.track)
+    longest = max(_GYRATION * base, _GYRATION_BY_REACH * reach)
     if not shortest <= gyration <= longest:
         yield (
             f"{whole.name} = {mass:.6g} kg and {yaw.name} = {geometry.inertia:.6g} kg·m² are "

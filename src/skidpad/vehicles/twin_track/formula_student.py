@@ -17,6 +17,7 @@ from typing import Any, get_type_hints
 
 from ...core.body import Geometry
 from ...core.model import Model, Vehicle, VehicleFactory, built_once
+from ...core.plausibility import postponed
 from ...errors import InvalidValue
 from ..formula import open_wheeler
 from ..parts.assembly import redefined
@@ -61,10 +62,11 @@ class FormulaStudentFactory(VehicleFactory):
             raise InvalidValue(
                 f"{NAME} is a parameter set, and {params!r} another: two_track has it"
             )
-        if params is None or isinstance(params, Mapping):
-            car = two_track(NAME, **{**(params or {}), **values})
-        else:
-            car = two_track(params, **values)
+        with postponed():
+            if params is None or isinstance(params, Mapping):
+                car = two_track(NAME, **{**(params or {}), **values})
+            else:
+                car = two_track(params, **values)
         model = _named(car.model)
         return Vehicle(model, model.Params(*car.params))
 
