@@ -54,6 +54,29 @@ def test_a_plan_sees_outputs(tmp_path: Path) -> None:
         assert bool(np.asarray(table["pulled"])[k]) == bool((run["a_y"] > 2.0).any())
 
 
+def test_a_wheel_that_lifts_is_an_event(tmp_path: Path) -> None:
+    high = CAR.with_params(z_cg=1.1)
+    drive = Drive(
+        high,
+        x0={"v_x": 20.0},
+        controls={"steer": 0.2},
+        dt=DT,
+        duration=1.0,
+        metrics={"most": highest("wheel_lift")},
+        events={"lifted": "wheel_lift > 0"},
+    )
+    campaign = Campaign(experiment=drive, factors={"z_cg": Range(0.3, 1.1)}, design=Sobol(8))
+    study = campaign.run(tmp_path / "runs", progress=False)
+    lifted = np.asarray(study["lifted"]).astype(bool)
+    assert 0 < lifted.sum() < len(lifted)
+    for z_cg, most, happened in zip(study["z_cg"], study["most"], lifted, strict=True):
+        sim = sp.Simulator(high.with_params(z_cg=float(z_cg)), dt=DT)
+        sim.reset(v_x=20.0)
+        run = sim.run({"steer": 0.2}, duration=1.0)
+        assert most == run["wheel_lift"].max()
+        assert happened == bool(run["wheel_lift"].any())
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
