@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,16 @@ def drive(speed: float, steer: float = 0.0, acceleration: float = 0.0) -> Any:
         drive__steering_angle=steer,
         drive__acceleration=acceleration,
     )
+
+
+def test_a_parameter_in_another_unit_is_logged(capfd: pytest.CaptureFixture[str]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        desk("two_track", "-p", "params.z_cg:=280.0")
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith("[WARN]")
+    assert "two_track: z_cg = 280 m is implausible" in line
+    assert line.endswith("did you mean 0.28 m (280 mm)?")
 
 
 @pytest.mark.parametrize("name", CARS)

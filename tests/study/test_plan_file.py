@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.errors import InvalidValue, MissingFile
+from skidpad.errors import ImplausibleParameter, InvalidValue, MissingFile
 from skidpad.random import Gaussian, by_name
 from skidpad.random.factors import Steps
 from skidpad.study import Campaign, Drive, Keep, LatinHypercube, Range, Sobol, Study
@@ -396,3 +396,24 @@ def test_numbers_beyond_a_float_are_refused_at_their_place(
     with pytest.raises(InvalidValue, match=rf"plan\.yaml: {place}.* 10\^400") as caught:
         campaign_of(file)
     assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize(
+    ("params", "factor"),
+    [("z_cg: 280", "I_z: {range: [1200, 1400]}"), ("m: 1226", "z_cg: {range: [280, 300]}")],
+)
+def test_parameters_in_another_unit_are_warned_of(tmp_path: Path, params: str, factor: str) -> None:
+    plan = f"""
+drive:
+  vehicle: two_track
+  params: {{{params}}}
+  dt: 0.001
+  duration: 1
+  x0: {{v_x: 20}}
+  controls: {{steer: 0.03}}
+  metrics: {{ay: {{highest: "abs(a_y)"}}}}
+factors: {{{factor}}}
+design: {{sobol: 4}}
+"""
+    with pytest.warns(ImplausibleParameter, match=r"^two_track: z_cg = 280 m is implausible"):
+        campaign_of(written(tmp_path, plan))

@@ -169,8 +169,10 @@ def vehicle(
     """Any vehicle: its inputs and states as topics."""
     from ..ros2.nodes.vehicle import SingleVehicle
     from ..study.named_code import is_own, vehicle_by_text
+    from .output import warnings_as_notes
 
-    own = vehicle_by_text(name) if is_own(name) else name
+    with warnings_as_notes():
+        own = vehicle_by_text(name) if is_own(name) else name
     plain = name.rpartition(":")[2]
     running.run(
         context, plain, lambda node: SingleVehicle(node, own, compat=compat), simulates_time=False

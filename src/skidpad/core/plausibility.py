@@ -14,7 +14,7 @@ from __future__ import annotations
 import inspect
 import math
 import warnings
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -147,6 +147,21 @@ def warn_if_implausible(name: str, body: Body | None, params: Any) -> None:
     accept(params)
     for text in implausible_parameters(body, params):
         warnings.warn(f"{name}: {text}", ImplausibleParameter, stacklevel=_callers_level())
+
+
+def warn_of_changes(name: str, body: Body | None, params: Any, rows: Iterable[Any]) -> None:
+    """Warn once of each parameter that is implausible in one of some arrays (n,) and not in the
+    vehicle's own."""
+    kind, own = type(params), record.flatten(params)
+    known = {text.partition(" = ")[0] for text in implausible_parameters(body, params)}
+    for row in rows:
+        # Of unchanged leaves the own ones: they may be numbers of shared arrays.
+        changed = [a if float(a) == b else b for a, b in zip(own, row.tolist(), strict=True)]
+        for text in implausible_parameters(body, record.unflatten(kind, changed)):
+            leaf = text.partition(" = ")[0]
+            if leaf not in known:
+                warnings.warn(f"{name}: {text}", ImplausibleParameter, stacklevel=_callers_level())
+            known.add(leaf)
 
 
 def _callers_level() -> int:

@@ -43,6 +43,7 @@ from ..core.checks import instance_of, positive, steps_in, whole
 from ..core.files import brief_repr
 from ..core.lazy import RecentCache
 from ..core.model import Constant, Vehicle, vehicle_of
+from ..core.plausibility import warn_of_changes
 from ..core.policy import Nothing, Policy
 from ..errors import InvalidValue
 from ..integrate.base import Integrator
@@ -445,6 +446,10 @@ class Drive(ExperimentBase, Constant):
         own = not any(name in names for name in (*ends, *setup.common.params))
         arrays = RolloutArrays(ready.x, ready.u, ready.w, ready.p)
         setup.loop.runner.plausible.check(arrays, own_params=own)
+        if not own:
+            params = self.vehicle.params
+            rows = np.asarray(ready.p, float)[0, :, : len(record.flatten(params))]
+            warn_of_changes(self.vehicle.name, self.vehicle.model.body, params, rows)
 
     def evaluate(self, rows: Rows, resources: Resources) -> dict[str, AnyArray]:
         """All columns, (n,) each, and `failed`: whether a state was not finite at some sample,

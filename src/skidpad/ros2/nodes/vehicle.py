@@ -12,6 +12,7 @@ What a vehicle tells of itself: its records, and what everybody understands of a
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from math import atan, ceil, copysign, cos, inf, isfinite, sin, tan
 from typing import Any, NamedTuple
@@ -421,7 +422,12 @@ class SingleVehicle:
             "Whether every field has a topic of its own, a std_msgs/Float64 that all tools know.",
         )
         # Actuators stop at their ends: what comes over a network must not end the simulation.
-        self.vehicle = own.with_params(_numbers(node, "params", own.params)).with_clipped_inputs()
+        with warnings.catch_warnings(record=True) as notes:
+            warnings.simplefilter("always")
+            changed = own.with_params(_numbers(node, "params", own.params))
+        for note in notes:
+            node.log("warn", str(note.message))
+        self.vehicle = changed.with_clipped_inputs()
         # A whole state, not names: wheels of which nothing is said then roll.
         State = self.vehicle.State
         self._start = record.build(State, _numbers(node, "initial", record.build(State)))
