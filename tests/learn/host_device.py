@@ -117,5 +117,4 @@ def install(monkeypatch: Any, folder: Path) -> None:
     monkeypatch.setattr(cuda_engine.Recorded, "captured", lambda self: None)
     # Few threads: those beyond the last row cost time as well.
     monkeypatch.setattr(cuda_engine, "THREADS", 4)
-    monkeypatch.setattr(cuda_engine, "THREADS", 4)
     monkeypatch.setattr(cuda, "THREADS", dict.fromkeys(cuda.THREADS, 4))

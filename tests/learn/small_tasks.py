@@ -11,7 +11,8 @@ import numpy as np
 from skidpad.core.body import Demand, Velocity, body_of
 from skidpad.core.model import Vehicle
 from skidpad.geometry.maps.track import Track
-from skidpad.learn import Course, Lidar, Start, Task, track_point
+from skidpad.learn import Lidar, Start, Task, track_point
+from skidpad.learn.course import Course
 from skidpad.ops import atan, logical_and
 from skidpad.units import Allowed, m, m_s, one
 from skidpad.vehicles import kinematic_bicycle

@@ -9,7 +9,8 @@ import skidpad as sp
 from learn.episodes import driven
 from learn.rollouts import held_to_the_rules
 from skidpad.core.body import Velocity
-from skidpad.learn import Environments, Place, tasks
+from skidpad.learn import Environments, tasks
+from skidpad.learn.course import Place
 from skidpad.learn.tasks.drift import DriftParams, circle, rewarded, sideslip_of
 
 RADIUS = 20.0

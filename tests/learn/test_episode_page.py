@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from learn.small_tasks import small_task
-from skidpad.learn import Course, Environments, Start, track_point
+from skidpad.learn import Environments, Start, track_point
+from skidpad.learn.course import Course
 from skidpad.learn.pictures import Pictures
 from skidpad.learn.task import disc
 from skidpad.units import m

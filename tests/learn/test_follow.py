@@ -10,7 +10,7 @@ from learn.episodes import driven
 from learn.rollouts import held_to_the_rules
 from skidpad.control import Reference
 from skidpad.learn import Environments, tasks
-from skidpad.learn.course import Courses
+from skidpad.learn.course import Courses, Place
 from skidpad.learn.tasks.follow import FollowParams, speed_at
 from skidpad.vehicles import four_wheel
 
@@ -96,7 +96,7 @@ def test_costs_are_squares_over_time() -> None:
     v = speed_at(course, q, 20.0)
     costs = []
     for n, heading, error in ((0.0, 0.0, 0.0), (2.0, 0.0, 0.0), (0.0, 0.5, 0.0), (0.0, 0.0, 4.0)):
-        place = sp.learn.Place(20.0, n, heading, 0.03, 3.0, 3.0, 0.0, 0.0, v, course)
+        place = Place(20.0, n, heading, 0.03, 3.0, 3.0, 0.0, 0.0, v, course)
         x = task.vehicle.State(v_x=v + error)
         told = {"x": x, "u": task.vehicle.Input(), "p": task.vehicle.params, "place": place}
         costs.append(task.called("reward", {**told, "q": q, "dt": 0.01}))

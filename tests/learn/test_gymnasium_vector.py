@@ -16,12 +16,12 @@ from skidpad.errors import InvalidValue
 from skidpad.learn import (
     SkidpadEnv,
     SkidpadVectorEnv,
-    Stepped,
     Task,
     check_vector_env,
     load_task,
     save_task,
 )
+from skidpad.learn.environments import Stepped
 from skidpad.learn.task_check import NotConforming
 
 

@@ -8,7 +8,8 @@ import pytest
 from learn.rollouts import held_to_the_rules, in_units
 from skidpad.core.model import Vehicle
 from skidpad.errors import InvalidValue
-from skidpad.learn import Environments, Stepped, Task
+from skidpad.learn import Environments, Task
+from skidpad.learn.environments import Stepped
 from skidpad.learn.programs import compiled
 from skidpad.learn.task import units_of
 from skidpad.learn.tasks import park

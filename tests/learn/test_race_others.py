@@ -13,7 +13,8 @@ from skidpad.core import record
 from skidpad.errors import InvalidValue
 from skidpad.geometry.collision import Footprint, between
 from skidpad.geometry.maps.track import Track
-from skidpad.learn import Environments, Lidar, Stepped, Task
+from skidpad.learn import Environments, Lidar, Task
+from skidpad.learn.environments import Stepped
 from skidpad.learn.task import units_of
 from skidpad.learn.tasks import race_others
 from skidpad.vehicles import kinematic_bicycle

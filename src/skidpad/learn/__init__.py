@@ -17,41 +17,32 @@ from . import registration
 
 if TYPE_CHECKING:
     from . import tasks
-    from .course import Course, Place, curvature_ahead, point_at, track_point
-    from .environments import Environments, Stepped
+    from .course import curvature_ahead, track_point
+    from .environments import Environments
     from .gymnasium_envs import SkidpadEnv, SkidpadVectorEnv
     from .jax_form import functional
     from .parallel_env import SkidpadParallelEnv
     from .policies import task_policy
+    from .registration import stable_baselines_env
     from .saved_task import load_task, save_task
-    from .stable_baselines import stable_baselines_env
-    from .task import Drive, Lidar, Other, Pace, Start, Task, drive_of, pace_of
+    from .task import Lidar, Start, Task
     from .task_check import check_task, check_vector_env
     from .tasks.navigate import Room
 
 __all__ = [
-    "Course",
-    "Drive",
     "Environments",
     "Lidar",
-    "Other",
-    "Pace",
-    "Place",
     "Room",
     "SkidpadEnv",
     "SkidpadParallelEnv",
     "SkidpadVectorEnv",
     "Start",
-    "Stepped",
     "Task",
     "check_task",
     "check_vector_env",
     "curvature_ahead",
-    "drive_of",
     "functional",
     "load_task",
-    "pace_of",
-    "point_at",
     "save_task",
     "stable_baselines_env",
     "task_policy",
@@ -62,15 +53,15 @@ __all__ = [
 __getattr__ = lazy_attributes(
     __name__,
     {
-        ".course": ("Course", "Place", "curvature_ahead", "point_at", "track_point"),
-        ".environments": ("Environments", "Stepped"),
+        ".course": ("curvature_ahead", "track_point"),
+        ".environments": ("Environments",),
         ".gymnasium_envs": ("SkidpadEnv", "SkidpadVectorEnv"),
         ".jax_form": ("functional",),
         ".parallel_env": ("SkidpadParallelEnv",),
         ".policies": ("task_policy",),
         ".saved_task": ("load_task", "save_task"),
-        ".stable_baselines": ("stable_baselines_env",),
-        ".task": ("Drive", "Lidar", "Other", "Pace", "Start", "Task", "drive_of", "pace_of"),
+        ".registration": ("stable_baselines_env",),
+        ".task": ("Lidar", "Start", "Task"),
         ".task_check": ("check_task", "check_vector_env"),
         ".tasks.navigate": ("Room",),
     },

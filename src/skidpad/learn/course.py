@@ -1,13 +1,11 @@
-"""Tracks as compiled code reads them: where a vehicle is along one, and which walls are near.
+"""Tracks as compiled code reads them: the place of a vehicle along one, and the walls near it.
 
 All tracks of a task are shared arrays; an environment holds the numbers of its own one as leaves of
 a record, so environments on different tracks share one kernel.
 
-Whether a vehicle touches a wall, as a pure function: every place has a list of walls near it.
-
-The ground is cut into cells. A cell has the list of all segments that a vehicle with its reference
-point in the cell can reach, so a test looks at one list, whose longest length is fixed: nothing
-branches, and lanes, GPU and plain Python find the same.
+For contacts the ground is cut into cells. A cell has the list of all wall segments that a vehicle
+with its reference point in the cell can reach, so a test reads one list, whose longest length is
+fixed: nothing branches, and lanes, GPU and plain Python give the same result.
 """
 
 from __future__ import annotations
@@ -34,10 +32,10 @@ from ..ops import clip, floor, logical_and, logical_or, maximum, minimum, read, 
 from ..units import m, m_s, one, per_m, rad
 
 MOST = 256
-"""Walls of a list: each is looked at in every control period."""
+"""Most walls of a list: each is tested in every control period."""
 _CELLS_PER_RADIUS = 3.0
 _LEAST_CELLS, _MOST_CELLS = 0.05, 4.0
-"""Edges of cells, in m."""
+"""Shortest and longest edge of a cell, in m."""
 
 
 class Walls(NamedTuple):
@@ -52,7 +50,7 @@ class Walls(NamedTuple):
     y: m
     """Corner of the first cell."""
     edge: m
-    """Of a cell."""
+    """Edge of a cell."""
     columns: one
     """Cells along x."""
     rows: one
@@ -70,7 +68,12 @@ class WallLists(NamedTuple):
 def walls_of(maps: Sequence[tuple[Array, Grid | None]], radius: m) -> WallLists:
     """The lists of maps, each of segments (k, 4) and perhaps a grid, for a vehicle that reaches
     `radius` in m from its reference point."""
-    made = [_lists(_segments(*one), radius) for one in maps]
+    made = [
+        _lists(
+            segments if grid is None else np.concatenate([segments, border_segments(grid)]), radius
+        )
+        for segments, grid in maps
+    ]
     return WallLists([walls for walls, _ in made], max(count for _, count in made))
 
 
@@ -78,10 +81,10 @@ def touches(walls: Walls, most: int, pose: Pose, parts: Sequence[Sequence[tuple[
     """Whether a vehicle at a pose has a point in common with a wall: 1.0 or 0.0.
 
     Args:
-        walls: those of its track.
+        walls: the walls of its track.
         most: length of the longest list.
-        pose: of its reference point.
-        parts: convex polygons fixed to it, counter-clockwise, in m from the reference point.
+        pose: pose of its reference point.
+        parts: its convex parts, counter-clockwise, in m from the reference point.
     """
     # From the corner of the map, so that float32 keeps its digits.
     here = Pose(pose.x - walls.x, pose.y - walls.y, pose.yaw)
@@ -89,7 +92,7 @@ def touches(walls: Walls, most: int, pose: Pose, parts: Sequence[Sequence[tuple[
     row = clip(floor(here.y / walls.edge), 0.0, walls.rows - 1.0)
     cell = 2.0 * (row * walls.columns + column)
     first, count = read(walls.lists, cell), read(walls.lists, cell + 1.0)
-    # Of one wall, and called for each: many copies would take long to compile.
+    # One function called for each wall: many copies would take long to compile.
     meets = partial(_meets, parts)
     hit: Any = 0.0
     for k in range(most):
@@ -101,8 +104,8 @@ def touches(walls: Walls, most: int, pose: Pose, parts: Sequence[Sequence[tuple[
 
 
 def _meets(parts: Sequence[Sequence[tuple[Any, Any]]], begin: Any, end: Any) -> Any:
-    """1.0 if a segment has a point in common with one of some convex polygons, else 0.0: no edge of
-    it and not the segment itself has all of the other on its far side (separating axes)."""
+    """1.0 if a segment and one of some convex polygons have a point in common, else 0.0: neither an
+    edge of the polygon nor the segment separates them (separating axes)."""
     along_x, along_y = end[0] - begin[0], end[1] - begin[1]
     from_origin = along_x * begin[1] - along_y * begin[0]
     met: Any = False
@@ -116,7 +119,7 @@ def _meets(parts: Sequence[Sequence[tuple[Any, Any]]], begin: Any, end: Any) -> 
 
 
 def _heights(corners: Sequence[tuple[Any, Any]]) -> list[Callable[[Any, Any], Any]]:
-    """For each edge of a convex polygon, how far within it a point is, in m."""
+    """For each edge of a convex polygon, the distance of a point to its inner side, in m."""
     heights: list[Callable[[Any, Any], Any]] = []
     for (x0, y0), (x1, y1) in zip(corners, (*corners[1:], corners[0]), strict=True):
         length = hypot(x1 - x0, y1 - y0)
@@ -127,12 +130,6 @@ def _heights(corners: Sequence[tuple[Any, Any]]) -> list[Callable[[Any, Any], An
 
 def _height(n_x: float, n_y: float, least: m, x: Any, y: Any) -> Any:
     return n_x * x + n_y * y - least
-
-
-def _segments(segments: Array, grid: Grid | None) -> Array:
-    if grid is None:
-        return segments
-    return np.concatenate([segments, border_segments(grid)])
 
 
 def _lists(segments: Array, radius: m) -> tuple[Walls, int]:
@@ -170,7 +167,7 @@ def _near(segments: Array, low: Array, edge: m, shape: tuple[int, int], reach: m
     ])  # fmt: skip
     bounds = np.floor(boxes / edge).astype(int)
     bounds = np.clip(bounds, 0, [columns - 1, rows - 1, columns - 1, rows - 1])
-    # All cells of the boxes of all segments, one behind the other.
+    # All cells of the boxes of all segments, in a row.
     wide, high = (bounds[:, k + 2] - bounds[:, k] + 1 for k in range(2))
     counts = wide * high
     number = np.repeat(np.arange(len(segments)), counts)
@@ -184,7 +181,7 @@ def _near(segments: Array, low: Array, edge: m, shape: tuple[int, int], reach: m
 
 
 def _distances(points: Array, segments: Array) -> Array:
-    """Of each point (n, 2) from the segment (n, 4) of the same number."""
+    """Distance of each point (n, 2) from the segment (n, 4) of the same number."""
     along, offset = segments[:, 2:] - segments[:, :2], points - segments[:, :2]
     squared = np.maximum((along * along).sum(axis=1), np.finfo(float).tiny)
     share = np.clip((offset * along).sum(axis=1) / squared, 0.0, 1.0)
@@ -192,47 +189,47 @@ def _distances(points: Array, segments: Array) -> Array:
 
 
 COLUMNS = ("x", "y", "heading", "curvature", "left", "right")
-"""Of a row of the line."""
-_LOOKS = 2
-"""Newton steps from the foot of the last period to that of this one."""
+"""Columns of the table of a centre line."""
+_NEWTON_STEPS = 2
+"""Newton steps from the foot point of the last period to that of this one."""
 
 
 class Course(NamedTuple):
     """One track, as leaves of a record."""
 
     track: one
-    """Its number among those of the task."""
+    """Number of the track in its task."""
     line: one
-    """Number of the array of its centre line, rows of `COLUMNS`, equally far apart."""
+    """Number of the array of its centre line, rows of `COLUMNS` at equal distances."""
     step: m
     """Distance of the rows."""
     length: m
-    """Of a lap, or from end to end."""
+    """Length of a lap, or from end to end."""
     closed: one
     """1 if it is a loop, else 0."""
     walls: Walls
-    """What there is to hit."""
+    """Its walls."""
 
 
 class Place(NamedTuple):
-    """Where a vehicle is on its track. The point meant is the body's reference point."""
+    """The place of a vehicle's reference point on its track."""
 
     s: m
-    """Along the centre line, from its first point; below a lap."""
+    """Distance along the centre line from its first point; below a lap."""
     n: m
-    """From the centre line, positive to the left of it."""
+    """Offset from the centre line, positive to the left."""
     heading: rad
-    """Of the vehicle from that of the line, from -π to π, positive to the left."""
+    """Heading of the vehicle relative to the line, from -π to π, positive to the left."""
     curvature: per_m
-    """Of the line, positive to the left."""
+    """Curvature of the line, positive to the left."""
     left: m
-    """From the centre line to the left border."""
+    """Distance from the centre line to the left border."""
     right: m
-    """From the centre line to the right border."""
+    """Distance from the centre line to the right border."""
     progress: m
-    """Along the line since the start; whole laps count."""
+    """Distance along the line since the start, whole laps included."""
     gained: m
-    """Of this, in the last control period."""
+    """Progress in the last control period."""
     v_s: m_s
     """Velocity along the line."""
     course: Course
@@ -245,17 +242,17 @@ class Place(NamedTuple):
 
     @property
     def at_end(self) -> Any:
-        """Whether it has come to the end of a track that is no loop."""
+        """Whether it is at the end of an open track."""
         return logical_and(self.course.closed < 0.5, self.s >= self.course.length)
 
 
 class PlaceMemory(NamedTuple):
-    """What is kept of a place from period to period."""
+    """The part of a place that is remembered from period to period."""
 
     s: m = 0.0
-    """Along the centre line; below a lap."""
+    """Distance along the centre line; below a lap."""
     progress: m = 0.0
-    """Since the start."""
+    """Distance along the line since the start."""
 
 
 class Courses:
@@ -263,8 +260,7 @@ class Courses:
 
     Args:
         tracks: one or more.
-        radius: of the vehicle about its reference point, in m: walls that are farther away cannot
-            be hit.
+        radius: of the vehicle about its reference point, in m: it cannot hit walls farther away.
     """
 
     def __init__(self, tracks: Sequence[Track], radius: m) -> None:
@@ -273,24 +269,24 @@ class Courses:
         self.tracks = tuple(tracks)
         lists = walls_of([(track.walls, track.grid) for track in tracks], radius)
         self.most_walls = lists.most
-        """Walls that a vehicle can be near at a time, at most."""
+        """Most walls that a vehicle can be near at a time."""
         self.records = [
             _course(k, track, walls)
             for k, (track, walls) in enumerate(zip(tracks, lists.records, strict=True))
         ]
         """A `Course` for each track."""
         self.table = _table(self.records)
-        """All of them, a row for each track, for kernels that choose one."""
+        """The records as a shared array, a row for each track, for kernels that choose one."""
 
     @classmethod
     def restored(cls, tracks: Sequence[Track], records: Sequence[Course], most: int) -> Courses:
-        """Those of a file: what follows from the tracks is taken as it is."""
+        """The courses of a file, with the tables of the file instead of computed ones."""
         made = object.__new__(cls)
         made.tracks, made.records, made.most_walls = tuple(tracks), list(records), most
         made.table = _table(records)
         return made
 
-    def chosen(self, number: Any, table: Any) -> Course:
+    def course(self, number: Any, table: Any) -> Course:
         """The course of a track by its number and that of the table; both may be traced."""
         size = len(_leaves(self.records[0]))
         first = clip(floor(number), 0.0, len(self.tracks) - 1.0) * float(size)
@@ -314,7 +310,7 @@ def _leaves(course: Course) -> list[Any]:
 def _course(number: int, track: Track, walls: Walls) -> Course:
     line = Line.through(track.centre, closed=track.closed)
     count = len(track.centre)
-    # Of a loop the first row comes again at the end, with the heading of a lap on.
+    # The first row of a loop is repeated at its end, with the heading after a lap.
     s = np.linspace(0.0, line.length, count + 1 if track.closed else count)
     at = line.at(s)
     widths = [np.append(w, w[0]) if track.closed else w for w in (track.left, track.right)]
@@ -330,31 +326,31 @@ def _course(number: int, track: Track, walls: Walls) -> Course:
 
 
 def point_at(course: Course, s: Any) -> LinePoint:
-    """The point of the centre line at a distance along it, in m; a loop goes on and on."""
+    """The point of the centre line at a distance along it, in m; on a loop modulo its length."""
     return LinePoint(*_row(course, s, 4))
 
 
 def borders_at(course: Course, s: Any) -> tuple[m, m]:
-    """From the centre line to the left and the right border at a distance along it, in m."""
+    """Distances from the centre line to the left and the right border, `s` along it, in m."""
     *_, left, right = _row(course, s, len(COLUMNS))
     return left, right
 
 
 def curvature_ahead(place: Place, distance: Any) -> per_m:
-    """Of the centre line a distance in m ahead of a place, positive to the left."""
+    """Curvature of the centre line a distance in m ahead of a place, positive to the left."""
     index, share = _index(place.course, place.s + distance)
     return _between(place.course.line, index, share, COLUMNS.index("curvature"))
 
 
 def track_point(course: Course, s: Any, n: Any = 0.0) -> Pose:
-    """The pose at a distance `s` along the line and `n` to the left of it, along the line."""
+    """The pose in the direction of the line at distance `s` along it and `n` to the left of it."""
     point = point_at(course, s)
     aside_x, aside_y = rotated(0.0, n, point.heading)
     return Pose(point.x + aside_x, point.y + aside_y, point.heading)
 
 
 def placed_at(course: Course, s: Any, pose: Pose, velocity: Velocity) -> tuple[Place, PlaceMemory]:
-    """Where a vehicle is that starts near a distance `s` along the line."""
+    """Place and memory of a vehicle that starts near a distance `s` along the line."""
     start = PlaceMemory(_within_lap(course, s), 0.0)
     place, _ = place_of(course, start, pose, velocity)
     place = place._replace(progress=0.0 * place.s, gained=0.0 * place.s)
@@ -364,13 +360,13 @@ def placed_at(course: Course, s: Any, pose: Pose, velocity: Velocity) -> tuple[P
 def place_of(
     course: Course, before: PlaceMemory, pose: Pose, velocity: Velocity
 ) -> tuple[Place, PlaceMemory]:
-    """Where a vehicle is, from where it was a control period ago."""
+    """Place and memory of a vehicle, from its memory a control period ago."""
     s = before.s
-    for _ in range(_LOOKS):
+    for _ in range(_NEWTON_STEPS):
         point = point_at(course, s)
         ahead, left = to_body(point[:3], pose.x, pose.y)
         s = s + advance(Deviation(ahead, left, 0.0), point.curvature)
-    # An open line ends: who drives on stays at its last point, and gains nothing more.
+    # Beyond the end of an open line a vehicle stays at its last point and gains nothing more.
     s = where(course.closed > 0.5, s, clip(s, 0.0, course.length))
     gained = s - before.s
     s = _within_lap(course, s)

@@ -1,8 +1,6 @@
 """The engine of a task on the processor: lanes and threads for many rows, bound calls for few.
 
-The lidars of all rows of a task.
-
-What runs the Programs of a task: the contract of engines.
+`TaskEngine` is the contract of engines, `Scans` are the lidars of all rows.
 """
 
 from __future__ import annotations
@@ -26,28 +24,27 @@ from ..geometry.raycast.fan import fan, units
 from ..geometry.raycast.scene import Scene
 from ..random.draw import shaken
 from ..run.settings import DEVICES, PRECISIONS
-from .programs import TaskPrograms
-from .task import Lidar
+from .programs import TaskPrograms, action_bounds, draws_parameters, invalid_action
+from .task import Lidar, Parts
 
 HIDING = 100
 """Walls of a track above which near ones hide most of the others from a lidar."""
 IN_CACHE = 200_000
-"""Rays that are scanned and scaled at a time, while they are near the processor."""
+"""Rays that are scanned and scaled at a time, so that they stay in the cache."""
 WORTH_A_THREAD = 20_000
 """Rays below which another thread costs more than it saves."""
 CHANNEL = "learn.lidar"
-"""Of the errors of ranges."""
-Parts = Sequence[Sequence[tuple[float, float]]]
+"""Channel of the errors of ranges."""
 
 
 class Scans:
     """Scans of all rows, each in the scene of its own track.
 
     Args:
-        lidar: the one that every vehicle has.
+        lidar: the lidar of every vehicle.
         tracks: of the task.
         parts: of the vehicle's outline, which the lidars of others see.
-        seen: where the ranges go, as shares of the longest, (B, rays).
+        seen: array (B, rays) for the ranges as shares of the longest.
         threads: all processors if None.
         keeps_ranges: whether ranges in m are needed as well.
     """
@@ -63,7 +60,10 @@ class Scans:
         keeps_ranges: bool,
     ) -> None:
         self._lidar, self._seen, self._threads = lidar, seen, threads
-        self._scenes = [_scene(track) for track in tracks] or [Scene()]
+        self._scenes = [
+            Scene.of(track.map, engine="tree" if len(track.walls) > HIDING else None)
+            for track in tracks
+        ] or [Scene()]
         self._fan = fan(lidar.angles)
         self._edges = np.concatenate([ring_edges(np.array(part)) for part in parts])
         self.ranges = np.zeros(seen.shape, seen.dtype) if keeps_ranges else None
@@ -71,14 +71,14 @@ class Scans:
         self._streams: tuple[AnyArray, AnyArray, AnyArray] | None = None
 
     def draw_from(self, seeds: AnyArray, periods: AnyArray, agents: int) -> None:
-        """Take errors from the streams of the rows: their seeds and counts of periods, (B,), as
-        they are at each scan."""
+        """Take errors from the streams of the rows: seeds and counts of periods, (B,), read at each
+        scan."""
         own = (np.arange(len(seeds), dtype=np.uint64) % np.uint64(agents)) << np.uint64(40)
         self._streams = seeds, periods, own
 
     def scan(self, poses: AnyArray, others: AnyArray, tracks: AnyArray, rows: Any = None) -> None:
-        """Scan from poses (n, 3) of rows, all if None, on tracks (n,) of these numbers; `others`
-        (n, k) are motions of the vehicles beside each."""
+        """Scan from poses (n, 3) of rows, all if None, on tracks by number (n,); `others` are
+        the motions (n, k) of the other vehicles of each world."""
         movers = self._movers(others)
         places = poses.astype(np.float64)
         if len(self._scenes) == 1:
@@ -91,7 +91,7 @@ class Scans:
             self._scan(self._scenes[track], places[here], moving, numbers[here])
 
     def _scan(self, scene: Scene, places: Array, movers: Array | None, rows: Any) -> None:
-        """Scan from places into these rows, or all if None."""
+        """Scan from poses into these rows, or all if None."""
         kind, limit = self._seen.dtype, self._lidar.range
         share = kind.type(1.0 / limit)
         most = max(IN_CACHE // self._lidar.rays, 1)
@@ -127,25 +127,22 @@ class Scans:
             return None
         poses = others.reshape(len(others), -1, 6)[:, :, :3].astype(np.float64)
         x, y = (poses[:, :, k, None] for k in range(2))
-        # The cosines and sines of the scans themselves, which have the same bits everywhere.
+        # The cosines and sines of the scans, which have the same bits on every machine.
         c, s = (u.reshape(x.shape) for u in units(poses[:, :, 2].ravel()))
         ends = self._edges.T
         begin, end = (moved(c, s, x, y, ends[k], ends[k + 1]) for k in (0, 2))
         return np.stack([*begin, *end], axis=-1).reshape(len(others), -1, 4)
 
 
-def _scene(track: Track) -> Scene:
-    return Scene.of(track.map, engine="tree" if len(track.walls) > HIDING else None)
-
-
 FEW = 16
-"""Rows up to which calls are bound to their arrays: working these out costs more than the work."""
-_TOLERANCE = {"float64": 1e-8, "float32": 1e-4}
+"""Rows up to which calls are bound to their arrays: preparing the arguments costs more than the
+work."""
+TOLERANCE = {"float64": 1e-8, "float32": 1e-4}
 """Newton residual above which an implicit step counts as failed."""
 
 
 class _Calls(NamedTuple):
-    """A control period, from one set of states and memories to the other."""
+    """The calls of a control period, from one set of states and memories to the other."""
 
     advance: Callable[[], AnyArray]
     """Returns the health of the rows, (3, B)."""
@@ -154,7 +151,7 @@ class _Calls(NamedTuple):
 
 
 class CpuEngine:
-    """See `engine.TaskEngine` for what it promises."""
+    """A `TaskEngine` on the processor."""
 
     def __init__(
         self, programs: TaskPrograms, rows: int, precision: str, threads: int | None
@@ -167,7 +164,7 @@ class CpuEngine:
         self._look, self._start = self._map(programs.look), self._map(programs.start)
         self._sensed, self._judged = self._map(programs.sense), self._map(programs.judge)
         self._rollout = CpuRollout(
-            programs.plant.step, dt=self.task.dt, tolerance=_TOLERANCE[precision],
+            programs.plant.step, dt=self.task.dt, tolerance=TOLERANCE[precision],
             precision=precision, lanes=1 if self._few else None, threads=self._threads,
             substeps=self.task.substeps,
         )  # fmt: skip
@@ -193,11 +190,10 @@ class CpuEngine:
         self._states = [self._room(size["x"], 2) for _ in range(2)]
         self._memories = [self._room(size["m"]) for _ in range(2)]
         self._now = 0
-        drawn = any(name.startswith(("params.", "delay")) for name in task.randomised)
-        self._shared = not (drawn or self._few)
+        self._shared = not (draws_parameters(task) or self._few)
         base = np.array(record.flatten(programs.plant.params), self.dtype).reshape(1, 1, -1)
         self.base = base
-        """Parameters of the vehicle as it is told, (1, 1, n)."""
+        """Nominal parameters of the vehicle, (1, 1, n)."""
         self.p = base if self._shared else self._room(size["p"])
         self.p[:] = base
         self.q, self.a = self._room(size["q"]), self._room(size["a"])
@@ -215,12 +211,10 @@ class CpuEngine:
         self.observation = np.zeros((rows, self.width), self.dtype)
         self.reward = np.zeros(rows, self.dtype)
         self.ended = np.zeros(rows, self.dtype)
-        leaves = record.fields(task.Action)
-        self._low = np.array([f.allowed.low if f.allowed else -np.inf for f in leaves], self.dtype)
-        self._high = np.array([f.allowed.high if f.allowed else np.inf for f in leaves], self.dtype)
+        self._low, self._high = (np.array(ends, self.dtype) for ends in action_bounds(task))
 
     def _room(self, fields: int, steps: int = 1) -> AnyArray:
-        # The row last in memory: neighbouring lanes then read neighbouring numbers.
+        # The row is last in memory, so that neighbouring lanes read neighbouring numbers.
         return np.zeros((steps, fields, self.rows), self.dtype).swapaxes(1, 2)
 
     def _period(self, now: int) -> _Calls:
@@ -276,12 +270,7 @@ class CpuEngine:
             raise InvalidValue(f"actions have shape {array.shape}; expected {self.a.shape[1:]}")
         if not np.isfinite(array).all():
             row, field = np.argwhere(~np.isfinite(array))[0].tolist()
-            name = record.names(self.task.Action)[field]
-            raise InvalidValue(
-                f"the action {name} of environment {row // self.task.agents} is "
-                f"{array[row, field]}; it must be a number from {self._low[field]:g} to "
-                f"{self._high[field]:g}"
-            )
+            raise invalid_action(self.task, row, field, array[row, field].item())
         np.minimum(np.maximum(array, self._low), self._high, out=self.a[0])
 
     def advance(self) -> AnyArray | None:
@@ -303,7 +292,7 @@ class CpuEngine:
         self._noise[0] = noise
         if self._scans is not None or self.task.agents > 1:
             calls.sense()
-            self._others[0] = self._beside(self._motion[0])
+            self._others[0] = self._others_of(self._motion[0])
             if self._scans is not None:
                 self._scans.scan(self._lidar_pose[0], self._others[0], self.q[0, :, 0])
         calls.judge()
@@ -332,7 +321,7 @@ class CpuEngine:
         ranges = others
         if self._scans is not None or self.task.agents > 1:
             lidar, motion = self._sensed.run([x, a, p], count)
-            others = self._beside(motion[0])[None]
+            others = self._others_of(motion[0])[None]
             if self._scans is not None:
                 self._scans.scan(lidar[0], others[0], q[0, :, 0], rows)
                 if self._scans.ranges is not None:
@@ -350,8 +339,8 @@ class CpuEngine:
         _, motion = self._sensed.run([self.x[:, rows], self.a[:, rows], p], 1)
         return tuple(motion[0, 0].tolist())
 
-    def _beside(self, motion: AnyArray) -> AnyArray:
-        """Motions of the other vehicles of each one's world, (n, k)."""
+    def _others_of(self, motion: AnyArray) -> AnyArray:
+        """Motions of the other vehicles in the world of each, (n, k)."""
         agents = self.task.agents
         if agents == 1:
             return motion[:, :0]
@@ -360,7 +349,7 @@ class CpuEngine:
 
 
 class TaskEngine(Protocol):
-    """Arrays of all rows of a task and what advances them. On a GPU all of them live there."""
+    """Arrays of all rows of a task, on a GPU if that runs it, and the calls that advance them."""
 
     dtype: Any
     width: int
@@ -377,30 +366,30 @@ class TaskEngine(Protocol):
     """(B,), above 0.5 where an episode is over for good."""
 
     def draw_from(self, seeds: Any, periods: Any) -> None:
-        """Take errors of lidars from the streams of these seeds and counts of periods, (B,), which
-        the caller changes."""
+        """Take errors of lidars from the streams of these seeds and counts of periods, (B,), arrays
+        that the caller updates."""
         ...
 
     def set_actions(self, actions: Any) -> None:
-        """Take the actions (B, n) of the coming period, within their bounds."""
+        """Take the actions (B, n) of the coming period, clipped to their bounds."""
         ...
 
     def advance(self) -> Any:
-        """Move all vehicles by a control period; which rows (B,) are no longer finite, None if all
-        are. Those stay where they were."""
+        """Move all vehicles by a control period. Returns a mask (B,) of the rows that are no longer
+        finite, which keep their states, or None."""
         ...
 
     def judge(self, time: Any, noise: Array) -> None:
-        """Scan, test contacts and fill observation, reward, ended; `time` (B,) in s, `noise` (B, k)
-        shares."""
+        """Scan, test contacts and fill observation, reward, ended; `time` (B,) is in s, `noise`
+        (B, k) are drawn shares."""
         ...
 
     def start(self, rows: Any, drawn: Array, agent: Any) -> None:
-        """Put rows (k,) where their draws (k, n) begin."""
+        """Put rows (k,) at the starts of their draws (k, n)."""
         ...
 
     def look(self, rows: Any, noise: Array) -> Any:
-        """Fill the observations of rows (k,) that have just begun; returns their contacts (k,)."""
+        """Fill the first observations of rows (k,); returns their contacts (k,)."""
         ...
 
     def motion_of(self, row: int) -> tuple[float, ...]:

@@ -4,17 +4,11 @@ A period is some ten kernels. They are launched one by one at first and then rec
 graph, so that Python pays for two launches in a call, however many kernels there are. The bits are
 those of `CpuEngine`.
 
-The lidars of all rows of a task on a CUDA device: one launch, each row on its own track.
-
-The arithmetic is that of `plane.raycast.cuda_text` in float64, with the bits of the processor. The
-tables of all tracks lie one behind the other.
-
-The bookkeeping of environments as CUDA C: one thread for each row, all kernels alike in their
-arguments.
-
-The twin of `environments`: who has ended, who begins anew, what they draw. Sizes and rules are
-constants of the text. What is wrong goes into one word, the least of all that was told; once it is
-set, nothing moves any more.
+Two texts of CUDA C belong to it. `_BOOKKEEPING` is the twin of `environments`: which episodes end,
+which restart and what they draw, one thread for each row; sizes and rules are constants of the
+text, and all kernels have the same arguments. An error goes into one word, the least of all that
+were reported; once it is set, nothing moves any more. `_SCANNING` has the lidars of all rows in one
+launch, each row on its own track, by the arithmetic of `geometry.raycast.cuda_text` in float64.
 """
 
 from __future__ import annotations
@@ -35,19 +29,18 @@ from ..core.arrays import AnyArray
 from ..errors import InvalidValue
 from ..geometry.maps.track import Track
 from ..geometry.polygon import ring_edges
-from ..geometry.raycast.cuda import THREADS as cuda_scans_THREADS
 from ..geometry.raycast.cuda import Tables, grid_of
-from ..geometry.raycast.cuda_text import source as cuda_engine_source
+from ..geometry.raycast.cuda_text import source as raycast_source
 from ..geometry.raycast.scene import Scene
 from ..random.draw import ROOT_OF_THREE, channel_key, names_as_words
-from .cpu_engine import CHANNEL
-from .programs import TaskPrograms
+from .cpu_engine import CHANNEL, TOLERANCE
+from .programs import TaskPrograms, action_bounds, draws_parameters
 from .task import Lidar
 
 NONE = 2**64 - 1
-"""The word as long as nothing is wrong."""
+"""The error word without an error."""
 OVER, ACTION, DIVERGED, OBSERVATION, START = range(1, 6)
-"""What can be wrong; the word is this times 2⁴⁸, the row times 2¹⁶ and the field."""
+"""Kinds of errors; the word is the kind times 2⁴⁸ plus the row times 2¹⁶ plus the field."""
 
 ARRAYS = {
     "fault": "word", "a": "real", "health": "real", "x": "real", "after": "real", "m": "real",
@@ -56,13 +49,15 @@ ARRAYS = {
     "again": "flag", "failed": "flag", "observation": "real", "last": "real", "reward": "real",
     "ended": "real", "terminated": "flag", "truncated": "flag", "contact": "real",
 }  # fmt: skip
-"""Arguments of all kernels, in this order, and what they are made of. Those of several fields have
-the row last in memory, except for observations."""
+"""Arguments of all kernels, in this order, and their types. Arrays of several fields have the row
+last in memory, except for observations."""
+THREADS = 128
+"""Threads of a block."""
 KERNELS = ("intake", "adopt", "conclude", "anew", "begun")
 
 
 class Sizes(NamedTuple):
-    """What is constant for some environments."""
+    """Constants of the text."""
 
     rows: int
     agents: int
@@ -71,19 +66,19 @@ class Sizes(NamedTuple):
     disturbed: int
     """Numbers of the disturbance if the task sets it in every period, else 0."""
     fields: int
-    """Of an observation, without rays."""
+    """Numbers of an observation without rays."""
     width: int
-    """With them."""
+    """Numbers of an observation with rays."""
     limit: int
     """Control periods of the longest episode."""
     mode: int
-    """0, 1, 2: begins anew in the next step, in the same, when told."""
+    """When an ended episode restarts: 0 in the next step, 1 in the same, 2 by a reset."""
     raises: int
-    """1 if what is not finite is an error, 0 if it ends the episode."""
+    """1 if a number that is not finite is an error, 0 if it ends the episode."""
 
 
 class Draws(NamedTuple):
-    """Words of the names of what is drawn."""
+    """Words of the names of the drawn values."""
 
     start: Sequence[int]
     noise: Sequence[int]
@@ -107,7 +102,7 @@ static __device__ void philox(word* c, word k0, word k1) {
 }
 """
 
-_CUDA_TEXT_TEXT = """\
+_BOOKKEEPING = """\
 {philox}
 typedef {real} real;
 typedef long long count;
@@ -272,11 +267,11 @@ def source(
     bounds: tuple[Sequence[float], Sequence[float]],
     draws: Draws,
 ) -> str:
-    """CUDA C with the kernels of `KERNELS`; `bounds` are those of the actions."""
+    """CUDA C with the kernels of `KERNELS`; `bounds` are the bounds of the actions."""
     whole: dict[str, Any] = {name.upper(): value for name, value in sizes._asdict().items()}
     whole["ROWS"] = f"{sizes.rows}LL"
     whole |= {"ACTIONS": len(bounds[0]), "DRAWS": len(draws.start), "NOISES": len(draws.noise)}
-    return _CUDA_TEXT_TEXT.format(
+    return _BOOKKEEPING.format(
         philox=PHILOX,
         real={"float32": "float", "float64": "double"}[precision],
         largest={"float32": "3.4028234663852886e+38f", "float64": "1.7976931348623157e+308"}[
@@ -296,7 +291,7 @@ def source(
 
 
 def _limits(lowest: Sequence[float], highest: Sequence[float]) -> list[str]:
-    """Statements that cut a field off at its bounds; what is not a number stays."""
+    """Statements that clip a field to its bounds; NaN stays NaN."""
     lines: list[str] = []
     for field, ends in enumerate(zip(lowest, highest, strict=True)):
         for sign, bound in zip("<>", ends, strict=True):
@@ -306,7 +301,7 @@ def _limits(lowest: Sequence[float], highest: Sequence[float]) -> list[str]:
     return lines
 
 
-_TEXT = """\
+_SCANNING = """\
 #define ROWS {rows}
 #define RAYS {rays}
 #define MOVING {moving}
@@ -396,7 +391,7 @@ extern "C" __global__ void __launch_bounds__(128) scan_rows(
 
 
 class ScanTables(NamedTuple):
-    """The tracks of a task as the kernel reads them; the arrays are NumPy's."""
+    """The tracks of a task for the kernel, as NumPy arrays."""
 
     frames: AnyArray
     starts: AnyArray
@@ -404,11 +399,11 @@ class ScanTables(NamedTuple):
     occupied: AnyArray
     grids: AnyArray
     firsts: AnyArray
-    """Of each track the places of its first start, wall and cell of a grid."""
+    """Indices of the first start, wall and cell of the grid of each track."""
 
 
 def tables_of(tracks: Sequence[Track]) -> ScanTables:
-    """The tables of all tracks, one behind the other."""
+    """The tables of all tracks, concatenated."""
     scenes = [Scene.of(track.map) for track in tracks] or [Scene()]
     tables = [Tables(scene, "float64") for scene in scenes]
     grids, cells = zip(*(grid_of(scene) for scene in scenes), strict=True)
@@ -420,18 +415,18 @@ def tables_of(tracks: Sequence[Track]) -> ScanTables:
     return ScanTables(frames, starts, walls, occupied, grid, firsts.astype(np.int64))
 
 
-def text_of(lidar: Lidar, sizes: dict[str, int], precision: str) -> str:
+def scan_source(lidar: Lidar, sizes: dict[str, int], precision: str) -> str:
     """CUDA C with the kernels `movers` and `scan_rows`."""
-    text = _TEXT.format(
+    text = _SCANNING.format(
         **sizes, rays=lidar.rays, range=repr(lidar.range),
         share=repr(1.0 / lidar.range), noisy=int(lidar.noise > 0.0), key=channel_key(CHANNEL),
         scale=repr(lidar.noise * ROOT_OF_THREE), mean=repr(2.0 - 2.0**-31),
     )  # fmt: skip
-    return cuda_engine_source("float64", precision) + PHILOX + text
+    return raycast_source("float64", precision) + PHILOX + text
 
 
 class CudaScans:
-    """Scans of all rows. `xp` is the library of the arrays; `streams` are seeds and counts of
+    """Scans of all rows. `xp` is the library of the arrays; `streams` are the seeds and counts of
     periods of the rows."""
 
     def __init__(
@@ -445,7 +440,7 @@ class CudaScans:
             "rows": rows, "width": width, "fields": width - lidar.rays, "edges": len(rings),
             "moving": len(rings) * vehicles, "tracks": max(1, len(tracks)), "agents": vehicles + 1,
         }  # fmt: skip
-        module = xp.RawModule(code=text_of(lidar, sizes, out.dtype.name), options=EXACT_FLAGS)
+        module = xp.RawModule(code=scan_source(lidar, sizes, out.dtype.name), options=EXACT_FLAGS)
         self._scan, self._move = module.get_function("scan_rows"), None
         if vehicles:
             self._move = module.get_function("movers")
@@ -456,23 +451,19 @@ class CudaScans:
         self._edges = xp.asarray(rings)
         tables = (xp.asarray(array) for array in tables_of(tracks))
         self._tables = [*_units(xp, module, lidar), *tables]
-        self._blocks = [
-            -(-n // cuda_scans_THREADS) for n in (rows * lidar.rays, rows * max(1, vehicles))
-        ]
+        self._blocks = [-(-n // THREADS) for n in (rows * lidar.rays, rows * max(1, vehicles))]
 
     def prepared(self, poses: Any, tracks: Any, mask: Any) -> list[Callable[[], object]]:
-        """Launches that scan from poses (1, B, 3) on tracks (B,), where the mask (B,) is not 0."""
+        """Launches that scan from poses (1, B, 3) on tracks (B,) where the mask (B,) is not 0."""
         launches: list[Callable[[], object]] = []
         if self._move is not None:
             arguments = (mask, self._others, self._edges, self._moving)
-            launches.append(
-                partial(self._move, (self._blocks[1],), (cuda_scans_THREADS,), arguments)
-            )
+            launches.append(partial(self._move, (self._blocks[1],), (THREADS,), arguments))
         room = (self._moving, self.ranges, self._out)
         arguments = (mask, poses, tracks, *self._tables, *room, *self._streams)
         return [
             *launches,
-            partial(self._scan, (self._blocks[0],), (cuda_scans_THREADS,), arguments),
+            partial(self._scan, (self._blocks[0],), (THREADS,), arguments),
         ]
 
 
@@ -480,19 +471,15 @@ def _units(xp: Any, module: Any, lidar: Lidar) -> tuple[Any, Any]:
     """Cosines and sines of the rays."""
     angles = xp.asarray(lidar.angles)
     cos, sin = xp.empty_like(angles), xp.empty_like(angles)
-    blocks = (-(-lidar.rays // cuda_scans_THREADS),)
-    module.get_function("units")(
-        blocks, (cuda_scans_THREADS,), (angles, cos, sin, xp.int64(lidar.rays))
-    )
+    blocks = (-(-lidar.rays // THREADS),)
+    module.get_function("units")(blocks, (THREADS,), (angles, cos, sin, xp.int64(lidar.rays)))
     return cos, sin
 
 
 NEXT_STEP, SAME_STEP, DISABLED = range(3)
-"""When an environment that has ended begins anew."""
-THREADS = 128
-_TOLERANCE = {"float64": 1e-8, "float32": 1e-4}
+"""When an environment that has ended restarts."""
 _WARM = 2
-"""Periods that are launched kernel by kernel: modules are loaded with their first launch."""
+"""First periods that are launched kernel by kernel: modules are loaded with their first launch."""
 
 Launch = Callable[[], object]
 
@@ -502,10 +489,10 @@ class CudaEngine:
 
     Args:
         programs: of the task.
-        rows: how many.
+        rows: number of rows.
         precision: "float32" or "float64".
         mode: `NEXT_STEP`, `SAME_STEP` or `DISABLED`.
-        raises: whether what is no longer finite is an error; else it ends the episode.
+        raises: whether a number that is not finite is an error; else it ends the episode.
     """
 
     def __init__(
@@ -531,7 +518,7 @@ class CudaEngine:
             for name in ("judge", "look", "start", "sense")
         }
         self._rollout = gpu.CudaRollout(
-            programs.plant.step, dt=self.task.dt, tolerance=_TOLERANCE[precision],
+            programs.plant.step, dt=self.task.dt, tolerance=TOLERANCE[precision],
             precision=precision, fast=False, substeps=self.task.substeps,
         )  # fmt: skip
         self._step = Recorded(self.xp, self._kernels, self._period())
@@ -547,10 +534,10 @@ class CudaEngine:
         self.size = size
         self._after = self._room(size["x"], 2)
         self.x, self.a = self._room(size["x"]), self._room(size["a"])
-        self._shared = not any(name.startswith(("params.", "delay")) for name in task.randomised)
+        self._shared = not draws_parameters(task)
         base = np.array(record.flatten(programs.plant.params), self.dtype).reshape(1, 1, -1)
         self.base = xp.asarray(base)
-        """Parameters of the vehicle as it is told, (1, 1, n)."""
+        """Nominal parameters of the vehicle, (1, 1, n)."""
         self.p = self.base if self._shared else self._room(size["p"])
         self.m, self.q = self._room(size["m"]), self._room(size["q"])
         self.w = self._room(record.size(programs.plant.Disturbance))
@@ -572,9 +559,6 @@ class CudaEngine:
 
     def _make_books(self, *, raises: bool) -> None:
         xp, rows, task, programs = self.xp, self.rows, self.task, self.programs
-        leaves = record.fields(task.Action)
-        self.low = [f.allowed.low if f.allowed else -np.inf for f in leaves]
-        self.high = [f.allowed.high if f.allowed else np.inf for f in leaves]
         draws = Draws(
             names_as_words(programs.draws).tolist(), names_as_words(programs.noise).tolist()
         )
@@ -583,7 +567,7 @@ class CudaEngine:
             rows, task.agents, self.size["x"], self.size["m"], disturbed, self.fields, self.width,
             task.limit, self.mode, int(raises),
         )  # fmt: skip
-        text = source(self.dtype.name, sizes, task.dt, (self.low, self.high), draws)
+        text = source(self.dtype.name, sizes, task.dt, action_bounds(task), draws)
         module = xp.RawModule(code=text, options=EXACT_FLAGS)
         self._books = {name: module.get_function(name) for name in KERNELS}
         names = (name for name, kind in ARRAYS.items() if kind == "flag")
@@ -597,7 +581,7 @@ class CudaEngine:
         last = self.observation if self.mode != SAME_STEP else xp.zeros_like(self.observation)
         self.last_observation = last
         self._health = xp.zeros((3, rows), self.dtype)
-        self._told = {
+        arrays: dict[str, Any] = {
             "fault": self.fault, "a": self.a, "health": self._health, "x": self.x,
             "after": self._after[1:], "m": self.m, "m_after": self._m_after, "w": self.w,
             "w_after": self._w_after, "time": self.time, "e": self._e, "d": self._d,
@@ -607,10 +591,10 @@ class CudaEngine:
         }  # fmt: skip
         self.over, self.again = flags["over"], flags["again"]
         self.terminated, self.truncated = flags["terminated"], flags["truncated"]
-        self._arguments = tuple(self._told[name] for name in ARRAYS)
+        self._arguments = tuple(arrays[name] for name in ARRAYS)
 
     def _room(self, fields: int, steps: int = 1) -> Any:
-        # The row last in memory: neighbouring threads then read neighbouring numbers.
+        # The row is last in memory, so that neighbouring threads read neighbouring numbers.
         return self.xp.zeros((steps, fields, self.rows), self.dtype).swapaxes(1, 2)
 
     def _book(self, name: str) -> Launch:
@@ -628,26 +612,26 @@ class CudaEngine:
         self._kept(kernel)
         launches = [advance, self._book("adopt")]
         if self.mode == NEXT_STEP:
-            # Who begins anew has nothing to be judged by: one scan serves both.
-            launches += [self._starts(), *self._feels(self._every_row)]
+            # Rows that restart are not judged: one scan serves both.
+            launches += [self._starts(), *self._senses(self._every_row)]
             return [*launches, self._judges(), self._book("conclude"), *self._looks()]
-        launches += [*self._feels(self._every_row), self._judges(), self._book("conclude")]
+        launches += [*self._senses(self._every_row), self._judges(), self._book("conclude")]
         if self.mode == SAME_STEP:
-            launches += [self._starts(), *self._feels(self.again), *self._looks()]
+            launches += [self._starts(), *self._senses(self.again), *self._looks()]
         return launches
 
     def _beginning(self) -> list[Launch]:
-        """What begins anew where `again` says so."""
-        return [self._book("anew"), self._starts(), *self._feels(self.again), *self._looks()]
+        """Launches that restart the rows where `again` is set."""
+        return [self._book("anew"), self._starts(), *self._senses(self.again), *self._looks()]
 
     def _starts(self) -> Launch:
-        # Parameters that all rows share go nowhere.
+        # Parameters that all rows share are not written.
         p = self.xp.zeros_like(self.base) if self._shared else self.p
         ports = [self._d, self.base, self._agent, self._table]
         return self._map("start", ports, [self.x, p, self.m, self.q, self.w], self.again)
 
-    def _feels(self, mask: Any) -> list[Launch]:
-        """Poses, the others, scans."""
+    def _senses(self, mask: Any) -> list[Launch]:
+        """Launches for poses, motions of the others and scans."""
         if self._scans is None and self.task.agents == 1:
             return []
         ports, out = [self.x, self.a, self.p], [self._lidar_pose, self._motion]
@@ -659,7 +643,7 @@ class CudaEngine:
         return launches
 
     def _beside(self) -> Launch:
-        """Motions of the other vehicles of each one's world."""
+        """Launch that gathers the motions of the other vehicles in the world of each."""
         text = _BESIDE.format(
             real={"float32": "float", "float64": "double"}[self.dtype.name], rows=self.rows,
             agents=self.task.agents,
@@ -668,7 +652,7 @@ class CudaEngine:
         blocks = (-(-self.rows // THREADS),)
         return partial(kernel, blocks, (THREADS,), (self._motion, self._others))
 
-    def _felt(self, time: Any) -> list[Any]:
+    def _moment(self, time: Any) -> list[Any]:
         ranges = self._room(0)
         if self._scans is not None and self.task.reads_ranges:
             ranges = self._scans.ranges[None]
@@ -681,11 +665,11 @@ class CudaEngine:
             self._seen, self.reward[None, :, None], self.ended[None, :, None], self._m_after,
             self._w_after,
         ]  # fmt: skip
-        return self._map("judge", self._felt(self.time), out, self._every_row)
+        return self._map("judge", self._moment(self.time), out, self._every_row)
 
     def _looks(self) -> list[Launch]:
         out = [self._seen, self._contact[None, :, None]]
-        return [self._map("look", self._felt(self._zero), out, self.again), self._book("begun")]
+        return [self._map("look", self._moment(self._zero), out, self.again), self._book("begun")]
 
     @property
     def _seen(self) -> Any:
@@ -698,7 +682,7 @@ class CudaEngine:
         self._step.run()
 
     def begin(self, chosen: AnyArray) -> None:
-        """Begin anew the rows (B,) that are chosen, and forget what was wrong."""
+        """Restart the chosen rows, a mask (B,), and clear the error word."""
         self.fault[:] = self._fine
         self.again[:] = self.xp.asarray(chosen.astype(np.uint8))
         self._reset.run()
@@ -729,7 +713,7 @@ extern "C" __global__ void beside(const {real}* __restrict__ motion, {real}* __r
 
 
 class Recorded:
-    """Launches that are done again and again, as a CUDA graph once they are warm."""
+    """Launches that are repeated, as a CUDA graph once they are warm."""
 
     def __init__(
         self,
@@ -744,7 +728,7 @@ class Recorded:
         self._graph: Any = None
 
     def run(self) -> None:
-        """All of them, on the present stream."""
+        """Launch all of them on the present stream."""
         with LOCK:
             for kernel in self._kernels:
                 kernel.tell_arrays()
@@ -758,7 +742,7 @@ class Recorded:
                 self._graph = self.captured()
 
     def captured(self) -> Any:
-        """The graph of all launches; None where there are no graphs."""
+        """The graph of all launches, or None without support for graphs."""
         stream = self._xp.cuda.Stream(non_blocking=True)
         with stream:
             stream.begin_capture()

@@ -1,10 +1,10 @@
 """Environments whose arrays live on a CUDA device: a call launches, and waits for nothing.
 
-Actions may be arrays of CuPy, PyTorch or JAX on the device, without a copy, or of the host; what
-comes back is the kind that the actions are. A call does not wait for the device, so what goes wrong
-there (an action that is not finite, a state or an observation that is no longer, a start in
-contact) is told by a later call, mostly the next: from the moment it happened all environments
-stand still. `check` waits and tells it now; `reset` begins anew.
+Actions may be arrays of CuPy, PyTorch or JAX on the device, without a copy, or of the host; the
+results are arrays of the same library. As a call does not wait for the device, an error there (an
+action, a state or an observation that is not finite, a start in contact) is raised by a later call,
+mostly the next: all environments stand still from the moment of the error. `check` waits and raises
+it at once; `reset` starts again.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import numpy as np
 from ..compile import gpu
 from ..core import record
 from ..core.arrays import AnyArray
-from ..core.checks import check_room, one_of, whole
+from ..core.checks import one_of
 from ..errors import InvalidValue, SimulationDiverged, SkidpadError
 from ..random import streams as seeding
 from ..run.settings import PRECISIONS
 from . import cuda_engine, environments
 from .cuda_engine import CudaEngine
-from .environments import AUTORESET, ON_DIVERGE, Environments, Stepped, held_by
-from .programs import compiled
+from .environments import AUTORESET, Environments, Stepped, held_by
+from .programs import compiled, invalid_action
 
 LIBRARIES = ("cupy", "torch", "jax")
 
@@ -34,15 +34,16 @@ LIBRARIES = ("cupy", "torch", "jax")
 class CudaEnvironments(Environments):
     """See `Environments`, which makes these for `device="cuda"`.
 
-    `Stepped.ended` are truths (B,), for each environment whether it began anew in this call, and
-    `final_observation` is (B, n), of which the rows of those count ("same_step" alone): their
-    number is not known without waiting. With JAX, whose arrays must not change, results are copies.
+    `Stepped.ended` is a mask (B,) of the environments that restarted in this call, and
+    `final_observation` is (B, n), valid in their rows (only for "same_step"): their number is not
+    known without waiting. With JAX, whose arrays must not change, results are copies.
 
     Args:
         task, count, autoreset, precision, on_diverge: as of `Environments`.
         device: "cuda".
         threads: None.
-        library: "cupy", "torch" or "jax": what `reset` gives, and steps with actions of the host.
+        library: "cupy", "torch" or "jax": library of the results of `reset`, and of steps with
+            actions of the host.
     """
 
     def __init__(
@@ -60,14 +61,10 @@ class CudaEnvironments(Environments):
         one_of("device", device, ("cuda",))
         if threads is not None:
             raise InvalidValue(f"threads = {threads} are those of a processor; leave it out")
-        self.task = task
-        self.worlds = whole("count", count, "at least 1", least=1)
-        check_room("count", count, task.agents * record.size(task.vehicle.model.State))
-        one_of("autoreset", autoreset, AUTORESET)
-        one_of("on_diverge", on_diverge, ON_DIVERGE)
+        self._take_settings(task, count, autoreset, on_diverge)
         one_of("library", library, LIBRARIES)
         one_of("precision", precision, PRECISIONS)
-        self.autoreset, self.on_diverge, self._library = autoreset, on_diverge, library
+        self._library = library
         self.programs = compiled(task)
         self.engine: Any = CudaEngine(
             self.programs, len(self), precision, AUTORESET.index(autoreset),
@@ -112,8 +109,8 @@ class CudaEnvironments(Environments):
         mask: Any = None,
         given: Mapping[str, Any] | None = None,
     ) -> Any:
-        """As of `Environments`, without `given`; waits for the device, and tells what was wrong
-        before."""
+        """As `Environments.reset`, without `given`; waits for the device, and raises errors of
+        earlier calls."""
         self._must_be_open()
         if given:
             raise InvalidValue("given is for device = 'cpu': on a GPU everything is drawn")
@@ -133,18 +130,16 @@ class CudaEnvironments(Environments):
         return self._converted(self._library).observation
 
     def step(self, actions: Any) -> Stepped:
-        """One control period of all environments; see the module text for what it does not wait
-        for.
+        """One control period of all environments; see the module text for errors.
 
         Args:
-            actions: (B, n) in the order of the fields of the task's `Action`, in the precision of
-                the environments where they are on the device; what is beyond their bounds is cut
-                off.
+            actions: (B, n) in the order of the fields of the task's `Action`, on the device in the
+                precision of the environments; values beyond their bounds are clipped.
         """
         self._must_be_open()
         if not self._begun:
             raise InvalidValue(environments.NOT_BEGUN)
-        self._tell()
+        self._raise_reported()
         array = actions.detach() if getattr(actions, "requires_grad", False) else actions
         there = isinstance(array, self.engine.xp.ndarray) or gpu.is_on_device(array)
         library = _library_of(array) if there else self._library
@@ -154,9 +149,9 @@ class CudaEnvironments(Environments):
             return self._converted(library)
 
     def check(self) -> None:
-        """Wait until all that was launched is done; raises if something went wrong."""
+        """Wait for the device; raises if there was an error."""
         self._watch.wait()
-        self._tell()
+        self._raise_reported()
 
     def _taken(self, actions: Any) -> Any:
         xp, engine = self.engine.xp, self.engine
@@ -172,7 +167,7 @@ class CudaEnvironments(Environments):
         return xp.ascontiguousarray(array)
 
     def _stream(self, library: str) -> Any:
-        """The stream of a library; launched there, work is done in the order of its calls."""
+        """The stream of a library, where launched work keeps the order of its calls."""
         if library != "torch":
             return nullcontext()
         cuda = self.engine.xp.cuda
@@ -184,7 +179,7 @@ class CudaEnvironments(Environments):
         return cuda.ExternalStream(pointer) if known is None else known(_Stream(pointer))
 
     def _converted(self, library: str) -> Stepped:
-        """What there is now, as arrays of a library; those of JAX are copies."""
+        """The present results as arrays of a library; those of JAX are copies."""
         if library in self._results:
             return self._results[library]
         engine = self.engine
@@ -194,7 +189,7 @@ class CudaEnvironments(Environments):
             numbers[2] = engine.observation[:0]
         if library == "jax":
             numbers, flags = ([array.copy() for array in group] for group in (numbers, flags))
-        kind = _KINDS[library]
+        kind = import_module(_DLPACK[library]).from_dlpack if library in _DLPACK else _itself
         observation, reward, last = (kind(array) for array in numbers)
         terminated, truncated, again = (_truths(kind(flag), library) for flag in flags)
         stepped = Stepped(observation, reward, terminated, truncated, again, last)
@@ -209,8 +204,8 @@ class CudaEnvironments(Environments):
         engine.seeds[where] = rows[where]
         engine.episodes[where] = engine.periods[where] = 0
 
-    def _tell(self) -> None:
-        """Raise what the device has told so far."""
+    def _raise_reported(self) -> None:
+        """Raise the error that the device has reported, if any."""
         if self._reported is None:
             word = self._watch.word
             if word == cuda_engine.NONE:
@@ -227,25 +222,20 @@ class CudaEnvironments(Environments):
                 environments.has_ended(self.task, k, self.worlds, self.masked_reset)
             )
         if what == cuda_engine.ACTION:
-            name = record.names(self.task.Action)[field]
-            return InvalidValue(
-                f"the action {name} of environment {k // self.task.agents} is "
-                f"{float(engine.a[0, k, field])}; it must be a number from "
-                f"{engine.low[field]:g} to {engine.high[field]:g}"
-            )
+            return invalid_action(self.task, k, field, float(engine.a[0, k, field]))
         if what == cuda_engine.START:
             return InvalidValue(environments.touching(self.task, k, self.engine.motion_of(k)))
-        steps, told = int(engine.steps[k]), self._last(k, np.array([k]))
+        steps, details = int(engine.steps[k]), self._last(k, np.array([k]))
         if what == cuda_engine.DIVERGED:
-            return SimulationDiverged(environments.diverged(self.task, k, steps + 1), **told)
+            return SimulationDiverged(environments.diverged(self.task, k, steps + 1), **details)
         value = float(engine.observation[k, field])
         return SimulationDiverged(
-            environments.not_finite(self.task, k, field, value, steps), **told
+            environments.not_finite(self.task, k, field, value, steps), **details
         )
 
 
 class Watch:
-    """The word of what is wrong, copied to the host without waiting."""
+    """The error word of the device, copied to the host without waiting."""
 
     def __init__(self, xp: Any, fault: Any) -> None:
         self._xp, self._fault = xp, fault
@@ -254,18 +244,22 @@ class Watch:
         self._seen[0] = cuda_engine.NONE
 
     def look(self) -> None:
-        """Copy the word, behind all that is launched on the present stream."""
+        """Copy the word after everything that is launched on the present stream."""
         self._fault.data.copy_to_host_async(self._seen.ctypes.data, 8)
 
     @property
     def word(self) -> int:
-        """As it was when the last copy that is done was made."""
+        """The word of the last copy that is complete."""
         return int(self._seen[0])
 
     def wait(self) -> None:
-        """Until the word is that of this moment."""
+        """Wait until the word is that of this moment."""
         self._xp.cuda.Device().synchronize()
         self._seen[0] = int(self._fault[0])
+
+
+def _itself(array: Any) -> Any:
+    return array
 
 
 class _Stream(NamedTuple):
@@ -282,19 +276,8 @@ def _library_of(array: Any) -> str:
     return {"torch": "torch", "jax": "jax", "jaxlib": "jax"}.get(name, "cupy")
 
 
-def _from_torch(array: Any) -> Any:
-    return import_module("torch").from_dlpack(array)
-
-
-def _from_jax(array: Any) -> Any:
-    return import_module("jax.dlpack").from_dlpack(array)
-
-
-def _same(array: Any) -> Any:
-    return array
-
-
-_KINDS = {"cupy": _same, "torch": _from_torch, "jax": _from_jax}
+_DLPACK = {"torch": "torch", "jax": "jax.dlpack"}
+"""The module of a library with `from_dlpack`."""
 
 
 def _truths(flags: Any, library: str) -> Any:

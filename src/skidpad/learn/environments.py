@@ -1,11 +1,10 @@
 """Many environments of a task that advance together: one call, one control period.
 
-A call moves all vehicles, scans, tests contacts, rewards and begins anew what has ended, compiled
-from end to end. Every environment has a seed of its own, and what it draws depends on that and on
-its own count of episodes and periods alone: any number of environments, split in any way, on one
-core or many, gives each of them the same bits.
-
-What is said of an environment in which something went wrong.
+A call moves all vehicles, scans, tests contacts, rewards and restarts environments that have ended,
+compiled from end to end. Every environment has a seed of its own, and its draws depend on that and
+on its own counts of episodes and periods alone: any number of environments, split in any way, on
+one core or many, gives each of them the same bits. The functions at the top are the messages of the
+errors, for the processor and for CUDA.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ from ..random.draw import names_as_words, shares
 from ..units import m
 from .cpu_engine import TaskEngine, engine_of
 from .episode_info import NO_ENDS, Ends, EpisodeInfo
-from .programs import TaskPrograms, compiled
+from .programs import TaskPrograms, compiled, draws_parameters
 from .task import Task
 
 
 def diverged(task: Any, row: int, periods: int) -> str:
-    """Of a state that is no longer finite."""
+    """The message of a state that is no longer finite."""
     return (
         f"{_row(task, row)}: the state of {task.vehicle.model.name!r} is no longer finite after "
         f"{periods} periods; with on_diverge='end' its episode ends"
@@ -38,7 +37,7 @@ def diverged(task: Any, row: int, periods: int) -> str:
 
 
 def not_finite(task: Any, row: int, at: int, value: float, periods: int) -> str:
-    """Of an observation that is not finite; `at` is its place."""
+    """The message of an observation that is not finite; `at` is its index."""
     names = record.names(task.Observation)
     name = names[at] if at < len(names) else f"ray {at - len(names)}"
     return (
@@ -48,12 +47,12 @@ def not_finite(task: Any, row: int, at: int, value: float, periods: int) -> str:
 
 
 def no_reward(task: Any, row: int, periods: int) -> str:
-    """Of a reward that is not finite."""
+    """The message of a reward that is not finite."""
     return f"{_row(task, row)}: the reward after {periods} periods is not finite; it must be"
 
 
 def too_far(task: Any, track: int, far: float) -> str:
-    """Of a track so far from the origin that float32 cannot tell its places apart."""
+    """The message of a track too far from the origin for the resolution of float32."""
     return (
         f"task {task.name!r}: tracks[{track}] reaches {far:.3g} m from the origin, where float32 "
         f"tells {far * 2.0**-23:.2g} m apart: take precision='float64', or a track nearer to it"
@@ -61,7 +60,7 @@ def too_far(task: Any, track: int, far: float) -> str:
 
 
 def touching(task: Any, row: int, motion: Sequence[float]) -> str:
-    """Of a start in contact, at a motion of x, y in m and yaw in rad."""
+    """The message of a start in contact, at x, y in m and yaw in rad."""
     x, y, yaw = motion[:3]
     return (
         f"{_row(task, row)} starts in contact with a wall or another vehicle, at x = {x:.2f}, "
@@ -73,7 +72,7 @@ NOT_BEGUN = "no episode has begun: call reset() before the first step"
 
 
 def has_ended(task: Any, row: int, worlds: int, masked_reset: str) -> str:
-    """Of a step of an episode that has ended; `masked_reset` is the call for some environments."""
+    """The message of a step after the end; `masked_reset` is the call for some environments."""
     if worlds == 1:
         return "the episode has ended: call reset() to begin the next one"
     world = row // task.agents
@@ -84,7 +83,7 @@ def has_ended(task: Any, row: int, worlds: int, masked_reset: str) -> str:
 
 
 def none_begun(masked_reset: str) -> str:
-    """Of a reset of some environments before one of all."""
+    """The message of a reset of some environments before one of all."""
     return f"no episode has begun: call reset() for all environments before {masked_reset}"
 
 
@@ -94,52 +93,51 @@ def _row(task: Any, row: int) -> str:
 
 
 AUTORESET = ("next_step", "same_step", "disabled")
-"""When an environment that has ended begins anew: in the next call, whose action it ignores, in the
-same one, or when it is told to."""
+"""When an environment that has ended restarts: in the next call, whose action it ignores, in the
+same call, or only by `reset`."""
 ON_DIVERGE = ("raise", "end")
 _QUIET = np.empty((1, 0))
 FARTHEST: m = 20_000.0
-"""From the origin, in single precision: 2 mm are told apart there."""
+"""Largest distance from the origin in single precision, whose resolution there is 2 mm."""
 
 
 class Stepped(NamedTuple):
-    """What a control period brought. The arrays are the environments' own and change with the next
-    call: copy what is to stay."""
+    """The result of a control period. The arrays are the environments' own and change with the next
+    call: copy those that are to stay."""
 
     observation: AnyArray
-    """What the drivers see, (B, n), float32 or float64."""
+    """Observations, (B, n), float32 or float64."""
     reward: AnyArray
-    """Of the period, (B,)."""
+    """Rewards of the period, (B,)."""
     terminated: AnyArray
-    """Whether the episode is over for good, (B,)."""
+    """Whether the episode has terminated, (B,)."""
     truncated: AnyArray
-    """Whether it was cut off by its duration, (B,)."""
+    """Whether the episode was truncated by its duration, (B,)."""
     ended: AnyArray
-    """Numbers (k,) of the environments that began anew in this call."""
+    """Numbers (k,) of the environments that restarted in this call."""
     final_observation: AnyArray
-    """Of those (k, n), the last observation of the episode that was, where it ended in this call;
-    else (0, n)."""
+    """Last observations (k, n) of their episodes, if these ended in this call; else (0, n)."""
 
     __repr__ = brief_repr
 
 
 class Environments:
-    """So many environments of a task, each with a seed of its own.
+    """Environments of a task that advance together, each with a seed of its own.
 
     Args:
-        task: what is done in them.
-        count: how many worlds; each has as many vehicles as the task has agents, one row each.
-        autoreset: when what has ended begins anew: "next_step", "same_step" or "disabled".
+        task: the task.
+        count: number of worlds; each has as many vehicles as the task has agents, one row each.
+        autoreset: when an ended episode restarts: "next_step", "same_step" or "disabled".
         precision: "float32" or "float64".
         device: "cpu" or "cuda"; there all arrays live on the GPU.
-        threads: on the CPU; all processors if None. They do not show in the numbers.
+        threads: on the CPU; all processors if None. The results do not depend on them.
         on_diverge: "raise" if a state is no longer finite, or "end" the episode.
     """
 
     __repr__ = brief_repr
 
     def __new__(cls, *_: Any, device: str = "cpu", **__: Any) -> Any:
-        """Those of a CUDA device are a class of their own, of the same surface."""
+        """Makes `CudaEnvironments`, which have the same interface, for a CUDA device."""
         if device != "cuda" or cls is not Environments:
             return object.__new__(cls)
         from .cuda_environments import CudaEnvironments
@@ -157,12 +155,7 @@ class Environments:
         threads: int | None = None,
         on_diverge: str = "raise",
     ) -> None:
-        self.task = task
-        self.worlds = whole("count", count, "at least 1", least=1)
-        check_room("count", count, task.agents * record.size(task.vehicle.model.State))
-        one_of("autoreset", autoreset, AUTORESET)
-        one_of("on_diverge", on_diverge, ON_DIVERGE)
-        self.autoreset, self.on_diverge = autoreset, on_diverge
+        self._take_settings(task, count, autoreset, on_diverge)
         if threads is not None:
             whole("threads", threads, "at least 1, or None for all processors")
         self._check_places(precision)
@@ -184,7 +177,7 @@ class Environments:
         self._over = np.zeros(rows, np.bool_)
         self._overrides: dict[int, Array] = {}
         self.failed = np.zeros(rows, np.bool_)
-        """Whose state was no longer finite in the last period, (B,), where such episodes end."""
+        """Rows whose state was not finite after the last period, (B,), for on_diverge "end"."""
         self.info = EpisodeInfo(task, self.engine)
         """Progress and laps of the present episodes."""
         self.ends: Ends = NO_ENDS
@@ -193,11 +186,19 @@ class Environments:
         engine = self.engine
         self._nothing = np.empty(0, np.int64), np.empty((0, engine.width), engine.dtype)
 
+    def _take_settings(self, task: Task, count: int, autoreset: str, on_diverge: str) -> None:
+        self.task = task
+        self.worlds = whole("count", count, "at least 1", least=1)
+        check_room("count", count, task.agents * record.size(task.vehicle.model.State))
+        one_of("autoreset", autoreset, AUTORESET)
+        one_of("on_diverge", on_diverge, ON_DIVERGE)
+        self.autoreset, self.on_diverge = autoreset, on_diverge
+
     masked_reset = "reset(mask=mask)"
-    """The call that begins some environments anew, for messages; interfaces have others."""
+    """The call that resets some environments, for messages; interfaces have others."""
 
     def __len__(self) -> int:
-        """Rows: environments times agents."""
+        """Number of rows: environments times agents."""
         return self.worlds * self.task.agents
 
     @property
@@ -207,21 +208,21 @@ class Environments:
 
     @property
     def progress(self) -> Array:
-        """Along the track since the start of the present episodes in m, (B,), a copy."""
+        """Progress along the track since the start of the present episodes in m, (B,), a copy."""
         self._check_has_tracks()
         return np.array(self.engine.m[0, :, 1], dtype=float)
 
     def held(self) -> dict[str, AnyArray]:
-        """Everything that the next step depends on, by name: the arrays themselves, (B, ...), until
-        the next call. What is written to them is what the next step begins with. Numbers that
-        `reset` was given are settings and not among them."""
+        """Everything that the next step depends on, by name: the arrays themselves, (B, ...), valid
+        until the next call. The next step reads what is written to them. Numbers supplied by
+        `reset(given=...)` are settings and not among them."""
         return {
             **held_by(self.engine, self.task), "seeds": self._seeds, "episodes": self._episodes,
             "periods": self._periods, "steps": self.steps, "over": self._over,
         }  # fmt: skip
 
     def close(self) -> None:
-        """No call is answered any more."""
+        """Close: further calls raise."""
         self._closed = True
 
     def reset(
@@ -230,14 +231,14 @@ class Environments:
         mask: Any = None,
         given: Mapping[str, Any] | None = None,
     ) -> AnyArray:
-        """Begin anew; returns the observations (B, n).
+        """Start new episodes; returns the observations (B, n).
 
         Args:
-            seed: of the first environment, which the others count on from; or one for each; None to
-                go on with the streams there are, or from a fresh seed if there are none.
-            mask: which environments, (count,) of truths; all if None.
-            given: numbers, one or (count,), of what the task has as `Given`, by the names of its
-                `randomised` or as `draw.NAME`; they stay until others are given.
+            seed: of the first environment, the others count up from it; or one for each; None to
+                continue the present streams, or for a fresh seed at first.
+            mask: which environments, a boolean array (count,); all if None.
+            given: numbers, one or (count,), of the task's `Given` parameters, by the names of its
+                `randomised` or as `draw.NAME`; they stay until replaced.
         """
         self._must_be_open()
         overrides, chosen = self._merged_overrides(given), self._chosen(mask)
@@ -246,7 +247,7 @@ class Environments:
         if seed is not None or not self._begun:
             self._seed(seeding.fresh() >> 1 if seed is None else seed, chosen)
         self._overrides = overrides
-        # A task that starts in contact has no state to go on from: then all begin again.
+        # After a start in contact there is no valid state, so a complete reset is needed.
         self._begun, self.ends = False, NO_ENDS
         if chosen.any():
             self._restart(np.flatnonzero(chosen))
@@ -257,8 +258,8 @@ class Environments:
         """One control period of all environments.
 
         Args:
-            actions: (B, n) in the order of the fields of the task's `Action`; what is beyond their
-                bounds is cut off.
+            actions: (B, n) in the order of the fields of the task's `Action`; values beyond their
+                bounds are clipped.
         """
         self._must_be_open()
         if not self._begun:
@@ -270,7 +271,7 @@ class Environments:
         engine.set_actions(actions)
         again = np.flatnonzero(self._over)
         failed = self._failed(engine.advance(), again)
-        # What only begins anew lets no period pass.
+        # For an environment that only restarts no period passes.
         self._periods += ~self._over
         self.steps += 1
         noise = self._noise(slice(None))
@@ -309,14 +310,14 @@ class Environments:
             raise InvalidValue(f"task {self.task.name!r} has no tracks to progress on")
 
     def _check_places(self, precision: str) -> None:
-        """Raise if the numbers are too coarse for where the tracks are."""
+        """Raise if the precision is too coarse for the positions of the tracks."""
         for k, track in enumerate(self.task.tracks if precision == "float32" else ()):
             far = float(np.abs(track.centre).max())
             if far > FARTHEST:
                 raise InvalidValue(too_far(self.task, k, far))
 
     def _together(self, terminated: Any, truncated: Any) -> tuple[Any, Any]:
-        """All vehicles of a world stop when one of them does: the others are cut off."""
+        """All vehicles of a world stop when one of them does: the others are truncated."""
         shape = (self.worlds, self.task.agents)
         any_over = (terminated | truncated).reshape(shape).any(axis=1, keepdims=True)
         cut = (any_over & ~terminated.reshape(shape)).ravel()
@@ -336,7 +337,7 @@ class Environments:
         self._check_start(rows, contact)
 
     def _merged_overrides(self, numbers: Mapping[str, Any] | None) -> dict[int, AnyArray]:
-        """What is given from now on, by place among the draws, (B,) each."""
+        """The supplied numbers from now on, by index among the draws, (B,) each."""
         names, task = self.programs.draws, self.task
         overrides, allowed = dict(self._overrides), task.given
         for name, values in (numbers or {}).items():
@@ -361,7 +362,7 @@ class Environments:
         self._episodes[chosen] = self._periods[chosen] = 0
 
     def _seeds_of(self, seed: int | Sequence[int]) -> AnyArray:
-        """Of all rows, (B,)."""
+        """Seeds of all rows, (B,)."""
         count = self.worlds
         if isinstance(seed, (Sequence, np.ndarray)):
             if len(seed) != count:
@@ -385,8 +386,8 @@ class Environments:
             raise InvalidValue("these environments are closed; make new ones")
 
     def _failed(self, bad: AnyArray | None, again: AnyArray) -> AnyArray | None:
-        """Rows whose state is no longer finite and which do not begin anew; raises if that is what
-        was asked for."""
+        """Rows whose state is no longer finite and which do not restart; raises for on_diverge =
+        "raise"."""
         if bad is not None:
             bad[again] = False
         if bad is None or not bad.any():
@@ -432,7 +433,7 @@ class Environments:
             )
 
     def _last(self, k: int, failed: AnyArray) -> dict[str, Any]:
-        """What an error tells of a row, and which rows failed."""
+        """Attributes of the error for a row, with all rows that failed."""
         State = self.task.vehicle.model.State
         leaves = self.engine.x[0, k, : record.size(State)].tolist()
         return {
@@ -449,7 +450,6 @@ class Environments:
 
 
 def held_by(engine: Any, task: Any) -> dict[str, Any]:
-    """What an engine keeps of its rows from period to period, each (B, n)."""
-    drawn = any(name.startswith(("params.", "delay")) for name in task.randomised)
-    names = ("x", "a", "m", "q", "w", *(("p",) if drawn else ()))
+    """The arrays of an engine that the next period depends on, each (B, n)."""
+    names = ("x", "a", "m", "q", "w", *(("p",) if draws_parameters(task) else ()))
     return {name: getattr(engine, name)[0] for name in names}

@@ -1,4 +1,4 @@
-"""Progress, laps and ends of episodes: what `info` says in every interface.
+"""Progress, laps and ends of episodes: the entries of `info` in every interface.
 
 Arrays of all rows are advanced once a period; Python objects are made for episodes that end, and
 for the one environment of `SkidpadEnv`.
@@ -16,10 +16,10 @@ from ..units import m, s
 from .course import Course
 
 DURATION, OTHERS, DIVERGED = "duration", "others", "diverged"
-"""Reasons that are not the task's own: its duration is over, another vehicle of the world ended, or
-a number was no longer finite."""
+"""Reasons of ends other than the task's own: its duration, the end of another vehicle of the world,
+or a number that is no longer finite."""
 END = ("end_reason", "is_success")
-"""What `info` has at the end of an episode alone."""
+"""Entries of `info` only at the end of an episode."""
 _LENGTH, _CLOSED = Course._fields.index("length"), Course._fields.index("closed")
 
 
@@ -29,7 +29,7 @@ class Ends(NamedTuple):
     rows: AnyArray
     """Numbers (k,) of the rows."""
     reasons: tuple[str, ...] = ()
-    """Why each ended: a name of the task's `ended`, or "duration", "others" or "diverged"."""
+    """Reason of each end: a name of the task's `ended`, or "duration", "others" or "diverged"."""
     infos: tuple[dict[str, Any], ...] = ()
     """Last `info` of each, see `EpisodeInfo.of_row`."""
 
@@ -44,31 +44,31 @@ class EpisodeInfo:
 
     Args:
         task: a `Task` or a `SavedTask`.
-        engine: what holds the memories and the numbers of its rows.
+        engine: the engine with the memories and numbers of its rows.
     """
 
     def __init__(self, task: Any, engine: Any) -> None:
         self._task, self._engine = task, engine
         self.has_progress: bool = bool(task.tracks) and task.reads_place
-        """Whether the task looks at its place on a track."""
+        """Whether the task reads its place on a track."""
         self.has_laps = self.has_progress and any(track.closed for track in task.tracks)
-        """Whether there are laps on one of its tracks."""
+        """Whether one of its tracks has laps."""
         rows = engine.observation.shape[0]
         self.lap = np.zeros(rows, np.int64)
-        """Laps that were completed since the start of the episode, from where it began, (B,)."""
+        """Laps completed since the start of the episode, counted from its starting point, (B,)."""
         self.lap_time: Array = np.zeros(rows)
-        """Time of the last of them in s, (B,); it is interpolated within the control period."""
+        """Time of the last lap in s, (B,), interpolated within the control period."""
         self._line: Array = np.full(rows, np.inf)
         self._since: Array = np.zeros(rows)
         self._before: Array = np.zeros(rows)
 
     @property
     def progress(self) -> AnyArray:
-        """Along the track since the start of the episode in m, (B,), of the engine's own."""
+        """Progress along the track since the start of the episode in m, (B,), not a copy."""
         return self._engine.m[0, :, 1]
 
     def begin(self, rows: AnyArray) -> None:
-        """Episodes of these rows have just begun."""
+        """Reset the rows whose episodes have just begun."""
         if self.has_laps:
             course = self._engine.q[0]
             self._line[rows] = np.where(course[rows, _CLOSED] > 0.5, course[rows, _LENGTH], np.inf)
@@ -76,7 +76,7 @@ class EpisodeInfo:
             self.lap_time[rows] = self._since[rows] = self._before[rows] = 0.0
 
     def advance(self, steps: AnyArray) -> None:
-        """A period has passed; `steps` (B,) are those of the present episodes."""
+        """Count a period; `steps` (B,) are those of the present episodes."""
         if not self.has_laps:
             return
         progress = self.progress
@@ -108,11 +108,11 @@ class EpisodeInfo:
         return info
 
     def of_rows(self, which: AnyArray | None = None) -> dict[str, Any]:
-        """The same of many rows as Gymnasium's vectors have it: an array (B,) for each name and a
-        mask of the same name behind an underscore.
+        """`info` of many rows in the form of Gymnasium's vectors: an array (B,) for each name and a
+        mask with the same name after an underscore.
 
         Args:
-            which: truths (B,); all rows if None.
+            which: mask (B,); all rows if None.
         """
         if not self.has_progress:
             return {}
@@ -127,12 +127,12 @@ class EpisodeInfo:
         return infos
 
     def ends_of(self, over: AnyArray, terminated: AnyArray, failed: AnyArray, steps: Any) -> Ends:
-        """What there is to say of the episodes that ended, before their rows begin anew.
+        """Reasons and last infos of the episodes that ended, before their rows restart.
 
         Args:
-            over: truths (B,).
-            terminated: those that are over for good, (B,).
-            failed: those whose state is no longer finite, (B,).
+            over: mask (B,) of the episodes that ended.
+            terminated: mask (B,) of those that terminated.
+            failed: mask (B,) of those whose state is no longer finite.
             steps: control periods of the episodes, (B,).
         """
         rows = np.flatnonzero(over)
@@ -151,26 +151,26 @@ class EpisodeInfo:
         return Ends(rows, tuple(reasons), tuple(infos))
 
     def _reason(self, code: float) -> str:
-        """The name of a number of `ended`; none of them if a number was not finite."""
+        """The reason of a number of `ended`; 0 means that a number was not finite."""
         reasons = self._engine.programs.reasons
         return reasons[min(int(code), len(reasons)) - 1] if code > 0.5 else DIVERGED
 
 
 def info_of(environments: Any, row: int) -> dict[str, Any]:
-    """`info` of one row after a call that began nothing anew: that of its end if it has ended."""
+    """`info` of one row after a call without restarts: that of its end if it has ended."""
     ends: Ends = environments.ends
     at = ends.rows.tolist().index(row) if row in ends.rows else -1
     return ends.infos[at] if at >= 0 else environments.info.of_row(row)
 
 
 def end_arrays(ends: Ends, count: int) -> dict[str, Any]:
-    """Reasons and successes of episodes that ended, as `info_arrays` has them."""
+    """Reasons and successes of episodes that ended, in the form of `info_arrays`."""
     infos = tuple({name: info[name] for name in END if name in info} for info in ends.infos)
     return info_arrays(ends._replace(infos=infos), count)
 
 
 def info_arrays(ends: Ends, count: int) -> dict[str, Any]:
-    """Infos of episodes that ended as Gymnasium's vectors have them, arrays (count,) and masks."""
+    """Infos of ended episodes in the form of Gymnasium's vectors: arrays (count,) and masks."""
     arrays: dict[str, Any] = {}
     for row, info in zip(ends.rows.tolist(), ends.infos, strict=True):
         for name, value in info.items():

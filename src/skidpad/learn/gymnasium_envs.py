@@ -1,10 +1,7 @@
-"""One environment of a task for Gymnasium.
+"""Tasks as environments of Gymnasium: one (`SkidpadEnv`) or many in a vector (`SkidpadVectorEnv`).
 
-Spaces of Gymnasium with the bounds of a task.
-
-Return, length and time of episodes, as the wrapper of Gymnasium tells them.
-
-Many environments of a task as a vector of Gymnasium, with no Python per environment.
+The vector has no Python per environment. Spaces have the bounds of the task; `EpisodeStatistics`
+counts return, length and time of episodes as Gymnasium's wrapper does.
 """
 
 from __future__ import annotations
@@ -26,8 +23,8 @@ from ..geometry.pixels import Pixels
 from ..random import streams as seeding
 from .environments import AUTORESET, Environments, Stepped
 from .episode_info import end_arrays, info_arrays, info_of
-from .pictures import RENDER_MODES as gymnasium_env_RENDER_MODES
-from .pictures import Pictures, Rendering
+from .pictures import RENDER_MODES, Pictures, Rendering
+from .programs import action_bounds
 from .saved_task import SavedTask, alone, drawable, task_of
 from .task import Task
 
@@ -44,9 +41,7 @@ def observation_space(task: Task, precision: str) -> Box:
 def action_space(task: Task, precision: str) -> Box:
     """The bounds of the fields of the action."""
     dtype = np.dtype(precision).type
-    allowed = [leaf.allowed for leaf in record.fields(task.Action)]
-    low = np.array([-np.inf if one is None else one.low for one in allowed], dtype)
-    high = np.array([np.inf if one is None else one.high for one in allowed], dtype)
+    low, high = (np.array(ends, dtype) for ends in action_bounds(task))
     return Box(low, high, dtype=dtype)
 
 
@@ -66,7 +61,7 @@ class SkidpadEnv(gymnasium.Env[AnyArray, AnyArray]):
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012
-        "render_modes": list(gymnasium_env_RENDER_MODES),
+        "render_modes": list(RENDER_MODES),
         "render_fps": 100.0,
     }
 
@@ -80,7 +75,7 @@ class SkidpadEnv(gymnasium.Env[AnyArray, AnyArray]):
         on_diverge: str = "raise",
         **options: Any,
     ) -> None:
-        one_of("render_mode", render_mode, (None, *gymnasium_env_RENDER_MODES))
+        one_of("render_mode", render_mode, (None, *RENDER_MODES))
         self.task = alone(drawable(task_of(task, options, _BESIDE), render_mode), "SkidpadEnv")
         self.environments = Environments(
             self.task,
@@ -104,8 +99,8 @@ class SkidpadEnv(gymnasium.Env[AnyArray, AnyArray]):
         """Begin an episode; returns its first observation (n,) and `info`.
 
         Args:
-            seed: of a new stream of episodes; None to go on with the one there is.
-            options: there are none.
+            seed: of a new stream of episodes; None to continue the present one.
+            options: not used.
         """
         if options:
             raise InvalidValue(f"reset has no option {', '.join(options)}; allowed is none")
@@ -117,7 +112,7 @@ class SkidpadEnv(gymnasium.Env[AnyArray, AnyArray]):
     def step(self, action: Any) -> tuple[AnyArray, float, bool, bool, dict[str, Any]]:
         """One control period: observation (n,), reward, terminated, truncated and `info`.
 
-        What is beyond the bounds of the action is cut off.
+        Values beyond the bounds of the action are clipped.
         """
         stepped = self.environments.step(np.asarray(action)[None])
         if self._rendering.human:
@@ -131,7 +126,7 @@ class SkidpadEnv(gymnasium.Env[AnyArray, AnyArray]):
         )
 
     def render(self) -> Pixels | None:
-        """A picture (height, width, 3) of bytes, or, for "human", nothing: the page shows it."""
+        """A picture (height, width, 3) of bytes, or None for "human", whose page shows it."""
         if self.render_mode is None:
             gymnasium.logger.warn(
                 "render() needs a render_mode: make the environment with render_mode='rgb_array' "
@@ -141,13 +136,13 @@ class SkidpadEnv(gymnasium.Env[AnyArray, AnyArray]):
         return self._rendering.render()
 
     def close(self) -> None:
-        """No call is answered any more; the page ends."""
+        """Close the environment and its page: further calls raise."""
         self.environments.close()
         self._rendering.close()
 
 
 class EpisodeStatistics:
-    """Counts along with so many environments."""
+    """Return, length and time of the episodes of some environments."""
 
     def __init__(self, count: int) -> None:
         self._returns = np.zeros(count)
@@ -155,72 +150,74 @@ class EpisodeStatistics:
         self._since = np.full(count, perf_counter())
 
     def begin(self, which: AnyArray | None = None) -> None:
-        """These (count,) begin an episode; all if None."""
+        """Reset the environments of a mask (count,), or all if None, to the start of an episode."""
         rows = slice(None) if which is None else which
         self._returns[rows] = self._lengths[rows] = 0
         self._since[rows] = perf_counter()
 
-    def infos(self, rewards: AnyArray, ended: AnyArray, anew: AnyArray | None) -> dict[str, Any]:
-        """What there is to tell about the environments (count,) whose episodes ended.
+    def infos(
+        self, rewards: AnyArray, ended: AnyArray, restarted: AnyArray | None
+    ) -> dict[str, Any]:
+        """Infos of the environments (count,) whose episodes ended.
 
         Args:
             rewards: of the period, (count,).
-            ended: which episodes it ended, (count,).
-            anew: numbers of those that only began in it; None if the next episode begins in the
-                call in which one ends.
+            ended: mask of the episodes that it ended, (count,).
+            restarted: numbers of those that only began in it; None if the next episode begins in
+                the call in which one ends.
         """
         self._returns += rewards
         self._lengths += 1
-        if anew is not None and len(anew):
-            self.begin(anew)
+        if restarted is not None and len(restarted):
+            self.begin(restarted)
         if not ended.any():
             return {}
         times = np.round(perf_counter() - self._since, 6)
-        told = {
+        episode = {
             "r": np.where(ended, self._returns, 0.0),
             "l": np.where(ended, self._lengths, 0),
             "t": np.where(ended, times, 0.0),
         }
-        if anew is None:
+        if restarted is None:
             self.begin(ended)
-        return {"episode": told, "_episode": ended}
+        return {"episode": episode, "_episode": ended}
 
 
-RENDER_MODES = ("rgb_array",)
+VECTOR_RENDER_MODES = ("rgb_array",)
 _VECTOR_OPTIONS = (
     *("num_envs", "autoreset_mode", "render_mode", "precision", "device", "library"),
     *("threads", "on_diverge", "copy", "statistics"),
 )
 _MODES: dict[str, str] = {mode: mode.upper() for mode in AUTORESET}
-"""What Gymnasium calls the modes of `Environments`."""
+"""Gymnasium's names of the modes of `Environments`."""
 
 
 class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
-    """So many environments of a task that advance together.
+    """Environments of a task that advance together.
 
-    It answers as `gymnasium.vector.SyncVectorEnv` of as many `SkidpadEnv` does, to the last bit.
+    Its results are those of `gymnasium.vector.SyncVectorEnv` with `SkidpadEnv`, to the last bit.
 
     Args:
         task: a `Task`, one of `load_task`, or the name of a function of `skidpad.learn.tasks`.
-        num_envs: how many.
-        autoreset_mode: when what has ended begins anew: an `AutoresetMode`, or "next_step",
+        num_envs: number of environments.
+        autoreset_mode: when an ended episode restarts: an `AutoresetMode`, or "next_step",
             "same_step" or "disabled".
         render_mode: "rgb_array" for pictures as arrays.
         precision: "float32" or "float64".
-        device: "cpu" or "cuda"; there actions and what comes back are arrays on the GPU, rewards in
-            the precision of the rest, and with "same_step" every call has `final_obs`, of which
-            the rows of `_final_obs` count: nothing waits to know how many there are.
+        device: "cpu" or "cuda"; there actions and results are arrays on the GPU, rewards in the
+            precision of the rest, and with "same_step" every call has `final_obs`, valid in the
+            rows of `_final_obs`: counting them would wait for the device.
         library: of arrays on the GPU: "cupy", "torch" or "jax".
         threads: on the CPU; all processors if None.
         on_diverge: "raise" if a state is no longer finite, or "end" the episode.
         copy: whether observations are copies; else they change with the next call.
-        statistics: whether `infos["episode"]` tells return, length and time of episodes that end,
-            as `gymnasium.wrappers.vector.RecordEpisodeStatistics` does.
+        statistics: whether `infos["episode"]` has return, length and time of episodes that end, as
+            with `gymnasium.wrappers.vector.RecordEpisodeStatistics`.
         options: of the task, if it is a name.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012
-        "render_modes": list(RENDER_MODES),
+        "render_modes": list(VECTOR_RENDER_MODES),
         "render_fps": 100.0,
     }
 
@@ -240,7 +237,7 @@ class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
         statistics: bool = False,
         **options: Any,
     ) -> None:
-        one_of("render_mode", render_mode, (None, *RENDER_MODES))
+        one_of("render_mode", render_mode, (None, *VECTOR_RENDER_MODES))
         mode = _mode(autoreset_mode)
         self._on_host = device == "cpu"
         if not self._on_host and flag("statistics", statistics):
@@ -286,12 +283,12 @@ class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
         seed: int | list[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[AnyArray, dict[str, Any]]:
-        """Begin anew; returns the observations (num_envs, n) and infos.
+        """Start new episodes; returns the observations (num_envs, n) and infos.
 
         Args:
-            seed: of the first environment, which the others count on from; or one for each, None
-                for those that go on with their streams.
-            options: `{"reset_mask": truths}` for some environments, an array (num_envs,).
+            seed: of the first environment, the others count up from it; or one for each, None for
+                those that continue their streams.
+            options: `{"reset_mask": mask}` for some environments, a boolean array (num_envs,).
         """
         mask = self._mask(options)
         if isinstance(seed, (list, tuple, np.ndarray)):
@@ -306,7 +303,7 @@ class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
         return _copied(observation) if self.copy else observation, infos
 
     def _reset_each(self, seeds: list[int | None], mask: AnyArray | None) -> AnyArray:
-        """Reset with a seed for each, where None goes on."""
+        """Reset with a seed for each; None continues the stream."""
         if len(seeds) != self.num_envs:
             raise InvalidValue(f"{len(seeds)} seeds are given for {self.num_envs} environments")
         has_seed = np.array([one is not None for one in seeds])
@@ -324,7 +321,7 @@ class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
         """One control period of all environments: observations (num_envs, n), rewards, terminated,
         truncated (num_envs,) and infos.
 
-        What is beyond the bounds of an action is cut off.
+        Values beyond the bounds of an action are clipped.
         """
         stepped = self.environments.step(actions)
         if not self._on_host:
@@ -410,7 +407,7 @@ def _copied(array: Any) -> Any:
 
 
 def _mode(mode: Any) -> str:
-    """What `Environments` calls an autoreset mode."""
+    """The name of an autoreset mode in `Environments`."""
     if isinstance(mode, AutoresetMode):
         return next(ours for ours, theirs in _MODES.items() if theirs == mode.name)
     # Gymnasium's own text for a mode, or ours.

@@ -43,7 +43,7 @@ def functional(
 
     Args:
         task, count, autoreset, precision, device, threads: as of `Environments`.
-        on_diverge: "end" by default, as JAX wraps what a callback raises.
+        on_diverge: "end" by default, as JAX wraps the exceptions of a callback.
     """
     jax = require("jax", purpose="environments as functions")
     if precision == "float64" and not jax.config.jax_enable_x64:
@@ -78,7 +78,7 @@ class FunctionalEnvironments:
 
     def __init__(self, environments: Environments, jax: Any, device: str) -> None:
         self.environments = environments
-        """What computes the steps; it remembers nothing that shows."""
+        """The environments that compute the steps; results do not depend on their state."""
         self._jax, self._host = jax, device == "cpu"
         # Steps of several threads take turns.
         self._lock = Lock()
@@ -94,7 +94,7 @@ class FunctionalEnvironments:
         self._stepped = held, seen, shape((rows,), dtype), truths, truths
 
     def reset(self, key: Any) -> tuple[Held, Any]:
-        """State and observations (B, n) of episodes that begin anew.
+        """State and observations (B, n) of new episodes.
 
         Args:
             key: a key of `jax.random`, or a whole number: the seed of `Environments.reset`.
@@ -108,7 +108,7 @@ class FunctionalEnvironments:
         """State, observations (B, n), rewards, terminated and truncated (B,) after a period.
 
         Args:
-            state: what `reset` or `step` gave; it does not change.
+            state: the result of `reset` or `step`; it does not change.
             action: (B, n), as of `Environments.step`.
         """
         if not self._host:
@@ -159,7 +159,7 @@ class FunctionalEnvironments:
         return np.array(array) if self._host else array
 
     def _kept(self) -> Held:
-        """What is held, as JAX has it: words of 64 bits in two of 32, the lower first."""
+        """The state for JAX: words of 64 bits as two of 32, the lower first."""
         kept: Held = {}
         for name, array in self.environments.held().items():
             if array.dtype == np.uint64:

@@ -74,11 +74,11 @@ class SkidpadParallelEnv(ParallelEnv[str, AnyArray, AnyArray]):
         self._rendering = Rendering(self.environments, render_mode)
 
     def observation_space(self, agent: str) -> Space[AnyArray]:
-        """Of an agent."""
+        """Observation space of an agent."""
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> Space[AnyArray]:
-        """Of an agent."""
+        """Action space of an agent."""
         return self.action_spaces[agent]
 
     def __repr__(self) -> str:
@@ -90,8 +90,8 @@ class SkidpadParallelEnv(ParallelEnv[str, AnyArray, AnyArray]):
         """Begin an episode: observations (n,) and infos by agent.
 
         Args:
-            seed: of a new stream of episodes; None to go on with the one there is.
-            options: are ignored, as PettingZoo's own test wants.
+            seed: of a new stream of episodes; None to continue the present one.
+            options: ignored, as PettingZoo's own test requires.
         """
         observation = self.environments.reset(seed).copy()
         self.agents, self._over = list(self.possible_agents), False
@@ -109,7 +109,7 @@ class SkidpadParallelEnv(ParallelEnv[str, AnyArray, AnyArray]):
     ]:
         """One control period: observations, rewards, terminated, truncated and infos by agent.
 
-        What is beyond the bounds of an action is cut off.
+        Values beyond the bounds of an action are clipped.
         """
         self._take(actions)
         stepped = self.environments.step(self._actions)
@@ -149,14 +149,14 @@ class SkidpadParallelEnv(ParallelEnv[str, AnyArray, AnyArray]):
         return {name: info_of(self.environments, k) for k, name in enumerate(self.possible_agents)}
 
     def state(self) -> AnyArray:
-        """States of all vehicles, one behind the other."""
+        """States of all vehicles in one array."""
         return self.environments.state.ravel()
 
     def render(self) -> Pixels | None:
-        """A picture (height, width, 3) of bytes; nothing for "human", and without a mode."""
+        """A picture (height, width, 3) of bytes; None for "human" and without a mode."""
         return self._rendering.render()
 
     def close(self) -> None:
-        """No call is answered any more; the page ends."""
+        """Close the environment and its page: further calls raise."""
         self.environments.close()
         self._rendering.close()

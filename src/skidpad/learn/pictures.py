@@ -1,4 +1,4 @@
-"""What there is to see of an environment: its vehicles as they are now, and pictures of them."""
+"""Pictures of an environment: its vehicles as they are now, as arrays or on a page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .task import lane_of
 
 RENDER_MODES = ("human", "rgb_array")
 _MOST_PAINTERS = 64
-"""Grounds that are kept ready to be drawn; goals differ between episodes."""
+"""Most painters in the cache: one for each ground, as goals differ between episodes."""
 
 
 class Seen(NamedTuple):
@@ -38,19 +38,19 @@ class Seen(NamedTuple):
 
 
 class SeenMoment(NamedTuple):
-    """One environment now."""
+    """One environment at the present moment."""
 
     time: s
     """Since the start of the episode."""
     track: int | None
-    """Number of its track; None without."""
+    """Number of its track, or None."""
     marks: tuple[Polygon, ...]
     """On the ground."""
     vehicles: tuple[Seen, ...]
 
 
 class Rendering:
-    """How one environment shows itself: as pictures, on the page, or not at all.
+    """Display of one environment: as pictures, on a page, or not at all.
 
     Args:
         environments: with one world.
@@ -70,7 +70,7 @@ class Rendering:
             self.render()
 
     def render(self) -> Pixels | None:
-        """A picture (height, width, 3), or None after it was shown on the page."""
+        """A picture (height, width, 3), or None if the page shows it."""
         if not self._begun:
             raise InvalidValue("no episode has begun: call reset() before render()")
         if not self.human:
@@ -83,7 +83,7 @@ class Rendering:
         return None
 
     def close(self) -> None:
-        """The page ends."""
+        """Close the page."""
         page, self._page, self._begun = self._page, None, False
         if page is not None:
             page.close()
@@ -98,7 +98,7 @@ class Pictures:
         self._painters: dict[tuple[Any, ...], FramePainter] = {}
 
     def frame(self, world: int) -> Pixels:
-        """One environment (height, width, 3), about its first vehicle."""
+        """A picture (height, width, 3) of one environment, centred on its first vehicle."""
         moment = self.moment(world)
         shown = (moment.track, moment.marks)
         painter = self._painters.get(shown)

@@ -1,7 +1,7 @@
-"""A learned driver at home: a task's observation and action around a network, as a `sp.Policy`.
+"""A trained network as a `skidpad.Policy`, with the observation and the action of its task.
 
-What it sees and does in the environments of its task it sees and does in everything that runs
-policies: `Fleet.rollout`, Monte Carlo studies, campaigns, replays and gradients.
+It drives as in the environments of its task wherever policies run: `Fleet.rollout`, Monte Carlo
+studies, campaigns, replays and gradients.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from .task import Task, units_of
 
 
 def task_policy(task: Task, network: Network, *, track: int = 0, name: str = "learned") -> Policy:
-    """What a network that was trained on a task does, compiled with the vehicle.
+    """The policy of a network that was trained on a task, compiled with the vehicle.
 
     Args:
-        task: what it was trained on; without a lidar, and for one vehicle.
-        network: from the observation, as environments give it, to the action. The first outputs are
-            taken for the action, in order; what is beyond the bounds is cut off.
-        track: number of the task's track that is driven on.
+        task: the task of the training; without a lidar, and for one vehicle.
+        network: from the observation of the environments to the action. The first outputs are the
+            action, in order, clipped to the bounds.
+        track: number of the task's track to drive on.
         name: of the policy.
 
     The policy's memory begins at the start of the track: `memory.place.s` in m says where on it a
@@ -67,12 +67,12 @@ class LearnedDriver(Constant):
 
     @cached_property
     def Memory(self) -> Any:
-        """Where on the track it is, what the task and the network remember, the last action."""
+        """Place on the track, memories of the task and of the network, and the last action."""
         task = self._task
         still = record.unflatten(task.Action, [0.0] * record.size(task.Action))
         hidden = record.define(
             "Hidden", {f"h_{k}": one for k in range(self._network.hidden)},
-            {f"h_{k}": 0.0 for k in range(self._network.hidden)}, doc="What a network keeps.",
+            {f"h_{k}": 0.0 for k in range(self._network.hidden)}, doc="Memory of a network.",
         )  # fmt: skip
         fields: dict[str, Any] = {"place": PlaceMemory(), "task": task.Memory(), "hidden": hidden(),
                                   "action": still}  # fmt: skip
@@ -83,7 +83,7 @@ class LearnedDriver(Constant):
 
     @property
     def Params(self) -> Any:
-        """The car as it was trained with, the task's numbers, the track."""
+        """Parameters of the vehicle of the training, the task's numbers, the track."""
         return type(self.params)
 
     @cached_property
@@ -104,28 +104,28 @@ class LearnedDriver(Constant):
         task, body = self._task, body_of(self._task.vehicle, "a policy")
         acting = {"x": x, "a": m.action, "p": p.car, "q": p.q, "dt": dt}
         u = task.called("act", acting)
-        told: dict[str, Any] = {
+        known: dict[str, Any] = {
             **acting, "u": u, "m": m.task, "pose": body.pose(x, p.car),
             "velocity": body.velocity(x, u, p.car), "contact": 0.0, "time": 0.0, "others": (),
             "e": _Quiet(task.noise),
         }  # fmt: skip
         place = m.place
         if self._courses is not None:
-            told["place"], place = place_of(p.course, place, told["pose"], told["velocity"])
-        outputs, hidden = self._network.step(scaled_observation(task, told), tuple(m.hidden))
+            known["place"], place = place_of(p.course, place, known["pose"], known["velocity"])
+        outputs, hidden = self._network.step(scaled_observation(task, known), tuple(m.hidden))
         leaves = [leaf.allowed for leaf in record.fields(task.Action)]
         action = record.unflatten(task.Action, [
             clip(value, a.low, a.high) if a else value
             for value, a in zip(outputs, leaves, strict=False)
         ])  # fmt: skip
-        told["a"] = action
-        kept = m.task if task.remember is None else task.called("remember", told)
+        known["a"] = action
+        kept = m.task if task.remember is None else task.called("remember", known)
         u = task.called("act", {**acting, "a": action})
         return u, self.Memory(place, kept, type(m.hidden)(*hidden), action)
 
 
 class _Quiet:
-    """No noise: what a task draws in every period is left out."""
+    """The noise of a task, all zero."""
 
     def __init__(self, noise: Mapping[str, Any]) -> None:
         self._noise = noise

@@ -1,20 +1,13 @@
-"""A task and its vehicle as Programs: what moves, what is felt, what is judged, how it begins.
-
-Five Programs, each compiled by itself: what is observed never changes how the vehicle moves.
+"""A task and its vehicle as Programs, each compiled by itself: observing never changes the motion.
 
 * the step, a closed loop of the vehicle whose policy is the action of the period,
-* `sense`, the pose of the lidar,
+* `sense`, the pose of the lidar and the motion,
 * `judge`, observation, reward, end, memory and disturbance of the next period,
 * `look`, the observation alone, and
-* `start`, everything that an episode begins with.
+* `start`, everything at the beginning of an episode.
 
-What an action does, as the policy of a vehicle; with delays it acts late.
-
-Ports that hold several records, one behind the other.
-
-What a driver sees of a moment: shares of bounds.
-
-Whether two vehicles of the same outline touch each other, as a pure function.
+`action_policy` is the action as a policy of the vehicle, with delays; `scaled_observation` the
+observation as shares of its bounds; `touch_each_other` the contact of two vehicles.
 """
 
 from __future__ import annotations
@@ -38,17 +31,17 @@ from ..geometry.pose import relative, to_world
 from ..integrate.base import flat_result
 from ..ops import clip, maximum, minimum, where
 from ..run.stability import choose_integrator
-from ..units import one
+from ..units import Allowed, one
 from .course import Course, Courses, PlaceMemory, course_of, place_of, placed_at, touches
 from .episode_info import DIVERGED, DURATION, OTHERS
 from .task import Other, Parts, Start, Task, Unit, unit_poses, units_of
 
 
 def action_policy(task: Task) -> Policy:
-    """What an action does, as the policy of the vehicle: the reference is the action itself.
+    """The action of a task as a policy of the vehicle, whose reference is the action itself.
 
-    With delays the memory is a queue of the last actions. The car that it knows is the task's: what
-    is drawn for an episode is not told to who drives.
+    With delays the memory is a queue of the last actions. The policy knows the parameters of the
+    task's vehicle, not those drawn for an episode.
     """
     Params = record.define(
         "Params", {"car": task.vehicle.model.Params, "q": task.Params, "delay": one},
@@ -104,7 +97,7 @@ class Joint(NamedTuple):
 
 
 def scaled_observation(task: Task, told: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What is observed, as shares of its bounds from -1 to 1."""
+    """The observation as shares of its bounds, from -1 to 1."""
     seen = task.called("observe", told)
     if not isinstance(seen, task.Observation):
         raise InvalidValue(
@@ -116,7 +109,7 @@ def scaled_observation(task: Task, told: Mapping[str, Any]) -> tuple[Any, ...]:
                  strict=True)  # fmt: skip
     for name, value, low, high in leaves:
         noisy = value + getattr(told["e"], name) if name in task.noise else value
-        # The share is cut off, not the value: rounding must not lead out of the space.
+        # The share is clipped, not the value: rounding must not lead out of the space.
         scaled.append(clip((2.0 * noisy - (high + low)) / (high - low), -1.0, 1.0))
     return tuple(scaled)
 
@@ -137,7 +130,7 @@ def touch_each_other(pose: Pose, other: Pose, parts: Sequence[Corners]) -> Any:
 
 
 def _gap(corners: Corners, others: Corners) -> Any:
-    """Above 0 if an edge of the first, counter-clockwise, has all of the second beyond it."""
+    """Above 0 if an edge of the first polygon, counter-clockwise, separates the second from it."""
     widest: Any = -1.0
     for (x0, y0), (x1, y1) in zip(corners, (*corners[1:], corners[0]), strict=True):
         beyond: Any = None
@@ -148,13 +141,33 @@ def _gap(corners: Corners, others: Corners) -> Any:
     return widest
 
 
+def action_bounds(task: Any) -> tuple[list[float], list[float]]:
+    """Lowest and highest value of each field of a task's action; infinite without a bound."""
+    allowed = [leaf.allowed or Allowed() for leaf in record.fields(task.Action)]
+    return [one.low for one in allowed], [one.high for one in allowed]
+
+
+def invalid_action(task: Any, row: int, field: int, value: float) -> InvalidValue:
+    """The error for a field of an action that is not a finite number."""
+    low, high = (ends[field] for ends in action_bounds(task))
+    return InvalidValue(
+        f"the action {record.names(task.Action)[field]} of environment {row // task.agents} is "
+        f"{value}; it must be a number from {low:g} to {high:g}"
+    )
+
+
+def draws_parameters(task: Any) -> bool:
+    """Whether environments differ in the parameters of the vehicle or in the delay of actions."""
+    return any(name.startswith(("params.", "delay")) for name in task.randomised)
+
+
 RESERVED = (DURATION, OTHERS, DIVERGED)
-"""Reasons of ends that no task says itself."""
+"""Reasons of ends that tasks cannot use."""
 
 
 @dataclass(frozen=True)
 class TaskPrograms:
-    """What an engine runs."""
+    """The Programs of a task, for an engine."""
 
     task: Any
     """A `Task` or, without its functions, a `SavedTask`."""
@@ -166,17 +179,17 @@ class TaskPrograms:
     start: Program
     sense: Program
     draws: tuple[str, ...]
-    """Names of the shares that `start` takes."""
+    """Names of the drawn shares that `start` takes."""
     noise: tuple[str, ...]
-    """Names of the shares that `judge` takes."""
+    """Names of the drawn shares that `judge` takes."""
     reasons: tuple[str, ...]
-    """Why an episode ends: `ended` of `judge` is 1 for the first of them, 2 for the second."""
+    """Reasons of ends: `ended` of `judge` is 1 for the first, 2 for the second."""
     parts: Parts
     """Convex pieces of the vehicle's outline without trailers, in m from its reference point."""
 
 
 def compiled(task: Any) -> TaskPrograms:
-    """The Programs of a `Task`, traced once; one that was loaded has its own."""
+    """The Programs of a `Task`, traced once, or those of a loaded task."""
     if not isinstance(task, Task):
         return task.programs
     return _PROGRAMS.get(task, None, lambda: _traced(task))
@@ -224,7 +237,7 @@ class _Maker:
             self.draws = (*self.draws, "track")
 
     def judge(self) -> Program:
-        """What is felt (see `_felt`) -> observation, reward, ended, memory, disturbance."""
+        """Ports of `_moment` -> observation, reward, ended, memory, disturbance."""
         task, model = self.task, self.model
         w = record.names(model.Disturbance) if task.disturb else ()
         outputs = (
@@ -236,7 +249,7 @@ class _Maker:
         )
 
         def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
-            told, place_memory = self._told(*ports)
+            told, place_memory = self._arguments(*ports)
             reward = task.called("reward", told)
             ended = self._end(task.called("ended", told))
             if task.remember is not None:
@@ -245,10 +258,10 @@ class _Maker:
             memory = (*place_memory, *record.flatten(told["m"]))
             return scaled_observation(self.task, told), (reward,), (ended,), memory, disturbed
 
-        return trace(f"{task.name}.judge", function, self._felt(), outputs)
+        return trace(f"{task.name}.judge", function, self._moment(), outputs)
 
     def _end(self, ended: Any) -> Any:
-        """The number of the first reason that holds, from 1 on; 0 if none does."""
+        """The number of the first reason that holds, from 1 on, or 0."""
         task = self.task
         named = ended if isinstance(ended, Mapping) else {"ended": ended}
         reasons = cast("Mapping[str, Any]", named)
@@ -271,19 +284,19 @@ class _Maker:
         return number
 
     def look(self) -> Program:
-        """What is felt -> observation, contact."""
+        """Ports of `_moment` -> observation, contact."""
         outputs = (
             Port("observation", record.names(self.task.Observation)), Port("contact", ("contact",)),
         )  # fmt: skip
 
         def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
-            told, _ = self._told(*ports)
+            told, _ = self._arguments(*ports)
             return scaled_observation(self.task, told), (told["contact"],)
 
-        return trace(f"{self.task.name}.look", function, self._felt(), outputs)
+        return trace(f"{self.task.name}.look", function, self._moment(), outputs)
 
-    def _felt(self) -> tuple[Port, ...]:
-        """What a moment is judged by: x, a, p, m, q, time, others, ranges, shares of noise."""
+    def _moment(self) -> tuple[Port, ...]:
+        """Ports of a moment: x, a, p, m, q, time, others, ranges, shares of noise."""
         task = self.task
         rays = task.lidar.rays if task.lidar and task.reads_ranges else 0
         return (
@@ -298,8 +311,8 @@ class _Maker:
             Port("e", tuple(task.noise)),
         )
 
-    def _told(self, *ports: tuple[Any, ...]) -> tuple[dict[str, Any], tuple[Any, ...]]:
-        """What the functions of a moment may ask for, and the memory of the place."""
+    def _arguments(self, *ports: tuple[Any, ...]) -> tuple[dict[str, Any], tuple[Any, ...]]:
+        """Arguments for the functions of a moment by name, and the memory of the place."""
         task, model = self.task, self.model
         x, a, p, m, q, (time,), others, ranges, shares = ports
         state = record.unflatten(model.State, x[: record.size(model.State)])
@@ -328,8 +341,8 @@ class _Maker:
         return told, kept
 
     def _known(self, p: Sequence[Any]) -> Any:
-        """What stands behind the parameters of the vehicle: the car as who drives knows it, and
-        the numbers of the task. None of them is a constant, as they may be those of arrays."""
+        """The part of the parameters after the vehicle's: its nominal parameters and the numbers of
+        the task. They are no constants, as they may be numbers of arrays."""
         return record.unflatten(type(self.plant.params), p).policy
 
     def _contact(
@@ -384,7 +397,7 @@ class _Maker:
         course = None
         if self.courses is not None:
             number = shares.get("track", 0.0) * float(len(self.courses.tracks))
-            course = self.courses.chosen(number, table[0])
+            course = self.courses.course(number, table[0])
         told = {"x": record.build(model.State), "p": car, "q": q, "course": course, "d": d,
                 "dt": task.dt, "agent": agent}  # fmt: skip
         begun = task.called("start", told)

@@ -1,10 +1,19 @@
-"""The ids by which Gymnasium knows the tasks.
+"""The tasks in other libraries: their ids in Gymnasium, and a vector for Stable-Baselines3.
 
 Gymnasium looks for no plug-ins: `import skidpad` after it, or `import skidpad.learn` in any order,
-registers the ids.
+registers the ids. Stable-Baselines3 is imported on the first call.
 """
 
 from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ..errors import require
+
+if TYPE_CHECKING:
+    from .saved_task import SavedTask
+    from .task import Task
 
 IDS = {
     "skidpad/Race-v0": "race",
@@ -33,3 +42,18 @@ def register() -> None:
                 vector_entry_point="skidpad.learn.gymnasium_envs:SkidpadVectorEnv",
                 kwargs={"task": task},
             )
+
+
+def stable_baselines_env(
+    task: Task | SavedTask | str = "race", num_envs: int = 1, **options: Any
+) -> Any:
+    """Environments of a task as a `VecEnv` of Stable-Baselines3.
+
+    Args:
+        task: a `Task`, one of `load_task`, or the name of a function of `skidpad.learn.tasks`.
+        num_envs: number of environments.
+        options: of the task, if it is a name; also `render_mode`, `precision`, `threads` and
+            `on_diverge`, as of `SkidpadVectorEnv`.
+    """
+    require("stable_baselines3", purpose="learn.stable_baselines_env")
+    return import_module(f"{__package__}.sb3_env").SkidpadVecEnv(task, num_envs, **options)

@@ -1,14 +1,9 @@
 """A task in one file, without its functions: Programs, bounds, tracks and names.
 
-A machine without CasADi loads it and runs it, on the processor or on a GPU, with the same bits:
-what follows from a track is kept, not computed anew.
-
-What a task from a file must be: Programs whose ports fit the records and each other.
-
-Kernels take the number of values in an array from the ports of a Program. Where two Programs
-differ, memory of others is read and written.
-
-A task by its name and options, as `gymnasium.make` is given them.
+A machine without CasADi loads it and runs it, on the processor or on a GPU, with the same bits: the
+tables of a track are saved, not computed again. A file is checked (`check_programs`): kernels take
+the lengths of arrays from the ports of a Program, so that Programs that do not fit together would
+read and write memory of others. `task_of` finds a task by name and options, for `gymnasium.make`.
 """
 
 from __future__ import annotations
@@ -30,6 +25,7 @@ from ..compile.portable import described, record_type
 from ..compile.program import Port, Program
 from ..core import record
 from ..core.arrays import AnyArray, ArrayNumber, shared_array
+from ..core.checks import whole
 from ..core.files import LARGEST_BLOCK, brief_repr, json_of, reading, replacing
 from ..errors import InvalidValue
 from ..geometry.maps.grid import Grid
@@ -103,7 +99,7 @@ _NUMBERS = ("agents", "substeps")
 
 
 class SavedModel(NamedTuple):
-    """What there is of the vehicle's model."""
+    """The part of the vehicle's model that a file keeps."""
 
     name: str
     State: type
@@ -111,7 +107,7 @@ class SavedModel(NamedTuple):
 
 
 class SavedVehicle(NamedTuple):
-    """What there is of the vehicle."""
+    """The part of the vehicle that a file keeps."""
 
     name: str
     model: SavedModel
@@ -138,9 +134,9 @@ class SavedTask:
     limit: int
     """Control periods of the longest episode."""
     randomised: tuple[str, ...]
-    """Names of what differs between episodes."""
+    """Names of the parameters that differ between episodes."""
     given: tuple[str, ...]
-    """Names of what `reset(given=...)` says."""
+    """Names of the parameters that `reset(given=...)` supplies."""
     reads_ranges: bool
     """Whether one of its functions reads the lidar itself."""
     reads_place: bool
@@ -150,18 +146,18 @@ class SavedTask:
     disturb: bool
     """Whether it disturbs the vehicle."""
     delays: int
-    """Control periods that an action may act late, at most."""
+    """Longest delay of an action in control periods."""
 
     __repr__ = brief_repr
 
     @property
     def programs(self) -> TaskPrograms:
-        """What its functions were compiled to."""
+        """The Programs compiled from its functions."""
         return self.__dict__["_programs"]
 
 
 def save_task(task: Task | SavedTask, path: str | Path) -> None:
-    """Write a task to a file that `load_task` reads, where there may be no CasADi."""
+    """Write a task to a file that `load_task` reads, also on a machine without CasADi."""
     document = _document(task)
     text = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
     with replacing(path) as temporary:
@@ -169,7 +165,7 @@ def save_task(task: Task | SavedTask, path: str | Path) -> None:
 
 
 def load_task(path: str | Path) -> SavedTask:
-    """The task of a file that `save_task` wrote."""
+    """The task of a file of `save_task`."""
     document = json_of(path, "a skidpad task file")
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise InvalidValue(f"{path} is not a skidpad task file (no format {FORMAT!r})")
@@ -185,7 +181,7 @@ def load_task(path: str | Path) -> SavedTask:
 def _document(task: Task | SavedTask) -> dict[str, Any]:
     programs = compiled(task)
     model = task.vehicle.model
-    courses = programs.courses
+    courses, lidar = programs.courses, task.lidar
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -203,7 +199,12 @@ def _document(task: Task | SavedTask) -> dict[str, Any]:
         "draws": list(programs.draws),
         "noise": list(programs.noise),
         "parts": [[_hex(point) for point in part] for part in programs.parts],
-        "lidar": None if task.lidar is None else _lidar_document(task.lidar),
+        "lidar": None
+        if lidar is None
+        else {
+            "rays": lidar.rays,
+            "numbers": _hex([lidar.view, lidar.range, lidar.x, lidar.y, lidar.noise]),
+        },
         "tracks": [_track_document(track) for track in task.tracks],
         "courses": None if courses is None else _courses_document(courses),
         "times": _hex([task.dt, task.duration]),
@@ -212,7 +213,7 @@ def _document(task: Task | SavedTask) -> dict[str, Any]:
         **{name: getattr(task, name) for name in _NUMBERS},
         "randomised": list(task.randomised),
         "given": list(task.given),
-        "reads_ranges": bool(task.lidar is not None and task.reads_ranges),
+        "reads_ranges": bool(lidar is not None and task.reads_ranges),
         "reads_place": bool(task.tracks) and task.reads_place,
         "reasons": list(programs.reasons),
         "successes": list(task.successes),
@@ -263,11 +264,6 @@ def _decoded(document: dict[str, Any], where: str) -> SavedTask:
     return task
 
 
-def _lidar_document(lidar: Lidar) -> dict[str, Any]:
-    numbers = (lidar.view, lidar.range, lidar.x, lidar.y, lidar.noise)
-    return {"rays": lidar.rays, "numbers": _hex(numbers)}
-
-
 def _track_document(track: Track) -> dict[str, Any]:
     grid = track.grid
     return {
@@ -293,7 +289,7 @@ def _track(entry: dict[str, Any]) -> Track:
 
 
 def _courses_document(courses: Courses) -> dict[str, Any]:
-    """Leaves of all courses; of a shared array its values: its number means nothing elsewhere."""
+    """Leaves of all courses, with the values of shared arrays in place of their numbers."""
     leaves = [[*course[:-1], *course.walls] for course in courses.records]
     return {
         "most_walls": courses.most_walls,
@@ -334,10 +330,7 @@ def _texts(values: Any) -> tuple[str, ...]:
 
 
 def _whole(document: dict[str, Any], name: str, least: int = 1) -> int:
-    value = document[name]
-    if type(value) is not int or not least <= value < 2**31:
-        raise InvalidValue(f"{name} = {value!r} must be a whole number, at least {least}")
-    return value
+    return whole(name, document[name], f"at least {least}", least, 2**31 - 1)
 
 
 def _packed(values: Any) -> dict[str, Any]:
@@ -360,14 +353,14 @@ def _unpacked(document: dict[str, Any]) -> AnyArray:
 
 
 def task_of(
-    task: Task | SavedTask | str, options: Mapping[str, Any], beside: tuple[str, ...] = ()
+    task: Task | SavedTask | str, options: Mapping[str, Any], others: tuple[str, ...] = ()
 ) -> Any:
-    """The task, or that of a name with its options; raises for a name or an option not known.
+    """The task, or that of a name with its options; raises for an unknown name or option.
 
     Args:
         task: a `Task`, one that was loaded, or the name of a function of `skidpad.learn.tasks`.
         options: arguments of that function.
-        beside: what else the caller takes, for the error.
+        others: names of further options of the caller, for the error.
     """
     if isinstance(task, (Task, SavedTask)):
         if options:
@@ -383,29 +376,24 @@ def task_of(
     allowed = option_names(make)
     for name in options:
         if name not in allowed:
-            known = [*allowed, *beside]
+            known = [*allowed, *others]
             raise InvalidValue(record.unknown_name(f"task {task!r}", name, known, "option"))
     key = tuple((name, type(value), value) for name, value in options.items())
-    return _made(task, key) if _is_hashable(key) else make(**options)
+    try:
+        return _made(task, key)
+    except TypeError:  # an option without a hash, or one that the task refuses
+        return make(**options)
 
 
 @lru_cache(maxsize=8)
 def _made(task: str, options: tuple[tuple[str, type, Any], ...]) -> Task:
-    """A task by name, made and traced once: nobody changes it, and many make it again."""
+    """A task by name, made and traced once, as tasks do not change."""
     return getattr(tasks, task)(**{name: value for name, _, value in options})
 
 
-def _is_hashable(value: Any) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
-
-
 def option_names(make: Any) -> list[str]:
-    """What a function that makes a task takes: its arguments, and fields of the task if it takes
-    any further ones."""
+    """Options of a function that makes a task: its arguments, and the fields of the task if it has
+    `**options`."""
     arguments = inspect.signature(make).parameters.values()
     names = [a.name for a in arguments if a.kind is not inspect.Parameter.VAR_KEYWORD]
     if any(a.kind is inspect.Parameter.VAR_KEYWORD for a in arguments):
@@ -414,7 +402,7 @@ def option_names(make: Any) -> list[str]:
 
 
 def drawable(task: Any, render_mode: str | None) -> Any:
-    """The task; raises if it is to be drawn and was loaded: its file says nothing of looks."""
+    """The task; raises if it is to be drawn but comes from a file, which has no outline."""
     if render_mode is not None and not isinstance(task, Task):
         raise InvalidValue(
             f"render_mode = {render_mode!r}: task {task.name!r} was loaded from a file, which does "

@@ -20,16 +20,15 @@ else:
 
 
 class SkidpadVecEnv(VecEnv):
-    """So many environments of a task that advance together.
+    """Environments of a task that advance together.
 
-    What has ended begins anew in the same step; its last observation is in
+    An ended episode restarts in the same step; its last observation is in
     `infos[i]["terminal_observation"]`, and `infos[i]["TimeLimit.truncated"]` says whether its
-    duration cut it off. `end_reason`, `is_success`, `progress` and laps are there too, at the end
-    alone.
+    duration truncated it. `end_reason`, `is_success`, `progress` and laps are in the infos of ends.
 
     Args:
         task: a `Task`, one of `load_task`, or the name of a function of `skidpad.learn.tasks`.
-        num_envs: how many.
+        num_envs: number of environments.
         options: of the task, if it is a name; also `render_mode`, `precision`, `threads` and
             `on_diverge`, as of `SkidpadVectorEnv`.
     """
@@ -41,7 +40,7 @@ class SkidpadVecEnv(VecEnv):
             if name in options:
                 raise InvalidValue(f"SkidpadVecEnv has no option {name}: Stable-Baselines3 sets it")
         self.vector = SkidpadVectorEnv(task, num_envs, autoreset_mode="same_step", **options)
-        """The environments as Gymnasium knows them."""
+        """The environments as a vector of Gymnasium."""
         self._actions: Any = None
         super().__init__(
             num_envs, self.vector.single_observation_space, self.vector.single_action_space
@@ -51,7 +50,7 @@ class SkidpadVecEnv(VecEnv):
         return f"{type(self).__name__}({self.vector.task.name!r}, num_envs={self.num_envs})"
 
     def reset(self) -> AnyArray:
-        """Begin anew, with the seeds that were set; returns the observations (num_envs, n)."""
+        """Start new episodes with the seeds of `seed`; returns the observations (num_envs, n)."""
         seeds: list[int | None] = self._seeds
         seed = None if all(one is None for one in seeds) else seeds
         if any(self._options):
@@ -82,7 +81,7 @@ class SkidpadVecEnv(VecEnv):
         return stepped.observation.copy(), stepped.reward.astype(np.float32), done, infos
 
     def close(self) -> None:
-        """No call is answered any more."""
+        """Close: further calls raise."""
         self.vector.close()
 
     def get_images(self) -> Sequence[AnyArray | None]:
@@ -110,7 +109,7 @@ class SkidpadVecEnv(VecEnv):
         indices: int | Iterable[int] | None = None,
         **method_kwargs: Any,
     ) -> list[Any]:
-        """What a method says of some environments; there is only `render`."""
+        """Results of a method for some environments; there is only `render`."""
         if method_name != "render":
             raise AttributeError(
                 f"environments that advance together have no method {method_name!r}; there is "

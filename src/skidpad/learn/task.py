@@ -1,14 +1,14 @@
-"""A task: what a driver is to learn, as pure functions beside those of the vehicle.
+"""A task: what a driver is to learn, as pure functions next to those of the vehicle.
 
-A `Task` is compiled together with its vehicle. Its functions name what they need, like those of a
-policy, and are called with it:
+A `Task` is compiled together with its vehicle. Its functions name their arguments, like those of a
+policy, and are called with these:
 
-| name | what it is | who may ask |
+| name | what it is | which functions may have it |
 |---|---|---|
 | `x`, `p` | state and parameters of the vehicle, its records | all |
 | `u` | its input | all but `start`, `act` |
 | `a` | the action, a record of the task's `Action` | all but `start` |
-| `m` | what the task remembers, its `Memory` | all but `start` |
+| `m` | the memory of the task, its `Memory` | all but `start` |
 | `q` | the task's own numbers, its `Params` | all |
 | `pose`, `velocity` | of the vehicle's reference point, from its body | all but `start`, `act` |
 | `place` | where it is on its track, a `Place` | the same, if there are tracks |
@@ -17,23 +17,15 @@ policy, and are called with it:
 | `ranges` | of its lidar, a tuple in m | as `place`, if there is a lidar |
 | `others` | the other vehicles of its world, a tuple of `Other` | as `place` |
 | `time` | since the start of the episode, in s | all but `start`, `act` |
-| `d` | what `draws` drew for this episode, a record | `start` |
-| `e` | what `noise` drew for this period, a record | all but `start`, `act` |
+| `d` | values of `draws` in this episode, a record | `start` |
+| `e` | values of `noise` in this period, a record | all but `start`, `act` |
 | `dt` | the control period in s | all |
 
-They are built from `skidpad.ops` and arithmetic, remember nothing and have no `if` on a value.
+They are built from `skidpad.ops` and arithmetic, have no state and no `if` on a value.
 
-What a driver does: two shares, of steering and of accelerating, for any vehicle with a body.
-
-What is told instead of drawn.
-
-What a picture of a task shows on the ground: lanes, goals, patches.
-
-The lidar of a task: where it sits and what it sees.
-
-The shape of a vehicle: rigid units, itself and its trailers, each at a pose of its own.
-
-Driving slowly, as in a yard or a room: an action that says how fast, either way.
+The module also has the actions `Drive` (shares of steering and acceleration) and `Pace` (share of a
+speed, for manoeuvring), the `Lidar`, the units of a vehicle with trailers, and the polygons that
+pictures show on the ground.
 """
 
 from __future__ import annotations
@@ -70,7 +62,7 @@ GRIP: m_s2 = 10.0
 
 
 class Drive(NamedTuple):
-    """What most drivers do."""
+    """The action of most tasks: steering and acceleration."""
 
     steer: Annotated[one, Allowed(-1.0, 1.0)]
     """Share of the largest steering angle (of the yaw rate of a robot), positive to the left."""
@@ -102,9 +94,9 @@ def _driven(command: Any, limits: Limits, x: Any, a: Drive, p: Any) -> Any:
 
 @dataclass(frozen=True)
 class Given:
-    """A distribution that nobody draws from: whoever begins an episode tells the number.
+    """An episode parameter that the caller supplies instead of a distribution that is sampled.
 
-    `Environments.reset(given={"params.m": 1400.0})` does; see `random.factors.Factor` for the rest.
+    `Environments.reset(given={"params.m": 1400.0})` supplies it; see `random.factors.Factor`.
     """
 
     low: float = -inf
@@ -157,21 +149,22 @@ def disc(name: str, x: m, y: m, radius: m) -> Polygon:
 
 @dataclass(frozen=True)
 class Lidar:
-    """Rays from a point of the vehicle, equally far apart; what is beyond the range reads as it."""
+    """Rays from a point of the vehicle at equal angles; anything beyond the range reads as the
+    range."""
 
     rays: int = 108
-    """How many."""
+    """Number of rays."""
     view: rad = 1.5 * math.pi
     """From the first ray, on the right, to the last, on the left."""
     range: m = 30.0
-    """Longest distance that is seen."""
+    """Longest distance."""
     x: m = 0.0
-    """Where it sits, forward of the reference point of the vehicle."""
+    """Position forward of the reference point of the vehicle."""
     y: m = 0.0
-    """To the left of it."""
+    """Position to the left of the reference point."""
     noise: m = 0.0
-    """Standard deviation of each range that meets something, nearly normal and never beyond 3.5 of
-    it; drawn anew in every control period."""
+    """Standard deviation of each range that meets something: nearly normal, at most 3.5 standard
+    deviations, drawn in every control period."""
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -186,7 +179,7 @@ class Lidar:
 
     @cached_property
     def angles(self) -> Array:
-        """Of the rays on the vehicle in rad, (rays,), positive to the left."""
+        """Angles of the rays on the vehicle in rad, (rays,), positive to the left."""
         whole_turn = abs(self.view - 2.0 * math.pi) < 1e-9
         ends = np.linspace(-0.5, 0.5, self.rays, endpoint=not whole_turn)
         return self.view * ends
@@ -194,9 +187,9 @@ class Lidar:
 
 SEEN = ("x", "u", "p", "a", "m", "q", "pose", "velocity", "place", "contact", "ranges", "others",
         "time", "e", "dt")  # fmt: skip
-"""What the functions of a moment may ask for."""
+"""Arguments that the functions of a moment may have."""
 MOST_DELAYS = 64
-"""Control periods that an action may act late: each is a set of fields of the state."""
+"""Longest delay of an action in control periods: each is a set of fields of the state."""
 ASKED = {
     "observe": SEEN,
     "reward": SEEN,
@@ -207,18 +200,18 @@ ASKED = {
     "act": ("x", "a", "p", "q", "dt"),
     "marks": ("m", "q"),
 }
-"""What each function may ask for."""
+"""Arguments that each function may have."""
 
 
 class Start(NamedTuple):
-    """How an episode begins."""
+    """The start of an episode."""
 
     x: Any
     """State of the vehicle."""
     s: m = 0.0
-    """About where on the track that is: along its centre line."""
+    """Approximate distance along the centre line of the track."""
     m: Any = None
-    """What the task remembers; the defaults of its `Memory` if None."""
+    """Memory of the task; the defaults of its `Memory` if None."""
 
     __repr__ = brief_repr
 
@@ -232,69 +225,71 @@ class Other(NamedTuple):
 
 @dataclass(frozen=True)
 class Task(Constant):
-    """What is to be learned; see the module text for what its functions are given."""
+    """A learning task; see the module text for the arguments of its functions."""
 
     name: str
     """Name in errors and files."""
     vehicle: Vehicle
-    """What is driven."""
+    """The vehicle."""
     Observation: type
-    """What the driver sees, a NamedTuple. The bounds of a field are what its annotation allows."""
+    """The driver's observation, a NamedTuple with the bounds of its fields in their annotations."""
     observe: Callable[..., Any]
-    """The observation, an `Observation`. What is beyond the bounds is cut off."""
+    """Returns the observation, an `Observation`; values beyond the bounds are clipped."""
     reward: Callable[..., Any]
-    """Of a control period."""
+    """Returns the reward of a control period."""
     ended: Callable[..., Any]
-    """Whether the episode is over for good: one truth, or several by name, as in
+    """Whether the episode terminates: one truth, or several by name, as in
     `{"contact": contact > 0.5, "goal": ...}`; the first that holds is the `end_reason` of `info`.
     """
     start: Callable[..., Any]
-    """How an episode begins, a `Start`."""
+    """Returns the `Start` of an episode."""
     successes: tuple[str, ...] = ()
     """Reasons that count as success, names of `ended` or "duration": `is_success` of `info`, which
-    has none of it if there are no such reasons."""
+    is absent without such reasons."""
     tracks: tuple[Track, ...] = ()
-    """Where it is driven; each episode is on one of them."""
+    """The tracks; each episode is on one of them."""
     Action: type = Drive
-    """What the driver does, a NamedTuple. The bounds of a field are what its annotation allows."""
+    """The driver's action, a NamedTuple with the bounds of its fields in their annotations."""
     act: Callable[..., Any] | None = None
-    """The input of the vehicle for the coming period; None for an action that is a `Drive`."""
+    """Returns the input of the vehicle for the coming period; None for an action that is a `Drive`.
+    """
     Memory: type = Nothing
-    """What the task remembers from period to period, a NamedTuple with defaults."""
+    """Memory of the task from period to period, a NamedTuple with defaults."""
     remember: Callable[..., Any] | None = None
-    """The memory after this period."""
+    """Returns the memory after this period."""
     Params: type = Nothing
     """Numbers of the task, a NamedTuple with defaults."""
     params: Any = None
     """A `Params` record, or a mapping of those that differ from their defaults."""
     disturb: Callable[..., Any] | None = None
-    """The disturbance of the coming period, the vehicle's `Disturbance`. One that asks for contact,
-    ranges, others or noise acts from the second period on."""
+    """Returns the disturbance of the coming period, the vehicle's `Disturbance`. One with contact,
+    ranges, others or noise among its arguments acts from the second period on."""
     marks: Callable[..., Any] | None = None
-    """Polygons of `skidpad.view.stage`, of plain numbers, that pictures show on the ground next to
-    walls; the lane of the track if None."""
+    """Returns the polygons of `skidpad.view.stage`, of plain numbers, that pictures show on the
+    ground next to walls; the lane of the track if None."""
     bounds: Mapping[str, tuple[float, float]] = field(
         default_factory=dict[str, tuple[float, float]]
     )
-    """Lowest and highest value of observations whose annotation says none."""
+    """Lowest and highest value of observations without bounds in their annotation."""
     draws: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """What an episode begins with: names and distributions, as the factors of a campaign."""
+    """Distributions by name of values drawn for each episode, as the factors of a campaign."""
     randomised: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """What differs between episodes: `params.NAME`, `disturbance.NAME` or `task.NAME` (of `Params`)
-    and a distribution; `delay` in whole control periods."""
+    """Distributions of parameters that differ between episodes: `params.NAME`, `disturbance.NAME`,
+    `task.NAME` (of `Params`), and `delay` in whole control periods."""
     noise: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Drawn in every period: added to the observation of that name, and told as `e`."""
+    """Distributions drawn in every period: added to the observation of that name, and passed as
+    `e`."""
     lidar: Lidar | None = None
-    """A lidar, whose ranges come behind the observation."""
+    """A lidar, whose ranges follow the observation."""
     agents: int = 1
-    """Vehicles that share a world, and see and hit each other."""
+    """Number of vehicles that share a world, and see and hit each other."""
     dt: s = 0.01
     """Control period."""
     substeps: int = 10
     """Steps of the integrator in a period."""
     integrator: str = "rk4"
     duration: s = 60.0
-    """Longest time of an episode; who drives that long is cut off, not ended."""
+    """Longest time of an episode, after which it is truncated, not terminated."""
 
     __repr__ = brief_repr
 
@@ -331,7 +326,7 @@ class Task(Constant):
         return f"task {self.name!r}"
 
     def asks(self, function: str, allowed: tuple[str, ...] | None = None) -> tuple[str, ...]:
-        """Names of the arguments that one of its functions has to be given; () if there is none."""
+        """Names of the arguments of one of its functions; () without that function."""
         callback = getattr(self, function)
         if callback is None:
             return ()
@@ -346,9 +341,9 @@ class Task(Constant):
                 raise InvalidValue(f"{what} asks for ranges, but there is no lidar")
         return names
 
-    def called(self, function: str, told: Mapping[str, Any]) -> Any:
-        """One of its functions, with what it asks for."""
-        return getattr(self, function)(**{name: told[name] for name in self.asks(function)})
+    def called(self, function: str, known: Mapping[str, Any]) -> Any:
+        """The result of one of its functions, with its arguments from `known`."""
+        return getattr(self, function)(**{name: known[name] for name in self.asks(function)})
 
     @cached_property
     def reads_ranges(self) -> bool:
@@ -357,8 +352,7 @@ class Task(Constant):
 
     @cached_property
     def reads_place(self) -> bool:
-        """Whether one of its functions reads the place on the track, so that progress has a
-        meaning."""
+        """Whether one of its functions reads the place on the track, so that there is progress."""
         return self._reads("place")
 
     def _reads(self, argument: str) -> bool:
@@ -393,13 +387,13 @@ class Task(Constant):
 
     @cached_property
     def given(self) -> tuple[str, ...]:
-        """Names of what is drawn by nobody: `reset(given=...)` says it."""
+        """Names of the episode parameters that `reset(given=...)` supplies."""
         factors = {**{f"draw.{name}": one for name, one in self.draws.items()}, **self.randomised}
         return tuple(name for name, one in factors.items() if isinstance(one, Given))
 
     @cached_property
     def delays(self) -> int:
-        """Control periods that an action may act late, at most."""
+        """Longest delay of an action in control periods."""
         factor: Factor | None = self.randomised.get("delay")
         return 0 if factor is None else int(factor.high)
 
@@ -431,24 +425,21 @@ class Task(Constant):
             if isinstance(factor, Given):
                 continue
             if name == "delay":
-                self._check_delay(factor)
+                whole_ends = factor.low % 1.0 == 0.0 == factor.high % 1.0
+                if not (whole_ends and factor.low >= 0.0 and factor.high <= MOST_DELAYS):
+                    raise InvalidValue(
+                        f"{self._label}: delay is from {factor.low:g} to {factor.high:g}; it must "
+                        f"be whole control periods of {self.dt:g} s, from 0 to {MOST_DELAYS}"
+                    )
                 continue
             group, _, path = name.partition(".")
             leaf = next(one for one in record.fields(kinds[group]) if one.name == path)
             for end in (factor.low, factor.high):
                 must_be(f"{self._label}: randomised {name}", end, leaf.allowed or Allowed())
 
-    def _check_delay(self, factor: Factor) -> None:
-        whole_ends = factor.low % 1.0 == 0.0 == factor.high % 1.0
-        if not (whole_ends and factor.low >= 0.0 and factor.high <= MOST_DELAYS):
-            raise InvalidValue(
-                f"{self._label}: delay is from {factor.low:g} to {factor.high:g}; it must be whole "
-                f"control periods of {self.dt:g} s, from 0 to {MOST_DELAYS}"
-            )
-
 
 def listed_tracks(tracks: Any) -> tuple[Track, ...]:
-    """One track or several as a tuple; raises for what is none."""
+    """One track or several as a tuple; raises for anything else."""
     listed = (tracks,) if isinstance(tracks, Track) else tracks
     if not isinstance(listed, Sequence) or not all(isinstance(one, Track) for one in listed):
         raise InvalidValue(
@@ -463,17 +454,17 @@ Parts = tuple[Outline, ...]
 
 
 class Unit(NamedTuple):
-    """What moves as one: a vehicle, or a trailer behind the unit before."""
+    """A rigid unit of a vehicle: the vehicle itself, or a trailer behind the unit before."""
 
     parts: Parts
-    """Of its outline, in m from its reference point; that of a trailer is the middle of its
-    axle."""
+    """Convex parts of its outline, in m from its reference point, which in a trailer is the middle
+    of its axle."""
     hitch_x: m = 0.0
-    """Where a trailer hangs, forward of the reference point of the unit before."""
+    """Hitch of a trailer, forward of the reference point of the unit before."""
     drawbar: m = 0.0
-    """From there back to its axle."""
+    """Distance from the hitch back to its axle."""
     angle: int = -1
-    """Which leaf of the state is its heading less that of the unit before."""
+    """Index of the state's leaf with its heading relative to the unit before."""
 
     @property
     def radius(self) -> m:
@@ -482,7 +473,7 @@ class Unit(NamedTuple):
 
 
 def units_of(vehicle: Vehicle) -> tuple[Unit, ...]:
-    """A vehicle and all that it tows, in order."""
+    """The vehicle and its trailers, in order."""
     geometry, names = vehicle.geometry, record.names(vehicle.model.State)
     trailers = (
         Unit(_parts(t.outlines), t.hitch_x, t.drawbar, names.index(t.angle))
@@ -492,7 +483,7 @@ def units_of(vehicle: Vehicle) -> tuple[Unit, ...]:
 
 
 def unit_poses(units: Sequence[Unit], pose: Pose, x: Any) -> list[Pose]:
-    """Where the units are, from the pose and the state of the vehicle, which may be symbols."""
+    """Poses of the units for a pose and a state of the vehicle, which may be symbols."""
     leaves, poses = record.flatten(x), [pose]
     for unit in units[1:]:
         poses.append(towed(poses[-1], unit.hitch_x, unit.drawbar, leaves[unit.angle]))
@@ -504,13 +495,13 @@ def _parts(outlines: Sequence[Outline]) -> Parts:
 
 
 APPROACH: s = 0.3
-"""Time constant with which a vehicle that is told accelerations comes to its pace."""
+"""Time constant with which a vehicle that takes accelerations reaches its pace."""
 STEER: rad = 0.6
 """Full steering of a vehicle that sets no limit."""
 
 
 class Pace(NamedTuple):
-    """What a driver does who manoeuvres."""
+    """The action of manoeuvring tasks: steering and speed."""
 
     steer: Annotated[one, Allowed(-1.0, 1.0)]
     """Share of the largest steering angle (of the yaw rate of a robot), positive to the left."""
@@ -519,16 +510,16 @@ class Pace(NamedTuple):
 
 
 def pace_of(vehicle: Vehicle, v: m_s, omega: rad_s = 1.0) -> Callable[[Any, Pace, Any], Any]:
-    """The input of a vehicle for a `Pace`: at most the speed `v` and, for one that is told it, the
-    yaw rate `omega`."""
+    """The input of a vehicle for a `Pace`: at most the speed `v` and, if the vehicle takes a yaw
+    rate, at most `omega`."""
     body = body_of(vehicle, "an action")
     return partial(_paced, body, body.limits(vehicle.params), v, omega)
 
 
 def _paced(body: Body, limits: Limits, v: m_s, omega: rad_s, x: Any, a: Pace, p: Any) -> Any:
     steer_max = limits.steer_max if isfinite(limits.steer_max) else STEER
-    told = Demand(steer=steer_max * a.steer, v=v * a.pace, omega=omega * a.steer)
-    # Who steers by an input needs one to know its velocity; who is told one does not.
-    now = body.speed_of(x, body.command(x, told, p), p)
-    gain = (told.v - now) * (1.0 / APPROACH)
-    return body.command(x, told._replace(a=gain), p)
+    demand = Demand(steer=steer_max * a.steer, v=v * a.pace, omega=omega * a.steer)
+    # The velocity of a vehicle may depend on its input, as where that is the steering angle.
+    now = body.speed_of(x, body.command(x, demand, p), p)
+    gain = (demand.v - now) * (1.0 / APPROACH)
+    return body.command(x, demand._replace(a=gain), p)

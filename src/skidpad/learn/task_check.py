@@ -1,12 +1,10 @@
-"""Properties that every task must have, checked on any task: a shipped one or your own.
+"""Checks of any task, shipped or your own, and of any vector of environments.
 
-report = skidpad.learn.check_task(my_task())
-report.raise_if_failed()
+    report = skidpad.learn.check_task(my_task())
+    report.raise_if_failed()
 
-Whether a vector of environments does what Gymnasium says, step by step.
-
-The oracle is Gymnasium's own `SyncVectorEnv` of single environments with the same seeds and
-actions: a native vector has to answer as that does, to the last bit.
+`check_vector_env` compares a vector with Gymnasium's own `SyncVectorEnv` of single environments
+with the same seeds and actions: the results have to be the same to the last bit.
 """
 
 from __future__ import annotations
@@ -28,11 +26,11 @@ if TYPE_CHECKING:
 
 _WORLDS, _PERIODS = 24, 200
 _ALONE = 2
-"""Worlds that are driven once more by themselves."""
+"""Number of worlds that are repeated alone."""
 
 
 class _Played(NamedTuple):
-    """What came out of some environments, (periods, rows, ...)."""
+    """Results of some environments, (periods, rows, ...)."""
 
     observation: AnyArray
     reward: AnyArray
@@ -44,14 +42,14 @@ def check_task(task: Task, seed: int = 0) -> Report:
     """Run the checks on a task and report on each.
 
     * `starts`: a thousand starts are finite and touch nothing;
-    * `observations`: whatever is done they are finite and within their bounds, and all of them
+    * `observations`: they are finite and within their bounds for any action, and all of them
       change;
     * `rewards`: they are finite;
     * `actions`: every field of the action makes a difference to the motion;
-    * `episodes`: they end and begin anew, none is longer than `duration`;
+    * `episodes`: they end and restart, and last at most `duration`;
     * `bits`: a world has the same bits alone and among many, and when it is driven again.
     """
-    # The checks of vehicles bring worlds along, which no learner waits for.
+    # `testing` imports worlds, which takes time and is not needed for learning.
     from ..testing.subject import Report
 
     checks: dict[str, Callable[[], list[str]]] = {
@@ -184,7 +182,7 @@ def _bits(task: Task, seed: int, played: _Played) -> list[str]:
 
 
 def _same(one: Any, other: Any) -> bool:
-    # What is not finite is told by another check.
+    # Another check reports numbers that are not finite.
     return all(np.array_equal(a, b, equal_nan=True) for a, b in zip(one, other, strict=True))
 
 
@@ -193,7 +191,7 @@ _SEED = 7
 
 
 class NotConforming(SkidpadError, AssertionError):
-    """A vector does not do what Gymnasium says; the message says where."""
+    """A vector that does not behave as Gymnasium specifies; the message says where."""
 
 
 def check_vector_env(
@@ -201,10 +199,10 @@ def check_vector_env(
 ) -> None:
     """Raise `NotConforming` unless a vector of environments conforms.
 
-    Spaces contain what comes; every autoreset mode, seeds and masks give what `SyncVectorEnv` of
-    the single environments gives, bit for bit; environment i is the single one with seed + i; what
-    was returned stays as it was; a closed vector answers no call. Episodes have to end within
-    `steps` for the modes to differ, which is checked.
+    Observations lie in their spaces; every autoreset mode, seeds and masks give the results of
+    `SyncVectorEnv` with the single environments, bit for bit; environment i is the single one with
+    seed + i; returned arrays do not change later; a closed vector raises. Episodes have to end
+    within `steps` for the modes to differ, which is checked.
 
     Args:
         make: the vector, called with `num_envs` and `autoreset_mode`.
@@ -218,7 +216,7 @@ def check_vector_env(
 
 
 class _Check:
-    """One mode of one vector beside its oracle."""
+    """One mode of one vector, compared with its oracle."""
 
     def __init__(self, make: Any, make_single: Any, num_envs: int, mode: str) -> None:
         from gymnasium.vector import AutoresetMode, SyncVectorEnv
@@ -232,7 +230,7 @@ class _Check:
         self._kept: list[tuple[Any, Any]] = []
 
     def run(self, steps: int) -> None:
-        """All that is to be checked."""
+        """Run all checks."""
         self._spaces()
         self._seeds()
         self._same(self._env.reset(seed=_SEED), self._oracle.reset(seed=_SEED), "reset(seed)")
@@ -312,7 +310,7 @@ class _Check:
         }.items():
             try:
                 call()
-            except Exception:  # whatever it raises, it does not go on
+            except Exception:  # any exception will do
                 continue
             raise NotConforming(f"{self._mode}: {name} of a closed vector is answered")
         self._oracle.close()
@@ -324,7 +322,7 @@ class _Check:
 
 
 def _equal(mine: Any, right: Any) -> bool:
-    """Whether two answers are the same to the last bit, kinds included."""
+    """Whether two results are the same to the last bit, types included."""
     if isinstance(right, dict):
         if not isinstance(mine, dict) or mine.keys() != right.keys():
             return False

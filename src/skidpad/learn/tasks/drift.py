@@ -1,60 +1,96 @@
 """Drift: round a circle with a large sideslip, on a road with little grip.
 
 The reward is that of Cai et al., "High-speed autonomous drifting with deep reinforcement learning",
-IEEE Robotics and Automation Letters 5 (2020): speed times how near place and sideslip are to what
-is asked for, each an exponential of its error. Speed is that along the circle; the heading, which
-they reward besides, follows from both.
+IEEE Robotics and Automation Letters 5 (2020): speed along the circle times the accuracy of place
+and sideslip, each an exponential of its error. The heading, which they reward as well, follows from
+both. `grip_law` gives the friction of the ground as a disturbance, for other tasks as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import pi
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from ...core.body import Body, Velocity
+from ...core import record
+from ...core.body import Body, GroundUnder, Velocity, body_of
 from ...core.checks import must_be, positive
 from ...core.model import Vehicle
 from ...errors import InvalidValue
 from ...geometry.maps.track import Track
 from ...ops import abs, atan2, exp, logical_or, sqrt, where
+from ...study.manoeuvres.subject import Subject, tyres_needed
 from ...units import Allowed, m, m_s, m_s2, one, rad, rad_s
 from ...vehicles.twin_track.model import two_track
 from ..course import Course, Place, track_point
 from ..task import Start, Task
-from .ground import GripLaw, grip_law, sliding
 
 SPACING: m = 0.5
-"""Of the points of the circle, at most."""
+"""Largest distance of the points of the circle."""
 SLOW: m_s = 0.5
-"""Speed at which a sideslip fades out, as a vehicle at rest has none; who goes backwards as fast
-has spun."""
+"""Speed at which the sideslip fades out, as a vehicle at rest has none; going backwards this fast
+counts as a spin."""
+
+
+GripLaw = Callable[[Any, Any, Any, Sequence[one]], Any]
+"""The `Disturbance` for a state, input, parameters and a factor on the friction of each wheel."""
+
+
+def sliding(vehicle: Vehicle, purpose: str) -> Vehicle:
+    """The vehicle; raises, with `purpose` as in "a drift", for one whose tyres cannot slide."""
+    body_of(vehicle, purpose)
+    lacks = tyres_needed(Subject(vehicle))
+    if lacks:
+        raise InvalidValue(f"{purpose} needs a vehicle on tyres: {lacks}")
+    return vehicle
+
+
+def grip_law(vehicle: Vehicle, purpose: str) -> GripLaw:
+    """The effect of the friction under a vehicle's wheels; raises if there is none."""
+    body, model = body_of(vehicle, purpose), vehicle.model
+
+    def disturbance(x: Any, u: Any, p: Any, grip: Sequence[one]) -> Any:
+        assert body.on_ground is not None
+        ground = GroundUnder(g=0.0, grip=tuple(grip))
+        return body.on_ground(x, u, record.build(model.Disturbance), ground, p)[1]
+
+    calm = record.build(model.Disturbance)
+    x, u, p = record.build(model.State), record.build(model.Input), vehicle.params
+    half = [0.5] * len(body.geometry(p).wheels)
+    if body.on_ground is None or disturbance(x, u, p, half) == calm:
+        raise InvalidValue(
+            f"{purpose} needs a vehicle whose Disturbance has a factor on friction, as four_wheel "
+            f"(mu_scale) and two_track (mu_fl to mu_rr) have; that of {vehicle.name!r} has "
+            f"{', '.join(record.names(model.Disturbance)) or 'nothing'}"
+        )
+    return disturbance
 
 
 class DriftParams(NamedTuple):
-    """What is asked for, and what it is worth."""
+    """Setpoints, and weights of the reward."""
 
     mu: one = 0.4
     """Friction of the road over that on which the tyres were measured."""
     sideslip: rad = 0.5
-    """Asked for: how far the vehicle points into the circle, from the way it goes."""
+    """Setpoint of the angle from the direction of motion to the heading, positive into the circle.
+    """
     ring: m = 6.0
-    """From the circle to where the road ends, on either side."""
+    """Distance from the circle to the edge of the road, on either side."""
     slip_worth: one = 0.6
-    """Share of the worth of a metre that the sideslip decides; the place decides the rest."""
+    """Weight of the sideslip in the worth of a metre; the place has the rest."""
     slip_scale: rad = 0.175
-    """Error of the sideslip at which 1/e is left of its share: 10 degrees, as Cai et al. have."""
+    """Error of the sideslip at which 1/e of its weight is left: 10 degrees, as in Cai et al."""
     place_scale: m = 2.0
-    """Distance from the circle at which 1/e is left of its share, as Cai et al. have."""
+    """Distance from the circle at which 1/e of its weight is left, as in Cai et al."""
     failed: one = 20.0
-    """Lost by leaving the ring or spinning; a metre of drifting is worth 1."""
+    """Cost of leaving the ring or spinning; a metre of drifting is worth 1."""
 
 
 class Seen(NamedTuple):
-    """What is seen."""
+    """Observation of a drift."""
 
     v_x: Annotated[m_s, Allowed(-30.0, 30.0)]
     """Velocity along the vehicle."""
@@ -63,11 +99,11 @@ class Seen(NamedTuple):
     omega: Annotated[rad_s, Allowed(-4.0, 4.0)]
     """Yaw rate, positive to the left."""
     sideslip: Annotated[rad, Allowed(-1.6, 1.6)]
-    """From the way it goes to where it points, positive if that is into the circle."""
+    """Angle from the direction of motion to the heading, positive into the circle."""
     n: Annotated[m, Allowed(-10.0, 10.0)]
-    """From the circle, positive inside of it."""
+    """Offset from the circle, positive inside it."""
     heading: Annotated[rad, Allowed(-3.2, 3.2)]
-    """From that of the circle, positive to the left."""
+    """Heading relative to the circle, positive to the left."""
     steer: Annotated[rad, Allowed(-1.0, 1.0)]
     """Angle of the front wheels, positive to the left."""
 
@@ -82,18 +118,18 @@ def drift(
     randomised: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Task:
-    """The task of drifting round a circle to the left: a metre of it with the sideslip that is
-    asked for is worth 1, one driven at grip 0.4.
+    """The task of drifting round a circle to the left: a metre at the demanded sideslip is worth 1,
+    a metre driven without sliding 0.4.
 
     An episode begins at grip, on the circle or near it. It ends where the vehicle leaves the ring
     or spins.
 
     Args:
-        vehicle: what is driven; a `two_track` sports car with rear drive if None.
+        vehicle: the vehicle; a `two_track` sports car with rear drive if None.
         radius: of the circle in m.
         mu: friction of the road over that on which the tyres were measured.
-        sideslip: asked for in rad, 0.1 to 1.2; positive into the circle.
-        ring: from the circle to where the road ends in m, on either side.
+        sideslip: the setpoint in rad, 0.1 to 1.2; positive into the circle.
+        ring: distance from the circle to the edge of the road in m, on either side.
         randomised: distributions of parameters, see `Task.randomised`; `task.mu` is the friction.
         options: further fields of the `Task`.
     """
@@ -103,14 +139,14 @@ def drift(
     radius, ring = positive("radius", radius, "m"), positive("ring", ring, "m")
     if not ring < radius:
         raise InvalidValue(f"ring = {ring:g} m must be below radius = {radius:g} m")
-    asked = {
+    setpoints = {
         "mu": positive("mu", mu),
         "sideslip": must_be("sideslip", sideslip, Allowed(0.1, 1.2), "rad"),
         "ring": ring,
     }
     draws = {"s": {"range": [0.0, 1.0]}, "n": {"range": [-1.0, 1.0]}, "v": {"range": [0.6, 0.9]}}
     settings: dict[str, Any] = {
-        "name": "drift", "draws": draws, "Params": DriftParams, "params": asked,
+        "name": "drift", "draws": draws, "Params": DriftParams, "params": setpoints,
         "randomised": randomised or {}, "duration": 20.0,
         "successes": ("duration",), "integrator": "auto", **options,
     }  # fmt: skip
@@ -138,44 +174,40 @@ def circle(radius: m, ring: m) -> Track:
 
 
 def sideslip_of(velocity: Velocity) -> rad:
-    """From the way a vehicle goes to where it points, positive to the left, below π/2."""
+    """Angle from the direction of motion to the heading, positive to the left, below π/2."""
     return -atan2(velocity.v_y, sqrt(velocity.v_x * velocity.v_x + SLOW * SLOW))
 
 
 def observed(body: Body, x: Any, u: Any, p: Any, place: Place, velocity: Velocity) -> Seen:
-    """What is seen at a place."""
+    """The observation at a place."""
     assert body.steer is not None
     slip = sideslip_of(velocity)
     return Seen(*velocity, slip, place.n, place.heading, body.steer(x, u, p))
 
 
 def over(place: Place, velocity: Velocity, q: DriftParams) -> dict[str, Any]:
-    """Whether the vehicle is off the ring, or has spun and goes backwards."""
+    """Reasons for the end: off the ring, or spun and going backwards."""
     return {"off_track": abs(place.n) > q.ring, "spin": velocity.v_x < -SLOW}
 
 
-def failed(place: Place, velocity: Velocity, q: DriftParams) -> Any:
-    """Whether one of these holds."""
-    return logical_or(*over(place, velocity, q).values())
-
-
 def rewarded(place: Place, velocity: Velocity, q: DriftParams) -> Any:
-    """Progress of the period in m, as much of it as place and sideslip are worth."""
+    """Progress of the period in m, weighted by the accuracy of place and sideslip."""
     slid = exp(-abs(sideslip_of(velocity) - q.sideslip) / q.slip_scale)
     held = exp(-abs(place.n) / q.place_scale)
+    failed = logical_or(*over(place, velocity, q).values())
     worth = q.slip_worth * slid + (1.0 - q.slip_worth) * held
-    return place.gained * worth - where(failed(place, velocity, q), q.failed, 0.0)
+    return place.gained * worth - where(failed, q.failed, 0.0)
 
 
 def disturbed(law: GripLaw, wheels: int, x: Any, u: Any, p: Any, q: DriftParams) -> Any:
-    """The friction of the road, under all wheels alike."""
+    """The disturbance of the road's friction, the same under all wheels."""
     return law(x, u, p, [q.mu] * wheels)
 
 
 def begun(
     body: Body, grip: m_s2, radius: m, x: Any, p: Any, course: Course, d: Any, q: DriftParams
 ) -> Start:
-    """Along the circle, at a share of the speed at which its tyres hold the vehicle on it."""
+    """A start on the circle, at a share of the speed at which the tyres hold the vehicle on it."""
     s = d.s * course.length
     v = d.v * sqrt(q.mu * grip * radius)
     turning = Velocity(v, 0.0, v / radius)

@@ -26,30 +26,30 @@ from ..task import Start, Task
 from .race import record_hints
 
 AHEAD: tuple[m, ...] = (2.0, 5.0, 10.0, 20.0)
-"""Distances at which curvature and speed of the reference are seen."""
+"""Distances ahead at which curvature and speed of the reference are observed."""
 SPACING: m = 0.5
-"""Of the points of the line and of its speeds, about."""
+"""Approximate distance of the points of the line and of its speeds."""
 FASTEST: m_s = 60.0
-"""Speed that an observation can tell."""
+"""Largest speed of an observation."""
 COMFORT = Grip(a_lateral=4.0, a_drive=2.0, a_brake=3.0, v_max=15.0)
-"""How hard the references are driven that there are by default."""
+"""Accelerations and top speed of the default references."""
 SHARE: one = 0.8
-"""Of the top speed of a slow vehicle, which they are then driven at."""
+"""Top speed of the default references over that of a slow vehicle."""
 per_m2_s = Annotated[float, Unit("1/(m² s)", length=-2, time=-1)]
 s_per_m2 = Annotated[float, Unit("s/m²", length=-2, time=1)]
 
 
 class FollowParams(NamedTuple):
-    """The speeds, and what deviations cost."""
+    """The speeds, and the costs of deviations."""
 
     speeds: one
-    """Number of the array of the speeds of all references in m/s, one behind the other."""
+    """Number of the array with the speeds of all references in m/s, concatenated."""
     points: one
-    """How many of them each has, from end to end at equal distances."""
+    """Number of speeds of each reference, at equal distances from end to end."""
     width: m = 3.0
     """Offset at which the reference is lost."""
     lost: one = 300.0
-    """What losing it costs."""
+    """Cost of losing the reference."""
     n_cost: per_m2_s = 1.0
     """Cost of an offset, over its square and over time."""
     heading_cost: per_s = 1.0
@@ -59,7 +59,7 @@ class FollowParams(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What is seen of any reference; curvature and speed ahead come behind it."""
+    """Observation of any reference; curvature and speed ahead follow."""
 
     v_x: Annotated[m_s, Allowed(-10.0, FASTEST)]
     """Velocity along the vehicle."""
@@ -68,13 +68,13 @@ class Seen(NamedTuple):
     omega: Annotated[rad_s, Allowed(-6.0, 6.0)]
     """Yaw rate, positive to the left."""
     n: Annotated[m, Allowed(-10.0, 10.0)]
-    """From the line, positive to the left."""
+    """Offset from the line, positive to the left."""
     heading: Annotated[rad, Allowed(-3.2, 3.2)]
-    """From that of the line, positive to the left."""
+    """Heading relative to the line, positive to the left."""
     v_error: Annotated[m_s, Allowed(-FASTEST, FASTEST)]
-    """Speed beyond that of the reference."""
+    """Speed less that of the reference."""
     curvature: Annotated[per_m, Allowed(-1.5, 1.5)]
-    """Of the line here, positive to the left."""
+    """Curvature of the line here, positive to the left."""
 
 
 def follow(
@@ -90,16 +90,16 @@ def follow(
     (rad) and a tenth of that of the speed error (m/s); an offset of `width` ends the episode and
     costs 300.
 
-    An episode begins anywhere on a reference, on an open one in its first half, at about its speed
-    and near it. At the end of an open one it is over, at no cost.
+    An episode begins anywhere on a reference, on an open one in its first half, near it and near
+    its speed. It ends at the end of an open reference, at no cost.
 
     Args:
-        vehicle: what is driven; `four_wheel` if None.
+        vehicle: the vehicle; `four_wheel` if None.
         reference: a line with speeds, or several, of which each episode has one; smooth loops at up
             to 15 m/s, or 0.8 of the top speed of a slow vehicle, if None.
         width: offset in m at which the reference is lost.
         randomised: distributions of parameters, see `Task.randomised`.
-        ahead: distances in m at which curvature and speed of the reference are seen.
+        ahead: distances in m at which curvature and speed of the reference are observed.
         options: further fields of the `Task`.
     """
     car = four_wheel() if vehicle is None else vehicle
@@ -132,7 +132,7 @@ def follow(
 
 
 def speed_at(course: Course, q: FollowParams, s: Any) -> m_s:
-    """The speed of a reference at a distance along it in m; a loop goes on and on."""
+    """The speed of a reference at a distance along it in m; on a loop modulo its length."""
     share = s / course.length
     share = clip(share - floor(share) * where(course.closed > 0.5, 1.0, 0.0), 0.0, 1.0)
     at = share * (q.points - 1.0)
@@ -143,7 +143,7 @@ def speed_at(course: Course, q: FollowParams, s: Any) -> m_s:
 
 
 def v_error(body: Body, x: Any, u: Any, p: Any, place: Place, q: FollowParams) -> m_s:
-    """Speed of the vehicle beyond that of the reference where it is."""
+    """Speed of the vehicle less that of the reference at its place."""
     return body.speed_of(x, u, p) - speed_at(place.course, q, place.s)
 
 
@@ -158,7 +158,7 @@ def observed(
     velocity: Velocity,
     q: FollowParams,
 ) -> Any:
-    """What is seen at a place."""
+    """The observation at a place."""
     error = v_error(body, x, u, p, place, q)
     bends = [curvature_ahead(place, distance) for distance in ahead]
     speeds = [speed_at(place.course, q, place.s + distance) for distance in ahead]
@@ -167,7 +167,7 @@ def observed(
 
 
 def rewarded(body: Body, x: Any, u: Any, p: Any, place: Place, q: FollowParams, dt: s) -> Any:
-    """What the deviations of the period cost, negative."""
+    """The reward, minus the cost of the deviations of the period."""
     error = v_error(body, x, u, p, place, q)
     rate = (
         q.n_cost * place.n * place.n
@@ -183,14 +183,14 @@ def is_lost(place: Place, q: FollowParams) -> Any:
 
 
 def over(place: Place, q: FollowParams) -> dict[str, Any]:
-    """Whether the reference is lost, or an open one at its end."""
+    """Reasons for the end: the reference is lost, or the end of an open one is reached."""
     course = place.course
     at_end = logical_and(course.closed < 0.5, place.s >= course.length - 0.5 * course.step)
     return {"lost": is_lost(place, q), "end_of_line": at_end}
 
 
 def begun(body: Body, x: Any, p: Any, course: Course, d: Any, q: FollowParams) -> Start:
-    """Anywhere on the reference, on an open one in its first half, near it and near its speed."""
+    """A start anywhere on the reference (the first half of an open one), near it and its speed."""
     s = d.s * course.length * where(course.closed > 0.5, 1.0, 0.5)
     at = track_point(course, s, d.n * q.width)
     v = d.v * speed_at(course, q, s)
@@ -202,7 +202,7 @@ def _observation(ahead: tuple[m, ...]) -> type:
     """`Seen`, then the curvature in 1/m and the speed in m/s at some distances ahead."""
     bent = {f"curvature_{k}": Annotated[per_m, Allowed(-1.5, 1.5)] for k in range(len(ahead))}
     fast = {f"v_{k}": Annotated[m_s, Allowed(0.0, FASTEST)] for k in range(len(ahead))}
-    return record.define("Observation", {**record_hints(Seen), **bent, **fast}, doc="Seen.")
+    return record.define("Observation", {**record_hints(Seen), **bent, **fast}, doc="Observation.")
 
 
 def _references(
@@ -212,21 +212,20 @@ def _references(
         from ...geometry.maps.track import random_track
 
         v_max = min(COMFORT.v_max, SHARE * vehicle.limits.v_max)
-        return tuple(comfortable(random_track(seed).centre, v_max) for seed in range(4))
+        loops = [random_track(seed).centre for seed in range(4)]
+        grip = COMFORT._replace(v_max=v_max)
+        return tuple(
+            Reference.along(loop, speed_profile(Line.through(loop, closed=True), grip), closed=True)
+            for loop in loops
+        )
     several = (reference,) if isinstance(reference, Reference) else tuple(reference)
     if not several:
         raise InvalidValue("reference must be a Reference or several, got none")
     return tuple(reference_of(each) for each in several)
 
 
-def comfortable(loop: Array, v_max: m_s) -> Reference:
-    """A loop through points (n, 2) in m, at speeds that a car holds with ease."""
-    speeds = speed_profile(Line.through(loop, closed=True), COMFORT._replace(v_max=v_max))
-    return Reference.along(loop, speeds, closed=True)
-
-
 def _check_speeds(vehicle: Vehicle, references: Sequence[Reference]) -> None:
-    """Raise if a reference is faster somewhere than the vehicle, or than can be seen."""
+    """Raise if a reference is faster somewhere than the vehicle, or than an observation can be."""
     most = min(vehicle.limits.v_max, FASTEST)
     for k, reference in enumerate(references):
         fastest = float(np.max(reference.points.v))
@@ -238,7 +237,7 @@ def _check_speeds(vehicle: Vehicle, references: Sequence[Reference]) -> None:
 
 
 def _speeds(references: Sequence[Reference]) -> Array:
-    """Speeds of each at equal distances from end to end, as many for all, (k, n)."""
+    """Speeds of each reference at n equal distances from end to end, (k, n)."""
     count = max(2, *(int(np.ceil(each.length / SPACING)) + 1 for each in references))
     at = np.linspace(0.0, 1.0, count)
     return np.stack([each.at_distance(each.length * at).v for each in references])

@@ -1,4 +1,4 @@
-"""Lane change: between the cones of ISO 3888 and back, as fast as one comes, with ice on the way.
+"""Lane change: between the cones of ISO 3888 and back, as fast as possible, with ice on the way.
 
 Lanes, cones and the path that drivers of the proving ground take are those of
 `manoeuvres.lane_change`.
@@ -30,39 +30,39 @@ from ...vehicles.twin_track.model import two_track
 from ...view.stage import Polygon
 from ..course import Course, Place, curvature_ahead, track_point
 from ..task import Start, Task, box, lane_of
-from .ground import GripLaw, grip_law
+from .drift import GripLaw, grip_law
 from .race import Seen, record_hints
 
 COURSES = {"ISO 3888-1": DoubleLaneChange, "ISO 3888-2": ObstacleAvoidance}
 """Courses by their standard."""
 AHEAD: tuple[m, ...] = (2.0, 5.0, 10.0, 15.0, 20.0, 30.0)
-"""Distances at which the curvature of the path is seen."""
+"""Distances ahead at which the curvature of the path is observed."""
 SPACING: m = 0.5
-"""Of the points of the path."""
+"""Distance of the points of the path."""
 ROOM: m = 8.0
-"""From the path to where the field ends, beside and between the lanes."""
+"""Distance from the path to the edge of the field, next to and between the lanes."""
 
 
 class LaneChangeParams(NamedTuple):
-    """What counts, and the road."""
+    """Weights of the reward, and the road."""
 
     mu: one = 1.0
-    """Friction of the road, beside the ice, over that on which the tyres were measured."""
+    """Friction of the road outside the ice, over that on which the tyres were measured."""
     crash: one = 50.0
-    """Lost by touching a border of a lane or missing a lane; a metre is worth up to 1."""
+    """Cost of touching a border of a lane or missing a lane; a metre is worth up to 1."""
 
 
 class Ice(NamedTuple):
-    """What an episode was begun with: a patch of ice along the course, and the speed."""
+    """Start of an episode: a patch of ice on the course, and the entry speed."""
 
     x: m = 0.0
     """Middle of the patch, along the course from the first cones."""
     y: m = 0.0
-    """Middle, across the course, positive to the left."""
+    """Middle of the patch across the course, positive to the left."""
     length: m = 0.0
-    """Along the course; without one there is no ice."""
+    """Length along the course; 0 for no ice."""
     width: m = 0.0
-    """Across the course."""
+    """Width across the course."""
     mu: one = 1.0
     """Friction on it over that of the road."""
     entry: m_s = 1.0
@@ -83,17 +83,16 @@ def lane_change(
     """The task of a double lane change at the limit: a metre of the path is worth the share of the
     entry speed that is left, at most 1; touching a border of a lane or missing it costs `crash`.
 
-    An episode ends there, or when the whole vehicle is through. Where the ice is, the driver does
-    not see.
+    An episode ends there, or when the whole vehicle is through. The ice is not observed.
 
     Args:
-        vehicle: what is driven, 1 m to 3 m wide; a `two_track` compact car if None.
+        vehicle: the vehicle, 1 m to 3 m wide; a `two_track` compact car if None.
         standard: "ISO 3888-1", the double lane change, or "ISO 3888-2", the obstacle avoidance.
         speeds: lowest and highest entry speed in m/s.
         ice: lowest and highest friction on a patch of ice over that of the road; None for no ice.
         randomised: distributions of parameters, see `Task.randomised`; `task.mu` is the road.
-        crash: what touching costs.
-        ahead: distances in m at which the curvature of the path is seen.
+        crash: cost of touching.
+        ahead: distances in m at which the curvature of the path is observed.
         options: further fields of the `Task`.
     """
     car = two_track("compact") if vehicle is None else vehicle

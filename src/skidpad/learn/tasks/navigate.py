@@ -1,6 +1,6 @@
-"""Navigate: a robot among obstacles drives to a goal, by what its lidar shows.
+"""Navigate: a robot drives to a goal among obstacles by its lidar.
 
-Rooms with obstacles, and the places in them from which a robot can reach every other one.
+The rooms are random; starts and goals are places from which the robot can reach every other one.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from ..task import Lidar, Pace, Start, Task, disc, pace_of, units_of
 SIZES: tuple[m, m] = (0.3, 1.0)
 """Radii of posts and half edges of boxes."""
 MARGIN: m = 0.1
-"""Between a robot and an obstacle at the start, at least."""
+"""Least distance between a robot and an obstacle at the start."""
 CELL: m = 1.0
-"""Edge of the cells that places are sought in."""
+"""Edge of the cells of a room."""
 SIDES = 12
-"""Of a round obstacle, whose corners lie on its circle."""
+"""Corners of a round obstacle, which lie on its circle."""
 _LINE_WIDTH: m = 0.001
-"""Of the loop, which nobody has to keep to: pictures do not show it."""
+"""Width of the loop, which the robot need not follow: pictures do not show it."""
 _FEWEST = 16
 _Cell = tuple[int, int]
 
@@ -69,7 +69,7 @@ class Room(NamedTuple):
         return stacked_edges(rings)
 
     def clearance(self, points: Array) -> Array:
-        """Distance in m of points (n, 2) from what is nearest, (n,); circles about the boxes."""
+        """Distance in m of points (n, 2) to the nearest obstacle, (n,); boxes count as circles."""
         boxes = self.boxes[:, :3] * [1.0, 1.0, np.sqrt(2.0)]
         round_ones = np.concatenate([self.posts, boxes])
         gaps = 0.5 * self.edge - np.abs(points).max(axis=1)
@@ -79,7 +79,7 @@ class Room(NamedTuple):
 
 
 def random_room(seed: int, number: int, obstacles: int, edge: m) -> Room:
-    """A room with posts and boxes anywhere; the same for the same numbers on every machine."""
+    """A room with posts and boxes anywhere, with the same bits on every machine."""
     words = names_as_words(("kind", "x", "y", "size", "angle"))
     counters = np.arange(obstacles, dtype=np.uint64) + np.uint64(number << 16)
     drawn = shares(
@@ -166,41 +166,41 @@ def _polygon(x: m, y: m, radius: m, corners: int, angle: rad) -> Array:
 
 LIDAR = Lidar(rays=36, view=2.0 * pi, range=10.0)
 CANDIDATES = 3
-"""Goals that are drawn; the farthest is taken."""
+"""Number of goals drawn, of which the farthest is taken."""
 _SMOOTH: m = 1e-3
 
 
 class NavigateParams(NamedTuple):
-    """What counts."""
+    """Weights of the reward."""
 
     arrived: one = 10.0
-    """Gained at the goal; a metre nearer to it is worth 1."""
+    """Reward at the goal; a metre nearer to it is worth 1."""
     crash: one = 10.0
-    """Lost by touching something."""
+    """Cost of touching anything."""
     near: m = 0.5
-    """Distance from the goal that counts as there."""
+    """Distance from the goal that counts as arrived."""
 
 
 class NavigateMemory(NamedTuple):
-    """The goal of the episode, and how far it was."""
+    """The goal of the episode, and its distance."""
 
     x: m = 0.0
-    """Of the goal."""
+    """Position of the goal."""
     y: m = 0.0
-    """Of the goal."""
+    """Position of the goal."""
     distance: m = 0.0
-    """To the goal, a period ago."""
+    """Distance to the goal a period ago."""
 
 
 class Heading(NamedTuple):
-    """The goal as the robot sees it, and how it moves; the lidar's ranges come behind it."""
+    """Observation of the goal and the motion; the lidar's ranges follow."""
 
     distance: Annotated[m, Allowed(0.0, 60.0)]
-    """To the goal."""
+    """Distance to the goal."""
     ahead: Annotated[one, Allowed(-1.0, 1.0)]
-    """Cosine of the direction of the goal from that of the robot."""
+    """Cosine of the direction to the goal, relative to the heading."""
     left: Annotated[one, Allowed(-1.0, 1.0)]
-    """Sine of it, positive to the left."""
+    """Sine of the direction to the goal, positive to the left."""
     v_x: Annotated[m_s, Allowed(-5.0, 5.0)]
     """Velocity along the robot."""
     v_y: Annotated[m_s, Allowed(-5.0, 5.0)]
@@ -230,16 +230,16 @@ def navigate(
     a robot that turns on the spot.
 
     Args:
-        vehicle: what is driven; a differential robot on two wheels, told its speeds, if None.
-        rooms: how many random ones, or the rooms themselves; each episode is in one of them.
+        vehicle: the vehicle; a differential robot that takes speed and yaw rate if None.
+        rooms: number of random rooms, or the rooms; each episode is in one of them.
         obstacles: in each random room; half of them are round.
         edge: of random rooms, in m.
         seed: of random rooms.
         lidar: a `Lidar`, or the number of rays of one; None for none.
         randomised: distributions of parameters, see `Task.randomised`.
-        params: what counts, where it differs from `NavigateParams`.
+        params: weights that differ from `NavigateParams`.
         pace: fastest speed, in m/s.
-        turning: fastest yaw rate of a robot that is told one, in rad/s.
+        turning: largest yaw rate of a robot that takes one, in rad/s.
         options: further fields of the `Task`.
     """
     robot = differential_robot() if vehicle is None else vehicle
@@ -279,7 +279,7 @@ _DRAWS: dict[str, Any] = {
 
 
 def differential_robot() -> Vehicle:
-    """MVSim's robot on two wheels, whose controller is told a speed and a yaw rate."""
+    """MVSim's robot on two wheels, whose controller takes a speed and a yaw rate."""
     return wheeled.vehicle(wheeled.differential(control=wheeled.Control("twist_pid")))
 
 
@@ -294,7 +294,7 @@ def _rooms(rooms: int | Sequence[Room], obstacles: int, edge: m, seed: int) -> l
 
 
 def distance(pose: Pose, goal: Any) -> m:
-    """From a pose to a goal with x and y, with a finite gradient there."""
+    """Distance from a pose to a goal with x and y, with a finite gradient at the goal."""
     return smooth_hypot(goal.x - pose.x, goal.y - pose.y, _SMOOTH)
 
 
@@ -304,31 +304,31 @@ def marked(m: NavigateMemory, q: NavigateParams) -> list[Polygon]:
 
 
 def observed(pose: Pose, velocity: Velocity, m: NavigateMemory) -> Heading:
-    """The goal from the robot, and its velocity."""
+    """The observation at a pose and velocity."""
     ahead, left = to_body(pose, m.x, m.y)
     far = distance(pose, m)
     return Heading(far, ahead / far, left / far, *velocity)
 
 
 def rewarded(pose: Pose, contact: Any, m: NavigateMemory, q: NavigateParams) -> Any:
-    """Metres that it came nearer, and what the end is worth."""
+    """Distance gained towards the goal in m, and the worth of the end."""
     now = distance(pose, m)
     won = where(now < q.near, q.arrived, 0.0)
     return m.distance - now + where(contact > 0.5, -q.crash, won)
 
 
 def finished(pose: Pose, contact: Any, m: NavigateMemory, q: NavigateParams) -> dict[str, Any]:
-    """Whether it has arrived or touched something."""
+    """Reasons for the end: a contact or the goal."""
     return {"contact": contact > 0.5, "goal": distance(pose, m) < q.near}
 
 
 def remembered(pose: Pose, m: NavigateMemory) -> NavigateMemory:
-    """How far the goal is now."""
+    """The memory with the present distance of the goal."""
     return m._replace(distance=distance(pose, m))
 
 
 def begun(body: Body, x: Any, p: Any, course: Course, d: Any) -> Start:
-    """At a free place of the room, at rest, with the farthest of a few others as the goal."""
+    """A start at rest in a free place of the room, with the farthest of a few others as goal."""
     s = d.place * course.length
     place = track_point(course, s)
     goal = track_point(course, d.goal_0 * course.length)

@@ -2,8 +2,6 @@
 
 The world's frame is that of the bay: the origin lies in the middle of its end wall, x points out of
 it into the yard.
-
-A yard with a bay to park in.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial, reduce
 from math import pi, sin
-from typing import Annotated, Any, NamedTuple, get_type_hints
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -29,15 +27,16 @@ from ...units import Allowed, m, m_s, one, rad
 from ...vehicles.commonroad.kinematic import commonroad_kst
 from ...view.stage import Polygon
 from ..task import Lidar, Pace, Start, Task, Unit, box, pace_of, unit_poses, units_of
+from .race import record_hints
 
 GAP = 0.03
-"""Between the end wall of a bay and the tail of what is parked, over the length of the vehicle."""
+"""Gap between the end wall of a bay and the tail of a parked vehicle, over the vehicle's length."""
 DEPTH = 0.75
-"""Of a bay, over the length of the last unit."""
+"""Depth of a bay, over the length of the last unit."""
 YARD = 2.5
-"""Depth of the yard before the bay, and its width, over the length of the vehicle."""
+"""Depth and width of the yard before the bay, over the length of the vehicle."""
 STARTS = (0.1, 0.65)
-"""How far out of the bay the last unit starts, over the length of the vehicle."""
+"""Range of the start of the last unit out of the bay, over the length of the vehicle."""
 _LINE_POINTS = 32
 
 
@@ -45,27 +44,27 @@ class Bay(NamedTuple):
     """A bay in a yard, in its own frame: from the middle of its end wall, x out of it."""
 
     length: m
-    """Of the vehicle, all its units one behind the other."""
+    """Length of the vehicle with all its units."""
     depth: m
-    """From the end wall to the yard."""
+    """Depth of the bay, from the end wall to the yard."""
     half_width: m
-    """Of the bay."""
+    """Half the width of the bay."""
     reach: m
-    """Depth of the yard, and its width."""
+    """Depth and width of the yard."""
     goal: m
-    """Where the axle of the last unit is to stand."""
+    """Goal of the axle of the last unit, along x."""
     starts: tuple[m, m]
-    """Where that axle starts, along x."""
+    """Range of the start of that axle, along x."""
 
     @classmethod
     def of(cls, units: Sequence[Unit], room: m | None) -> Bay:
-        """For a vehicle, with so much room beside it; six tenths of its width if None."""
+        """The bay of a vehicle, wider by `room` in m; by six tenths of its width if None."""
         corners = [np.concatenate([np.array(part) for part in unit.parts]) for unit in units]
         last, tail = corners[-1], -float(corners[-1][:, 0].min())
         half = max(float(np.abs(each[:, 1]).max()) for each in corners)
         length = sum(float(np.ptp(each[:, 0])) for each in corners)
         depth, goal = DEPTH * float(np.ptp(last[:, 0])), GAP * length + tail
-        # There it is out of the bay whichever way it points.
+        # There the last unit is out of the bay at any heading.
         out = depth + float(np.hypot(tail, half))
         starts = (out + STARTS[0] * length, out + STARTS[1] * length)
         half += 0.6 * half if room is None else 0.5 * room
@@ -84,52 +83,52 @@ class Bay(NamedTuple):
 
 
 ASIDE = 0.1
-"""How far beside the bay's axis the last unit starts, over the length of the vehicle."""
+"""Offset of the last unit from the bay's axis at the start, over the length of the vehicle."""
 ASKEWEST: rad = 0.5
 _SMOOTH: m = 1e-3
 
 
 class ParkParams(NamedTuple):
-    """What counts."""
+    """The goal, and weights of the reward."""
 
     goal: m = 5.0
-    """Where the axle of the last unit is to stand, from the end wall; `park` knows."""
+    """Goal of the axle of the last unit, from the end wall; `park` computes it."""
     parked: one = 20.0
-    """Gained by standing in the bay."""
+    """Reward of standing in the bay."""
     crash: one = 20.0
-    """Lost by touching a wall or folding up; a metre nearer to the goal is worth 1."""
+    """Cost of touching a wall or jack-knifing; a metre nearer to the goal is worth 1."""
     arm: m = 4.0
-    """What a radian of the last unit or of a hitch is worth, in metres."""
+    """Weight of a radian of the last unit or of a hitch, in metres."""
     near: m = 0.3
-    """How far from its goal it may stand, along the bay and across it."""
+    """Largest distance from the goal, along the bay and across it."""
     aligned: rad = 0.05
-    """How far askew."""
+    """Largest heading of the parked unit."""
     slow: m_s = 0.1
-    """At what speed it stands."""
+    """Speed below which it stands."""
     folded: rad = 1.2
     """Angle of a hitch at which it has jack-knifed."""
 
 
 class ParkMemory(NamedTuple):
-    """What is remembered from period to period."""
+    """Memory from period to period."""
 
     potential: m = 0.0
-    """How near to the goal it was; see `potential`."""
+    """Potential a period ago; see `potential`."""
 
 
 class Parking(NamedTuple):
-    """The last unit in the bay's frame, and how the vehicle moves; hitches come behind it."""
+    """Observation of the last unit in the bay's frame and of the motion; hitch angles follow."""
 
     x: Annotated[m, Allowed(-10.0, 90.0)]
-    """Of the axle of the last unit, beyond its goal."""
+    """Position of the last unit's axle, less its goal."""
     y: Annotated[m, Allowed(-50.0, 50.0)]
-    """Of the axle of the last unit, to the left of who looks out of the bay."""
+    """Position of the last unit's axle, positive to the left when looking out of the bay."""
     heading: Annotated[rad, Allowed(-3.2, 3.2)]
-    """Of the last unit; 0 looks straight out of the bay, positive is to the left."""
+    """Heading of the last unit; 0 straight out of the bay, positive to the left."""
     v: Annotated[m_s, Allowed(-5.0, 5.0)]
-    """Of the vehicle, negative in reverse."""
+    """Speed of the vehicle, negative in reverse."""
     steer: Annotated[rad, Allowed(-1.6, 1.6)]
-    """Angle of its front wheels, positive to the left; 0 of one that does not steer."""
+    """Angle of its front wheels, positive to the left; 0 without steered wheels."""
 
 
 def park(
@@ -145,22 +144,22 @@ def park(
     **options: Any,
 ) -> Task:
     """The task of backing into a bay: a metre nearer to the goal is worth 1, standing there 20;
-    touching a wall and folding up cost as much and end the episode.
+    touching a wall and jack-knifing cost as much and end the episode.
 
-    What is rewarded on the way is the change of a potential (see `potential`), so that detours earn
+    The reward on the way is the change of a potential (see `potential`), so that detours earn
     nothing.
 
     Args:
-        vehicle: what is parked, with any number of trailers; `commonroad_kst`, a truck with its
+        vehicle: the vehicle, with any number of trailers; `commonroad_kst`, a truck with its
             semi-trailer, if None.
         lidar: a `Lidar`, or the number of rays of one; None for none. It does not see trailers.
         randomised: distributions of parameters, see `Task.randomised`.
-        params: what counts, where it differs from `ParkParams`.
+        params: weights that differ from `ParkParams`.
         pace: fastest speed, in m/s.
         room: of the bay beyond the width of the vehicle, in m; six tenths of that if None.
-        aside: how far beside the bay's axis the last unit starts, at most, in m; a tenth of the
-            length of the vehicle if None.
-        askew: its angle at the start, and that of each hitch, at most, in rad.
+        aside: largest offset of the last unit from the bay's axis at the start, in m; a tenth of
+            the length of the vehicle if None.
+        askew: largest heading of the last unit and angle of each hitch at the start, in rad.
         options: further fields of the `Task`.
     """
     truck = commonroad_kst() if vehicle is None else vehicle
@@ -215,15 +214,15 @@ def _either_way(most: float) -> Any:
 
 def observation_of(trailers: int) -> type:
     """`Parking`, and the angle of each hitch in rad, positive where its trailer is turned left."""
-    hints = get_type_hints(Parking, include_extras=True)
+    hints = record_hints(Parking)
     hints |= {f"hitch_{k}": Annotated[rad, Allowed(-3.2, 3.2)] for k in range(trailers)}
-    return record.define("Parking", hints, doc="What is seen.")
+    return record.define("Parking", hints, doc="Observation.")
 
 
 def observed(
     body: Body, units: Sequence[Unit], Observation: type, x: Any, u: Any, p: Any, pose: Pose, q: Any
 ) -> Any:
-    """What is seen of a vehicle in the yard."""
+    """The observation of a vehicle in the yard."""
     last = unit_poses(units, pose, x)[-1]
     steer = 0.0 if body.steer is None else body.steer(x, u, p)
     own = (last.x - q.goal, last.y, wrapped(last.yaw), body.speed_of(x, u, p), steer)
@@ -237,15 +236,15 @@ def hitches(units: Sequence[Unit], x: Any) -> list[Any]:
 
 
 def marked(units: Sequence[Unit], q: ParkParams) -> list[Polygon]:
-    """Where the last unit is to stand, for pictures."""
+    """The goal of the last unit, for pictures."""
     corners = [corner for part in units[-1].parts for corner in part]
     (back, front), (right, left) = ((min(side), max(side)) for side in zip(*corners, strict=True))
     return [box("goal", q.goal + 0.5 * (back + front), 0.0, front - back, left - right)]
 
 
 def potential(units: Sequence[Unit], x: Any, pose: Pose, q: ParkParams) -> m:
-    """How near to the goal a vehicle is: 0 there, and less by the distance of the last unit in m
-    and by its angle and those of the hitches, each with the arm of a lever."""
+    """Minus the distance of the last unit from its goal in m, minus its heading and the angles of
+    the hitches, each times a lever arm; 0 at the goal."""
     last = unit_poses(units, pose, x)[-1]
     away = smooth_hypot(last.x - q.goal, last.y, _SMOOTH)
     turned = abs(wrapped(last.yaw))
@@ -255,7 +254,7 @@ def potential(units: Sequence[Unit], x: Any, pose: Pose, q: ParkParams) -> m:
 
 
 def remembered(units: Sequence[Unit], x: Any, pose: Pose, q: ParkParams) -> ParkMemory:
-    """How near to the goal it is now."""
+    """The memory with the present potential."""
     return ParkMemory(potential(units, x, pose, q))
 
 
@@ -268,7 +267,7 @@ def parked(units: Sequence[Unit], x: Any, pose: Pose, velocity: Velocity, q: Par
 
 
 def failures(units: Sequence[Unit], x: Any, contact: Any, q: ParkParams) -> dict[str, Any]:
-    """Whether a wall was touched, and whether a hitch has folded up."""
+    """Reasons for failure: contact with a wall, or a jack-knifed hitch."""
     folds = [abs(hitch) > q.folded for hitch in hitches(units, x)]
     return {"contact": contact > 0.5, **({"folded": reduce(logical_or, folds)} if folds else {})}
 
@@ -276,7 +275,7 @@ def failures(units: Sequence[Unit], x: Any, contact: Any, q: ParkParams) -> dict
 def rewarded(
     units: Sequence[Unit], x: Any, pose: Pose, velocity: Velocity, contact: Any, m: Any, q: Any
 ) -> Any:
-    """The change of the potential, and what the end is worth."""
+    """The change of the potential, and the worth of the end."""
     won = where(parked(units, x, pose, velocity, q), q.parked, 0.0)
     failed = reduce(logical_or, failures(units, x, contact, q).values())
     end = where(failed, -q.crash, won)
@@ -286,12 +285,12 @@ def rewarded(
 def finished(
     units: Sequence[Unit], x: Any, pose: Pose, velocity: Velocity, contact: Any, q: Any
 ) -> dict[str, Any]:
-    """Whether it is parked, or has failed."""
+    """Reasons for the end: parked, or failed."""
     return {**failures(units, x, contact, q), "parked": parked(units, x, pose, velocity, q)}
 
 
 def begun(body: Body, units: Sequence[Unit], x: Any, p: Any, q: ParkParams, d: Any) -> Start:
-    """Before the bay, a little aside and askew, at rest."""
+    """A start at rest before the bay, with an offset and an angle."""
     at = Pose(d.ahead, d.aside, d.heading)
     leaves = list(record.flatten(x))
     for k in reversed(range(len(units) - 1)):

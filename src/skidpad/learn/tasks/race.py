@@ -1,4 +1,4 @@
-"""Race: as far along the track as one gets, without touching its walls."""
+"""Race: as far along the track as possible, without touching its walls."""
 
 from __future__ import annotations
 
@@ -18,38 +18,36 @@ from ..course import Course, Place, borders_at, curvature_ahead, track_point
 from ..task import Lidar, Start, Task, listed_tracks
 
 AHEAD: tuple[m, ...] = (3.0, 6.0, 10.0, 15.0, 20.0, 30.0)
-"""Distances at which the curvature of the track is seen."""
-
-
+"""Distances ahead at which the curvature of the track is observed."""
 CRAWL: m_s = 0.5
-"""Who is slower along the track stands."""
+"""Speed along the track below which a vehicle counts as standing."""
 
 
 class RaceParams(NamedTuple):
-    """What counts."""
+    """Weights of the reward."""
 
     crash: one = 10.0
-    """Lost by touching a wall, or by standing; a metre of progress is worth 1."""
+    """Cost of touching a wall, or of standing; a metre of progress is worth 1."""
     patience: s = 5.0
-    """How long one may stand, or go backwards."""
+    """Longest time of standing, or of going backwards."""
 
 
 class RaceMemory(NamedTuple):
-    """What is kept of a race."""
+    """Memory of a race."""
 
     stood: s = 0.0
-    """Since it last went along the track."""
+    """Time since it last moved along the track."""
 
 
 class Steered(NamedTuple):
-    """What is seen of the vehicle itself."""
+    """Observation of the vehicle itself."""
 
     steer: Annotated[rad, Allowed(-1.6, 1.6)]
-    """Angle of the front wheels, positive to the left; 0 of a vehicle that has none."""
+    """Angle of the front wheels, positive to the left; 0 for a vehicle without steered wheels."""
 
 
 class Seen(NamedTuple):
-    """What is seen on any track; the curvature ahead comes behind it."""
+    """Observation on any track; the curvature ahead follows."""
 
     v_x: Annotated[m_s, Allowed(-10.0, 60.0)]
     """Velocity along the vehicle."""
@@ -58,17 +56,17 @@ class Seen(NamedTuple):
     omega: Annotated[rad_s, Allowed(-6.0, 6.0)]
     """Yaw rate, positive to the left."""
     n: Annotated[m, Allowed(-20.0, 20.0)]
-    """From the centre line, positive to the left."""
+    """Offset from the centre line, positive to the left."""
     heading: Annotated[rad, Allowed(-3.2, 3.2)]
-    """From that of the line, positive to the left."""
+    """Heading relative to the line, positive to the left."""
     left: Annotated[m, Allowed(0.0, 20.0)]
-    """From the centre line to the left border."""
+    """Distance from the centre line to the left border."""
     right: Annotated[m, Allowed(0.0, 20.0)]
-    """From the centre line to the right border."""
+    """Distance from the centre line to the right border."""
 
 
 ROOM: one = 0.15
-"""Share of the way to a border that a start is off the centre line, at most."""
+"""Largest offset of a start from the centre line, over the distance to the border."""
 
 
 def race(
@@ -84,17 +82,17 @@ def race(
 ) -> Task:
     """The task of lapping tracks: a metre of progress is worth 1, touching a wall ends the episode.
 
-    So does leaving the track, and standing, or going backwards, for as long as the patience lasts;
-    each costs as much. On a track that is no loop its end ends it, too, which costs nothing.
+    So does leaving the track, and standing or going backwards for longer than `patience`; each
+    costs as much. An episode also ends at the end of an open track, at no cost.
 
     Args:
-        vehicle: what is driven; `four_wheel` if None.
+        vehicle: the vehicle; `four_wheel` if None.
         tracks: one or more; each episode begins anywhere on one of them.
         lidar: a `Lidar`, or the number of rays of one; None for none.
         randomised: distributions of parameters, see `Task.randomised`.
         crash: what touching a wall costs, or standing.
-        patience: how long a car may stand or go backwards, in s.
-        ahead: distances in m at which the curvature of the track is seen.
+        patience: longest time of standing or going backwards, in s.
+        ahead: distances in m at which the curvature of the track is observed.
         options: further fields of the `Task`.
     """
     car = four_wheel() if vehicle is None else vehicle
@@ -102,7 +100,7 @@ def race(
     courses = tracks_of(tracks)
     check_room(car, courses)
     hints = {**record_hints(observation_of(tuple(ahead))), **record_hints(Steered)}
-    Observation = record.define("Observation", hints, doc="What is seen.")
+    Observation = record.define("Observation", hints, doc="Observation.")
     draws = {"s": {"range": [0.0, 1.0]}, "n": {"range": [-0.3, 0.3]}, "v": {"range": [1.0, 8.0]}}
     settings: dict[str, Any] = {
         "name": "race", "draws": draws, "Params": RaceParams, "Memory": RaceMemory,
@@ -125,7 +123,7 @@ def race(
 def observation_of(ahead: tuple[m, ...]) -> type:
     """`Seen`, and the curvature at some distances ahead, in 1/m, positive to the left."""
     bent = {f"curvature_{k}": Annotated[per_m, Allowed(-1.5, 1.5)] for k in range(len(ahead))}
-    return record.define("Observation", {**record_hints(Seen), **bent}, doc="What is seen.")
+    return record.define("Observation", {**record_hints(Seen), **bent}, doc="Observation.")
 
 
 def record_hints(kind: type) -> dict[str, Any]:
@@ -136,7 +134,7 @@ def record_hints(kind: type) -> dict[str, Any]:
 
 
 def observed(Observation: type, ahead: tuple[m, ...], place: Place, velocity: Velocity) -> Any:
-    """What is seen at a place."""
+    """The observation at a place."""
     bends = [curvature_ahead(place, distance) for distance in ahead]
     own = (velocity.v_x, velocity.v_y, velocity.omega)
     return Observation(*own, place.n, place.heading, place.left, place.right, *bends)
@@ -146,29 +144,24 @@ def observed_driving(
     Observation: type, ahead: tuple[m, ...], body: Body, place: Place, velocity: Velocity, x: Any,
     u: Any, p: Any,
 ) -> Any:  # fmt: skip
-    """The same with the angle of the wheels, which turn at a limited rate."""
+    """The observation with the angle of the wheels, which turn at a limited rate."""
     steer = body.steer(x, u, p) if body.steer else 0.0 * place.s
     return Observation(*observed(observation_of(ahead), ahead, place, velocity), steer)
 
 
 def rewarded(place: Place, contact: Any, m: RaceMemory, q: RaceParams) -> Any:
-    """Progress of the period in m, less what it costs to be out."""
-    return place.gained - where(out(place, contact, m, q), q.crash, 0.0)
-
-
-def out(place: Place, contact: Any, m: RaceMemory, q: RaceParams) -> Any:
-    """Whether a wall was touched, the track was left, as between cones, or nothing moved for too
-    long."""
-    return logical_or(gone(place, contact), m.stood > q.patience)
+    """Progress of the period in m, less the cost of a crash, of leaving the track or standing."""
+    out = logical_or(gone(place, contact), m.stood > q.patience)
+    return place.gained - where(out, q.crash, 0.0)
 
 
 def gone(place: Place, contact: Any) -> Any:
-    """Whether something was touched, or the track was left."""
+    """Whether there is a contact or the track was left."""
     return logical_or(crashed(contact), place.off_track)
 
 
 def over(place: Place, contact: Any, m: RaceMemory, q: RaceParams) -> dict[str, Any]:
-    """Whether it is out, or through: at the end of a track that is no loop."""
+    """Reasons for the end of an episode."""
     return {
         "contact": crashed(contact),
         "off_track": place.off_track,
@@ -178,7 +171,7 @@ def over(place: Place, contact: Any, m: RaceMemory, q: RaceParams) -> dict[str, 
 
 
 def remembered(place: Place, m: RaceMemory, dt: s) -> RaceMemory:
-    """How long it has stood."""
+    """The time of standing after this period."""
     return RaceMemory(where(place.v_s > CRAWL, 0.0, m.stood + dt))
 
 
@@ -188,7 +181,7 @@ def crashed(contact: Any) -> Any:
 
 
 def begun(body: Body, x: Any, p: Any, course: Course, d: Any) -> Start:
-    """Anywhere on the track, along it, near its middle."""
+    """A start anywhere on the track, in its direction, near its middle."""
     s = d.s * course.length
     left, right = borders_at(course, s)
     pose = track_point(course, s, clip(d.n, -ROOM * right, ROOM * left))
@@ -212,7 +205,7 @@ def check_room(vehicle: Vehicle, tracks: Sequence[Track]) -> None:
 
 
 def tracks_of(tracks: Track | Sequence[Track] | None) -> tuple[Track, ...]:
-    """Those that were given, or eight random ones, 3 to 4.75 m wide."""
+    """The tracks as a tuple; eight random ones, 3 to 4.75 m wide, if None."""
     from ...geometry.maps.track import random_track
 
     if tracks is None:

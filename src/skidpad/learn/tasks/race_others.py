@@ -1,6 +1,6 @@
 """Race others: several cars on one track, which see and hit each other.
 
-A starting grid: places one behind the other, to the left and to the right in turn.
+They start from a grid, one behind the other, to the left and to the right in turn.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import combinations
-from typing import Annotated, Any, NamedTuple, get_type_hints
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -28,28 +28,28 @@ from ...vehicles.formula import four_wheel
 from ..course import Course, Place, PlaceMemory, place_of, point_at, track_point
 from ..programs import touch_each_other
 from ..task import Lidar, Other, Start, Task, units_of
-from .race import AHEAD, check_room, crashed, gone, tracks_of
+from .race import AHEAD, check_room, crashed, gone, record_hints, tracks_of
 from .race import observation_of as race_observation
 from .race import observed as race_observed
 
 MARGIN: m = 0.15
-"""Around each vehicle at the start."""
+"""Margin around each vehicle at the start."""
 _STEP: m = 0.1
-"""Between the places of the grid that are looked at."""
+"""Distance of the positions at which a grid is checked."""
 
 
 class Grid(NamedTuple):
-    """Where some vehicles start."""
+    """The starting grid of some vehicles."""
 
     agents: int
     gap: m
-    """Along the line from one to the next."""
+    """Distance along the line from one vehicle to the next."""
     side: m
-    """From the line, to the left of the first."""
+    """Offset from the line, to the left for the first."""
 
     @classmethod
     def of(cls, vehicle: Vehicle, tracks: Sequence[Track], agents: int, gap: m | None) -> Grid:
-        """For vehicles of a kind; raises if two of them could touch at a start."""
+        """The grid of equal vehicles; raises if two of them could touch at a start."""
         corners = np.concatenate([np.array(part) for part in units_of(vehicle)[0].parts])
         low, high = corners.min(axis=0) - MARGIN, corners.max(axis=0) + MARGIN
         least = min(float(np.minimum(track.left, track.right).min()) for track in tracks)
@@ -87,53 +87,53 @@ class Grid(NamedTuple):
         return Pose(at.x - n * np.sin(at.heading), at.y + n * np.cos(at.heading), at.heading)
 
     def slot(self, agent: Any, share: Any) -> Any:
-        """The place of an agent, from 0, the front: all move on by as many as a share says."""
+        """The place of an agent on the grid, from 0, the front; a share rotates the order."""
         moved = agent + floor(share * float(self.agents))
         return moved - float(self.agents) * floor((moved + 0.5) / float(self.agents))
 
     def front(self, course: Course, share: Any) -> m:
-        """Where the front of the grid is along the line."""
+        """Position of the front of the grid along the line."""
         back = (self.agents - 1) * self.gap * (1.0 - course.closed)
         return back + share * (course.length - back)
 
     def offset(self, slot: Any) -> m:
-        """Of a place from the line, positive to the left."""
+        """Offset of a place from the line, positive to the left."""
         return self.side * (1.0 - 2.0 * (slot - 2.0 * floor(0.5 * slot + 0.25)))
 
 
 MOST = 8
-"""Cars of a race."""
+"""Most cars of a race."""
 SIGHT: m = 50.0
-"""How far others are seen along the track."""
+"""Distance along the track up to which others are observed."""
 
 
 class RaceOthersParams(NamedTuple):
-    """What counts."""
+    """Weights of the reward."""
 
     crash: one = 10.0
-    """Lost by touching a wall or another car; a metre of progress is worth 1."""
+    """Cost of touching a wall or another car; a metre of progress is worth 1."""
     rivalry: one = 0.5
-    """Lost for a metre that the others come on, on average."""
+    """Cost of a metre of progress of the others, on average."""
 
 
 class Near(NamedTuple):
-    """The nearest cars ahead and behind, behind what is seen of the track."""
+    """Observation of the nearest cars ahead and behind, after that of the track."""
 
     ahead: Annotated[m, Allowed(0.0, SIGHT)]
-    """Along the line to the nearest car ahead; the longest sight if there is none so near, with 0
+    """Distance along the line to the nearest car ahead; without one in sight the longest, with 0
     for its other numbers."""
     ahead_n: Annotated[m, Allowed(-20.0, 20.0)]
-    """How much farther to the left of the line that one is."""
+    """Its offset from the line relative to one's own, positive to the left."""
     ahead_v: Annotated[m_s, Allowed(-40.0, 40.0)]
-    """How much faster along the line it is."""
+    """Its velocity along the line relative to one's own."""
     behind: Annotated[m, Allowed(0.0, SIGHT)]
-    """Along the line back to the nearest car behind; as `ahead`."""
+    """Distance along the line back to the nearest car behind; as `ahead`."""
     behind_n: Annotated[m, Allowed(-20.0, 20.0)]
-    """How much farther to the left of the line that one is."""
+    """Its offset from the line relative to one's own, positive to the left."""
     behind_v: Annotated[m_s, Allowed(-40.0, 40.0)]
-    """How much faster along the line it is."""
+    """Its velocity along the line relative to one's own."""
     rank: Annotated[one, Allowed(0.0, MOST - 1.0)]
-    """How many are in front in the race, laps included."""
+    """Number of cars in front in the race, laps included."""
 
 
 def race_others(
@@ -154,15 +154,15 @@ def race_others(
     Cars start on a grid anywhere on a track, in an order that is drawn, at the same speed.
 
     Args:
-        vehicle: what is driven, the same for all; `four_wheel` if None.
-        agents: how many, 2 to 8.
+        vehicle: the vehicle, the same for all; `four_wheel` if None.
+        agents: number of cars, 2 to 8.
         tracks: one or more; each race is on one of them.
         lidar: a `Lidar` for each car, or the number of rays of one; None for none. They see the
             other cars.
         randomised: distributions of parameters, see `Task.randomised`.
-        params: what counts, where it differs from `RaceOthersParams`.
-        ahead: distances in m at which the curvature of the track is seen.
-        gap: along the grid, in m; one and a half vehicles if None.
+        params: weights that differ from `RaceOthersParams`.
+        ahead: distances in m at which the curvature of the track is observed.
+        gap: distance of places on the grid, in m; one and a half vehicles if None.
         options: further fields of the `Task`.
     """
     car = four_wheel() if vehicle is None else vehicle
@@ -200,14 +200,13 @@ _DRAWS: dict[str, Any] = {
 
 
 def observation_of(ahead: tuple[m, ...]) -> type:
-    """What is seen in a race, and the nearest cars."""
-    hints = {**get_type_hints(race_observation(ahead), include_extras=True)}
-    hints |= get_type_hints(Near, include_extras=True)
-    return record.define("Observation", hints, doc="What is seen.")
+    """The observation of a race, followed by the nearest cars."""
+    hints = {**record_hints(race_observation(ahead)), **record_hints(Near)}
+    return record.define("Observation", hints, doc="Observation.")
 
 
 def memory_of(agents: int) -> type:
-    """Where the others are along the track; their progress counts from one's own start."""
+    """Places of the others along the track; their progress counts from one's own start."""
     names = [f"car_{k}" for k in range(agents - 1)]
     hints: dict[str, Any] = dict.fromkeys(names, PlaceMemory)
     return record.define("Rivals", hints, dict.fromkeys(names, PlaceMemory()), doc="The others.")
@@ -216,17 +215,17 @@ def memory_of(agents: int) -> type:
 def observed(
     Observation: type, ahead: tuple[m, ...], place: Place, velocity: Velocity, others: Any, m: Any
 ) -> Any:
-    """What is seen at a place with others around."""
+    """The observation at a place with others around."""
     own = race_observed(race_observation(ahead), ahead, place, velocity)
     return Observation(*own, *nearest(place, others, m))
 
 
 def nearest(place: Place, others: Sequence[Other], m: Sequence[PlaceMemory]) -> Near:
-    """The nearest of the others, whose feet on the line are in the memory."""
+    """The nearest of the others, whose places along the line are in the memory."""
     zero = 0.0 * place.s
     near = Near(zero + SIGHT, zero, zero, zero + SIGHT, zero, zero, zero)
     for other, at in zip(others, m, strict=True):
-        gap, n, v = _beside(place, other, at.s)
+        gap, n, v = _relative(place, other, at.s)
         ahead = logical_and(gap >= 0.0, gap < near.ahead)
         behind = logical_and(gap < 0.0, -gap < near.behind)
         near = Near(
@@ -239,20 +238,20 @@ def nearest(place: Place, others: Sequence[Other], m: Sequence[PlaceMemory]) -> 
     return near
 
 
-def _beside(place: Place, other: Other, s: m) -> tuple[m, m, m_s]:
-    """How far ahead another car is along the line, how far to the left, and how much faster."""
+def _relative(place: Place, other: Other, s: m) -> tuple[m, m, m_s]:
+    """Gap along the line to another car, its offset and its velocity, relative to one's own."""
     course = place.course
     point = point_at(course, s)
     _, n = to_body(point[:3], other.pose.x, other.pose.y)
     v, _ = rotated(other.velocity.v_x, other.velocity.v_y, other.pose.yaw - point.heading)
     gap = s - place.s
-    # Of a loop, the shorter way round.
+    # On a loop, the shorter way round.
     laps = floor(gap / course.length + 0.5) * where(course.closed > 0.5, 1.0, 0.0)
     return gap - laps * course.length, n - place.n, v - place.v_s
 
 
 def remembered(Memory: Any, place: Place, others: Sequence[Other], m: Any) -> Any:
-    """Where the others have come to."""
+    """The memory of the others' present places."""
     return Memory(*(at for _, at in _places(place, others, m)))
 
 
@@ -264,7 +263,7 @@ def _places(
 
 
 def rewarded(place: Place, others: Sequence[Other], contact: Any, m: Any, q: Any) -> Any:
-    """Progress of the period in m, less that of the others and what a crash costs."""
+    """Progress of the period in m, less that of the others and the cost of a crash."""
     theirs: Any = 0.0
     for other, _ in _places(place, others, m):
         theirs = theirs + other.gained
@@ -273,7 +272,7 @@ def rewarded(place: Place, others: Sequence[Other], contact: Any, m: Any, q: Any
 
 
 def over(place: Place, contact: Any) -> dict[str, Any]:
-    """Whether something was touched, the track was left, or is through."""
+    """Reasons for the end: a contact, leaving the track, or its end."""
     return {
         "contact": crashed(contact),
         "off_track": place.off_track,
@@ -284,13 +283,13 @@ def over(place: Place, contact: Any) -> dict[str, Any]:
 def begun(
     body: Body, grid: Grid, Memory: Any, x: Any, p: Any, course: Course, d: Any, agent: Any
 ) -> Start:
-    """On the grid, along the track."""
+    """A start on the grid, in the direction of the track."""
     front, slot = grid.front(course, d.s), grid.slot(agent, d.first)
     s = front - grid.gap * slot
     pose = track_point(course, s, grid.offset(slot))
     rivals: list[PlaceMemory] = []
     for k in range(grid.agents - 1):
-        # The others are counted without oneself.
+        # The numbers of the others leave out one's own.
         its = grid.slot(where(agent > k + 0.5, float(k), k + 1.0), d.first)
         at = front - grid.gap * its
         laps = floor(at / course.length) * where(course.closed > 0.5, 1.0, 0.0)
