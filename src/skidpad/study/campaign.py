@@ -342,7 +342,7 @@ class Campaign:
             self.text.keep_in(folder)
 
     def _keep_trajectories(self, folder: Folder, runs: int) -> None:
-        there, wanted = set(folder.trajectories), self.keep.chosen(folder, runs, self.seed)
+        there, wanted = set(folder.trajectories), self.keep.choose(folder, runs, self.seed)
         for run in wanted:
             if run not in there:
                 folder.write_trajectory(run, self.experiment.replay(rows_in(folder, self, run)))

@@ -1,25 +1,21 @@
-"""The folder that a campaign is kept in: its plan, its runs as Parquet, chosen trajectories.
+"""The folder of a campaign: its plan, its runs as Parquet, chosen trajectories.
 
 ```text
 plan.json        what is run
-manifest.json    what is known of the files, and notes
+manifest.json    index of the files, and notes
 runs/            part-<begin>-<end>.parquet: runs begin to end - 1, all columns
 trajectories/    run-<number>.parquet
 damaged/         files that could not be read; runs of parts count as missing
-lock             who writes
+lock             the process that writes
 ```
 
-One process writes at a time; any number may read meanwhile. Every file is whole or not there, and
+One process writes at a time; any number may read meanwhile. Every file is written atomically, and
 the names of the parts say what is done, so a process may be killed at any moment. One that is
-killed while it merges leaves runs in two files, until the folder is opened for writing again.
+killed during a merge leaves runs in two files, until the folder is opened for writing again.
 
-What differs between the plan of a folder and the one it is to go on with.
-
-How many bytes a campaign takes on disk, at most: what is told, and what must be free.
-
-Which runs are kept as whole trajectories: the worst, some at random, those that failed.
-
-The file that a campaign was written in, kept in its folder.
+`check_continues` compares the plan of a folder with the one that continues it, `Keep` chooses the
+runs whose trajectories are stored, `PlanText` stores the plan file in the folder, and `runs_bytes`
+and the like estimate the space that a campaign needs.
 """
 
 from __future__ import annotations
@@ -66,15 +62,15 @@ from .tables import (
 )
 
 Extends = Mapping[str, Callable[[Any], bool]]
-"""By section of a plan: whether it goes on with what the folder has there."""
+"""By section of a plan: whether it continues the section of the folder."""
 _FREE = ("name", "keep")
-"""Sections that no number depends on."""
+"""Sections that do not influence any number."""
 _COLUMNS = "columns"
-_MOST_TOLD = 5
+_MOST_LISTED = 5
 _DIGEST = re.compile(r"(sha256:)?[0-9a-f]{16,}")
 _GROUPS = {"metrics": "metric", "programs": "the model of"}
 """Sections of experiments that have digests by name, in words."""
-_ALONE = {
+_SINGLE = {
     "motion": "the motion of the vehicle",
     "program": "the model of the vehicle",
     "until": "the condition that ends a run",
@@ -108,11 +104,22 @@ def columns_of(plan: Mapping[str, Any], source: str) -> tuple[Column, ...]:
 def check_continues(
     before: Mapping[str, Any], now: Mapping[str, Any], source: str, extends: Extends
 ) -> None:
-    """Raise `PlanChanged` unless all runs of the plan before are runs of the one now.
+    """Raise `PlanChanged` unless all runs of the plan before are runs of the plan now.
 
-    Columns may be added. Other sections must be the same, or `extends` knows better.
+    Columns may be added, and their meanings reworded. Other sections must be the same, unless
+    `extends` accepts the change.
     """
-    changes = list(_column_changes(columns_of(before, source), columns_of(now, source)))
+    changes: list[str] = []
+    by_name = {column.name: column for column in columns_of(now, source)}
+    for was in columns_of(before, source):
+        column = by_name.get(was.name)
+        if column is None:
+            changes.append(f"column {was.name} is in the folder and not in the plan")
+        elif (column.unit, column.kind) != (was.unit, was.kind):
+            changes.append(
+                f"column {was.name} is a {was.kind} in {was.unit or 'no unit'} in the folder and a "
+                f"{column.kind} in {column.unit or 'no unit'} now"
+            )
     for section in dict.fromkeys((*before, *now)):
         if section in _FREE or section == _COLUMNS:
             continue
@@ -122,26 +129,12 @@ def check_continues(
         if differences and not (both and section in extends and extends[section](was)):
             changes += differences
     if changes:
-        told = "; ".join(changes[:_MOST_TOLD])
-        more = f"; and {len(changes) - _MOST_TOLD} more" if len(changes) > _MOST_TOLD else ""
+        listed = "; ".join(changes[:_MOST_LISTED])
+        more = f"; and {len(changes) - _MOST_LISTED} more" if len(changes) > _MOST_LISTED else ""
         raise PlanChanged(
-            f"{source} has runs of another plan: {told}{more}. Take another folder, or the plan as "
-            "it was"
+            f"{source} has runs of another plan: {listed}{more}. Take another folder, or the plan "
+            "as it was"
         )
-
-
-def _column_changes(before: tuple[Column, ...], now: tuple[Column, ...]) -> Iterator[str]:
-    """What was must still be there; its meaning is only words."""
-    by_name = {column.name: column for column in now}
-    for was in before:
-        column = by_name.get(was.name)
-        if column is None:
-            yield f"column {was.name} is in the folder and not in the plan"
-        elif (column.unit, column.kind) != (was.unit, was.kind):
-            yield (
-                f"column {was.name} is a {was.kind} in {was.unit or 'no unit'} in the folder and a "
-                f"{column.kind} in {column.unit or 'no unit'} now"
-            )
 
 
 def _differences(path: str, before: Any, now: Any) -> Iterator[str]:
@@ -166,29 +159,24 @@ def _is_digest(value: Any) -> bool:
     return isinstance(value, str) and _DIGEST.fullmatch(value) is not None
 
 
-def _in_words(path: str, before: Any, now: Any, beside: Mapping[str, Any]) -> str:
-    """What it means that a digest is another one; `beside` is what stands beside it."""
+def _in_words(path: str, before: Any, now: Any, siblings: Mapping[str, Any]) -> str:
+    """A sentence for a digest that differs; `siblings` is the mapping that holds it."""
     _, _, inner = path.partition(".")
     group, _, name = inner.partition(".")
     if path.endswith(".does"):
-        what = _code(beside)
+        kind = "function" if "function" in siblings else "class"
+        what = f"the {kind} {siblings.get(kind, '')}".rstrip()
+        if "method" in siblings:
+            what = f"the method {siblings['method']} of {siblings.get('class', 'its class')}"
     elif name and group in _GROUPS:
         what = f"{_GROUPS[group]} {name}"
     else:
-        what = _ALONE.get(inner, path)
+        what = _SINGLE.get(inner, path)
     if before is _NOTHING:
         return f"{what} is not in the folder"
     return (
         f"{what} is in the folder and not in the plan" if now is _NOTHING else f"{what} has changed"
     )
-
-
-def _code(identity: Mapping[str, Any]) -> str:
-    """The function or class that an identity is of."""
-    if "method" in identity:
-        return f"the method {identity['method']} of {identity.get('class', 'its class')}"
-    kind = "function" if "function" in identity else "class"
-    return f"the {kind} {identity.get(kind, '')}".rstrip()
 
 
 def _shown(value: Any) -> str:
@@ -197,25 +185,25 @@ def _shown(value: Any) -> str:
 
 PLAN = "plan.json"
 FORMAT = 1
-"""Of the whole folder; newer ones are not read."""
+"""Version of the folder; newer ones are not read."""
 T = TypeVar("T")
 _FOLDERS = (RUNS, TRAJECTORIES)
 
 
 class NoCampaign(InvalidValue):
-    """A folder holds something else than a campaign; nothing was changed."""
+    """A folder holds something other than a campaign; nothing was changed."""
 
 
 class Folder:
-    """A campaign on disk, or at any place that fsspec knows; `Folder.create`, `Folder.open`."""
+    """A campaign on disk or in a remote storage of fsspec; `Folder.create`, `Folder.open`."""
 
     def __init__(self, storage: Storage, plan: dict[str, Any], lock: Lock | None) -> None:
         self.plan = plan
-        """What is run, as plain values."""
+        """The campaign as plain values."""
         self.columns: tuple[Column, ...] = columns_of(plan, storage.shown(PLAN))
-        """What is kept of every run, beside its number."""
+        """Columns of every run, without its number."""
         self._storage, self._lock = storage, lock
-        self._table = RunTable(storage, self.columns, self._may_write)
+        self._table = RunTable(storage, self.columns, lambda: self.writable)
 
     @classmethod
     def create(
@@ -226,26 +214,36 @@ class Folder:
         extends: Extends | None = None,
         break_lock: bool = False,
     ) -> Folder:
-        """A folder of this plan, to write to: a new one, or one that goes on.
+        """A folder of this plan, opened for writing: a new one, or one to continue.
+
+        The contents of an existing folder are verified, and damaged files are set aside.
 
         Args:
             where: a path, or a URL that fsspec knows.
-            plan: plain values; `columns` in it says what is kept of every run.
-            extends: by section of the plan, what tells whether that section goes on with the one
-                in the folder (`{"design": design.extends}`); else they must be the same. Columns
-                may be added. A plan that goes on replaces the one before, whose notes are dropped.
-                What the folder has is read, and what is damaged is set aside.
+            plan: plain values; its `columns` are those of every run.
+            extends: by section of the plan, a function that says whether the section continues the
+                one in the folder (`{"design": design.extends}`); other sections must be the same.
+                Columns may be added. The plan replaces the one before, whose notes are dropped.
             break_lock: see `open`.
 
-        Raises `PlanChanged` for a folder of another plan, `CampaignInUse` for one that somebody
-        writes to, `NoCampaign` for one of something else.
+        Raises:
+            PlanChanged: the folder has another plan.
+            CampaignInUse: another process writes to the folder.
+            NoCampaign: the folder holds something other than a campaign.
         """
-        storage = _known_place(where)
+        storage = _writable_storage(where)
         plain_plan = parsed_json(plain_json("plan", plan), "plan")
         columns_of(plain_plan, "plan")
         entries = storage.entries()
         if PLAN not in entries:
-            _check_empty(storage, entries)
+            # An interrupted creation leaves these two kinds of files.
+            others = [one for one in entries if one != LOCK and not one.startswith(f".{PLAN}-")]
+            if others:
+                raise NoCampaign(
+                    f"{storage.path} is no campaign (no {PLAN}), and it is not empty: it has "
+                    f"{', '.join(others[:3])}{', ...' if len(others) > 3 else ''}; take another "
+                    "folder"
+                )
             storage.prepare(())
         lock = locked(storage, break_lock=break_lock)
         try:
@@ -277,11 +275,11 @@ class Folder:
     def open(
         cls, where: str | os.PathLike[str], *, write: bool = False, break_lock: bool = False
     ) -> Folder:
-        """The campaign in a folder; with `write` nobody else may write until it is closed.
+        """The campaign in a folder; `write` locks it until it is closed.
 
-        `break_lock` takes a remote place from an owner that died on another machine.
+        `break_lock` takes over the lock of a remote storage whose owner died on another machine.
         """
-        storage = _known_place(where)
+        storage = _writable_storage(where)
         if PLAN not in storage.entries():
             raise MissingFile(f"{storage.path}: there is no campaign (no {PLAN})")
         if not write:
@@ -304,16 +302,16 @@ class Folder:
         return self._lock is not None and self._lock.held
 
     def missing(self, begin: int, end: int) -> list[tuple[int, int]]:
-        """Ranges of runs, among these, that are not there with all columns."""
+        """Ranges of runs from `begin` to `end - 1` that do not exist with all columns."""
         names = [column.name for column in self.columns]
         parts = self._table.listed()
         return gaps(covering(parts, names, begin, end), begin, end)
 
     def write_part(self, begin: int, end: int, columns: Mapping[str, AnyArray]) -> None:
-        """Keep the runs from `begin` to `end - 1`: all columns, (end - begin,) each, without `run`.
+        """Write the runs from `begin` to `end - 1`: all columns, (end - begin,) each, without
+        `run`.
 
-        Where the folder has some of these runs already, columns that both have must be the same,
-        bit for bit.
+        Columns of runs that exist already must be the same, bit for bit.
         """
         begin = whole("begin", begin, "not negative", least=0)
         end = whole("end", end, "larger than begin", least=begin + 1)
@@ -321,15 +319,15 @@ class Folder:
         self._table.write(begin, end, columns)
 
     def writer(self) -> PartWriter:
-        """What other processes write parts with while this folder is held here; can be pickled."""
+        """A writer of parts for other processes while this one holds the lock; can be pickled."""
         return PartWriter(self._storage, self.columns)
 
     def batches(
         self, names: Sequence[str], begin: int = 0, end: int | None = None
     ) -> Iterator[dict[str, AnyArray]]:
-        """Columns (n,) of all runs of a range that have them, in order, many thousand at a time.
+        """Columns (n,) of all runs of a range that have them, in order, in batches of bounded size.
 
-        Memory does not depend on how many there are. The campaign may go on meanwhile.
+        The campaign may run meanwhile.
         """
         known = (RUN, *(column.name for column in self.columns))
         for name in names:
@@ -356,8 +354,8 @@ class Folder:
         return {name: np.concatenate(values) for name, values in pieces.items()}
 
     def digest(self) -> str:
-        """Of all columns of all runs in their order: the same however they were cut, written or
-        merged, and whatever the order of the columns. All NaN count as one."""
+        """Digest of all columns of all runs, independent of how they were cut, written or merged
+        and of the order of the columns; all NaN are the same."""
         return self._whole(self._digest)
 
     def _digest(self) -> str:
@@ -372,8 +370,8 @@ class Folder:
         return total.text()
 
     def _whole(self, collect: Callable[[], T]) -> T:
-        """What is collected from runs; by one who reads once more, without it, where a part turned
-        out damaged when some of it was taken already."""
+        """A result collected from batches; a reader collects again, without the part, if a part
+        turns out to be damaged after some of it was used."""
         while True:
             try:
                 return collect()
@@ -382,58 +380,58 @@ class Folder:
                     raise
 
     def merge(self) -> None:
-        """Make few large parts of many small ones, where there are so many; cheap if not."""
+        """Merge small parts into large ones; cheap if there are few."""
         self._check_writable()
         self._table.merge()
 
     def verify(self) -> list[str]:
-        """Read everything, and tell as `damaged` does."""
+        """Read all runs and trajectories; returns `damaged()`."""
         self._table.verify()
         return self.verify_trajectories()
 
     def verify_trajectories(self) -> list[str]:
-        """The same of runs that were kept as a whole alone."""
+        """Read all trajectories; returns `damaged()`."""
         for name, size, reason in unreadable(self._storage):
             self._table.set_aside(TRAJECTORIES, name, size, reason)
         return self.damaged()
 
     def damaged(self) -> list[str]:
-        """Files that could not be read, up to now, in words."""
+        """A sentence for each file that could not be read so far."""
         return self._table.damage()
 
     def note(self, name: str, value: Any) -> None:
-        """Keep a small fact, as plain values."""
+        """Store a small fact, as plain values."""
         self._check_writable()
         self._table.note(name, value)
 
     @property
     def notes(self) -> dict[str, Any]:
-        """Facts that were kept, by name."""
+        """Stored facts by name."""
         return self._table.notes()
 
     def write_trajectory(self, run: int, trajectory: Trajectory) -> None:
-        """Keep a run as a whole."""
+        """Store the trajectory of a run."""
         self._check_writable()
         write_trajectory(self._storage, whole("run", run, "not negative", least=0), trajectory)
 
     def trajectory(self, run: int) -> Trajectory:
-        """A run that was kept as a whole."""
+        """The stored trajectory of a run."""
         return read_trajectory(self._storage, run)
 
     def remove_trajectory(self, run: int) -> None:
-        """Keep a run no longer as a whole."""
+        """Delete the stored trajectory of a run."""
         self._check_writable()
         remove_trajectory(self._storage, run)
 
     @property
     def trajectories(self) -> tuple[int, ...]:
-        """Numbers of the runs that were kept as a whole."""
+        """Numbers of the runs with a stored trajectory."""
         return kept_runs(self._storage)
 
     def close(self) -> None:
-        """Let others write. May be called twice."""
+        """Release the lock; may be called twice."""
         try:
-            with suppress(NotWritten):  # all that is new in the manifest is in the files too
+            with suppress(NotWritten):  # the manifest can be recovered from the files
                 if self.writable:
                     self._table.save()
         finally:
@@ -449,9 +447,6 @@ class Folder:
     def __repr__(self) -> str:
         return f"<Folder {self.path}: {counted(len(self.columns), 'column')}>"
 
-    def _may_write(self) -> bool:
-        return self.writable
-
     def _check_writable(self) -> None:
         if not self.writable:
             raise InvalidValue(
@@ -459,21 +454,11 @@ class Folder:
             )
 
 
-def _known_place(where: str | os.PathLike[str]) -> Storage:
-    """The place, once it is sure that runs can be kept there: not after the first of them."""
+def _writable_storage(where: str | os.PathLike[str]) -> Storage:
+    """The storage; raises if Arrow is missing, before the first run rather than after it."""
     storage = storage_of(where)
     arrow_module("pyarrow.parquet")
     return storage
-
-
-def _check_empty(storage: Storage, entries: list[str]) -> None:
-    """Raise for a folder of something else; what a creation that was killed left is none."""
-    others = [name for name in entries if name != LOCK and not name.startswith(f".{PLAN}-")]
-    if others:
-        raise NoCampaign(
-            f"{storage.path} is no campaign (no {PLAN}), and it is not empty: it has "
-            f"{', '.join(others[:3])}{', ...' if len(others) > 3 else ''}; take another folder"
-        )
 
 
 def _read_plan(storage: Storage) -> dict[str, Any]:
@@ -490,17 +475,17 @@ def _read_plan(storage: Storage) -> dict[str, Any]:
 
 
 NUMBER_BYTES, TRUTH_BYTES = 8.0, 1.0
-"""Of one run: random numbers do not compress. Its number takes as much as a truth."""
+"""Bytes per run: random numbers do not compress. Run numbers take as much as truth values."""
 _COLUMN_BYTES = 640
-"""That a file takes for a column, whatever is in it, beside what the column is called."""
+"""Overhead of a column in a file, without its texts."""
 _PART_BYTES = 256
-"""In the manifest."""
+"""Bytes of a part in the manifest."""
 _FILES_BYTES = 16_384
-"""Of the plan's own files and notes, beside its text."""
+"""Bytes of the other files and notes, without the text of the plan."""
 
 
 def runs_bytes(columns: Iterable[Column], runs: int) -> float:
-    """Of so many runs, in the largest number of parts that they may be cut into."""
+    """Size of a number of runs in the largest number of parts that they may be cut into."""
     if not runs:
         return 0.0
     known = list(columns)
@@ -511,35 +496,28 @@ def runs_bytes(columns: Iterable[Column], runs: int) -> float:
         _COLUMN_BYTES + 4 * len("".join((one.name, one.unit, one.meaning)).encode())
         for one in known
     )
-    return row * runs + most_parts(runs) * (head + _PART_BYTES)
-
-
-def most_parts(runs: int) -> int:
-    """Files that a number of runs may be in: those that wait at each level until they are merged,
-    new ones, and groups of rows, which are as long as a file's head."""
+    # Parts that wait at each level until they are merged, new ones, and groups of rows, whose
+    # headers are as long as that of a file.
     levels = 1 + int(log(max(runs, 1), LEVEL))
-    return min(runs, LEVEL * (levels + 1)) + runs // GROUP_ROWS
+    parts = min(runs, LEVEL * (levels + 1)) + runs // GROUP_ROWS
+    return row * runs + parts * (head + _PART_BYTES)
 
 
 def files_bytes(plan: bytes, text: str) -> float:
-    """Of plan, manifest and notes."""
+    """Size of plan, manifest and notes."""
     return _FILES_BYTES + 4.0 * len(plan) + 2.0 * len(text.encode())
 
 
 def trajectory_bytes(run: Trajectory, identity: Mapping[str, Any]) -> float:
-    """Of a run like this one that goes on to the end, as far as an experiment's identity tells
-    how many steps that are."""
-    columns = 1 + len(run.columns)
-    samples = max(len(run.t), 1 + _steps(identity))
-    return columns * (NUMBER_BYTES * samples + 2.0 * _COLUMN_BYTES) + _FILES_BYTES
-
-
-def _steps(identity: Mapping[str, Any]) -> int:
+    """Size of a run like this one that lasts to the end, if the identity of the experiment has the
+    number of steps."""
+    steps = 0
     if "steps" in identity:
-        return int(identity["steps"])
-    if "duration" in identity and "dt" in identity:
-        return round(identity["duration"] / identity["dt"])
-    return 0
+        steps = int(identity["steps"])
+    elif "duration" in identity and "dt" in identity:
+        steps = round(identity["duration"] / identity["dt"])
+    columns, samples = 1 + len(run.columns), max(len(run.t), 1 + steps)
+    return columns * (NUMBER_BYTES * samples + 2.0 * _COLUMN_BYTES) + _FILES_BYTES
 
 
 _CHANNEL = "campaign.keep"
@@ -547,16 +525,16 @@ _CHANNEL = "campaign.keep"
 
 @dataclass(frozen=True)
 class Keep:
-    """Runs whose trajectories are kept, beside the columns of all runs."""
+    """Number of runs whose trajectories are stored as well as their columns."""
 
     highest: Mapping[str, int] = field(default_factory=dict[str, int])
-    """How many of the runs with the largest values, by column."""
+    """Of the runs with the largest values, by column."""
     lowest: Mapping[str, int] = field(default_factory=dict[str, int])
-    """How many of those with the smallest."""
+    """Of the runs with the smallest values, by column."""
     random: int = 0
-    """How many of all, drawn by the seed."""
+    """Of all runs, chosen by the seed."""
     failed: int = 0
-    """How many of those that failed, the first ones."""
+    """Of the runs that failed, the first ones."""
 
     __repr__ = brief_repr
 
@@ -569,54 +547,50 @@ class Keep:
 
     @property
     def most(self) -> int:
-        """How many there are at most."""
+        """The largest number of trajectories."""
         return sum((*self.highest.values(), *self.lowest.values(), self.random, self.failed))
 
     def check(self, columns: tuple[Column, ...]) -> None:
-        """Raise for a column that there is not."""
+        """Raise for an unknown column."""
         numbers = [column.name for column in columns if column.kind == "number"]
         for name in (*self.highest, *self.lowest):
             if name not in numbers:
                 raise InvalidValue(unknown_name("keep", name, numbers, "column"))
 
     def identity(self) -> dict[str, Any]:
-        """As plain values."""
-        return {
-            "highest": dict(self.highest),
-            "lowest": dict(self.lowest),
-            "random": self.random,
-            "failed": self.failed,
-        }
+        """The settings as plain values."""
+        return asdict(self)
 
-    def chosen(self, folder: Folder, runs: int, seed: int) -> list[int]:
-        """Numbers of the runs, in order; read from the folder in bounded memory."""
-        wanted: set[int] = set(_drawn(self.random, runs, seed))
-        for name, count in self.highest.items():
-            wanted |= set(_extreme(folder, name, count, runs, 1.0))
-        for name, count in self.lowest.items():
-            wanted |= set(_extreme(folder, name, count, runs, -1.0))
-        if self.failed:
-            wanted |= set(_first_failed(folder, self.failed, runs))
-        return sorted(wanted)
+    def choose(self, folder: Folder, runs: int, seed: int) -> list[int]:
+        """Numbers of the runs, in order; reads the folder in bounded memory."""
+        wanted = _random_runs(self.random, runs, seed)
+        for sign, counts in ((1.0, self.highest), (-1.0, self.lowest)):
+            for name, count in counts.items():
+                wanted.update(_extreme(folder, name, count, runs, sign))
+        failed: list[int] = []
+        batches = folder.batches((RUN, FAILED), 0, runs)
+        while len(failed) < self.failed and (batch := next(batches, None)) is not None:
+            failed += batch[RUN][batch[FAILED]].tolist()
+        return sorted(wanted.union(failed[: self.failed]))
 
 
-def _drawn(count: int, runs: int, seed: int) -> list[int]:
-    """Different runs; the same ones in every process."""
+def _random_runs(count: int, runs: int, seed: int) -> set[int]:
+    """Different runs, the same in every process."""
     if count >= runs:
-        return list(range(runs))
-    drawn: dict[int, None] = {}
+        return set(range(runs))
+    chosen: set[int] = set()
     step = 0
-    while len(drawn) < count:
+    while len(chosen) < count:
         shares = uniforms(seed, _CHANNEL, np.arange(step, step + count))[:, 0, 0]
         for share in shares.tolist():
-            if len(drawn) < count:
-                drawn[int(share * runs)] = None
+            if len(chosen) < count:
+                chosen.add(int(share * runs))
         step += count
-    return list(drawn)
+    return chosen
 
 
 def _extreme(folder: Folder, name: str, count: int, runs: int, sign: float) -> list[int]:
-    """Runs with the largest values times the sign; of equal ones the first."""
+    """Runs with the largest values times the sign; the first of equal ones."""
     best: list[tuple[float, int]] = []
     for batch in folder.batches((RUN, name), 0, runs):
         values = sign * batch[name]
@@ -627,34 +601,25 @@ def _extreme(folder: Folder, name: str, count: int, runs: int, sign: float) -> l
     return [-number for _, number in best]
 
 
-def _first_failed(folder: Folder, count: int, runs: int) -> list[int]:
-    failed: list[int] = []
-    for batch in folder.batches((RUN, FAILED), 0, runs):
-        failed += batch[RUN][batch[FAILED]].tolist()
-        if len(failed) >= count:
-            break
-    return failed[:count]
-
-
 _NOTE = "plan_file"
 
 
 @dataclass(frozen=True)
 class PlanText:
-    """The text of a file, and where it was."""
+    """The text of a plan file, and where the file was."""
 
     name: str
-    """Of the file."""
+    """Name of the file."""
     folder: str
-    """Where it was: what it names is looked for there."""
+    """Folder of the file, in which the modules and files that it names are looked for."""
     text: str
 
     def keep_in(self, folder: Folder) -> None:
-        """Write it into a folder that is open for writing."""
+        """Store it in a folder that is open for writing."""
         folder.note(_NOTE, asdict(self))
 
     @classmethod
     def kept_in(cls, folder: Folder) -> PlanText | None:
-        """The text that a folder has; None where its campaign was made in Python."""
+        """The text in a folder; None if its campaign was made in Python."""
         kept = folder.notes.get(_NOTE)
         return None if kept is None else cls(**kept)

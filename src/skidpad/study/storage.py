@@ -1,13 +1,12 @@
-"""Where the files of a campaign lie: a folder of this machine, or any place that fsspec knows.
+"""Storage of the files of a campaign: a local folder, or a remote storage of fsspec, and its lock.
 
-A file is whole or not there: it is written beside its name and renamed (a local folder), or put at
-once (object stores). Names of files are relative, with `/` between their parts.
+Files are written atomically: to a temporary name and renamed (a local folder), or put in one
+operation (object stores). Names of files are relative, with `/` between their parts.
 
-One writer per folder.
-
-A local folder is locked by the kernel, which lets go when the process ends, however it ends. A
-remote place has a file that says who writes; one whose process is known to be dead is taken over,
-any other must be broken by someone who knows. Readers need no lock.
+There is one writer per folder. A local folder is locked by the kernel, which releases the lock when
+the process ends, however it ends. A remote storage has a file that names the writer; if its process
+is known to be dead, the lock is taken over, otherwise it must be broken explicitly. Readers need no
+lock.
 """
 
 from __future__ import annotations
@@ -35,15 +34,15 @@ from ..errors import InvalidValue, MissingFile, SkidpadError, require
 
 _LOCAL_PROTOCOLS = ("file", "local")
 _UNFINISHED = ".tmp"
-"""How names of files end that are being written; no reader of `*.parquet` takes them."""
+"""Suffix of files that are being written; no reader of `*.parquet` takes them."""
 
 
 class NotWritten(InvalidValue):
-    """A file could not be written: the disk is full, or it is not allowed. What was there stays."""
+    """A file could not be written, as on a full disk or without permission; nothing was changed."""
 
 
 class Storage(Protocol):
-    """A folder of files, wherever it is."""
+    """A folder of files, local or remote."""
 
     @property
     def path(self) -> Path | str:
@@ -51,15 +50,15 @@ class Storage(Protocol):
         ...
 
     def shown(self, name: str) -> str:
-        """A file as messages call it."""
+        """The name of a file in messages."""
         ...
 
     def entries(self) -> list[str]:
-        """What lies at the top, folders included; nothing where there is no such place."""
+        """Names of the files and folders at the top; empty if the storage does not exist."""
         ...
 
     def exists(self, name: str) -> bool:
-        """Whether there is such a file."""
+        """Whether the file exists."""
         ...
 
     def sizes(self, folder: str) -> dict[str, int]:
@@ -67,41 +66,41 @@ class Storage(Protocol):
         ...
 
     def read(self, name: str) -> bytes:
-        """All of a file; `MissingFile` if there is none."""
+        """Contents of a file; raises `MissingFile` if it does not exist."""
         ...
 
     def open(self, name: str) -> BinaryIO:
-        """A file, to read parts of it."""
+        """A file opened for reading."""
         ...
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a file, or replace it, as a whole."""
+        """Write or replace a file atomically."""
         ...
 
     def writing(self, name: str) -> Any:
-        """A context with a binary file to write and read, which gets the name at the end of the
-        block, or is gone where the block raises."""
+        """A context with a binary file to write and read, which gets its name at the end of the
+        block and is deleted if the block raises."""
         ...
 
     def remove(self, name: str) -> None:
-        """Take a file away; it may be gone already."""
+        """Delete a file if it exists."""
         ...
 
     def move(self, name: str, target: str) -> None:
-        """Give a file another name; one that has it is replaced, a missing folder is made."""
+        """Rename a file, replacing any file of that name and making missing folders."""
         ...
 
     def prepare(self, folders: Iterable[str]) -> None:
-        """Make the place and folders in it."""
+        """Make the storage and folders in it."""
         ...
 
     def sweep(self, folders: Iterable[str]) -> None:
-        """Take away what was left of files that nobody will finish."""
+        """Delete the remains of files whose writer was killed."""
         ...
 
 
 def storage_of(where: str | os.PathLike[str]) -> Storage:
-    """The place of a path or a URL; raises for what is neither."""
+    """The storage at a path or a URL; raises for any other value."""
     if not isinstance(where, str) or ("://" not in where and "::" not in where):
         return LocalStorage(path_of(where, "folder"))
     url = urlsplit(where)
@@ -111,7 +110,7 @@ def storage_of(where: str | os.PathLike[str]) -> Storage:
 
 
 class LocalStorage:
-    """A folder of this machine, or one that it has mounted."""
+    """A folder on this machine, or one that is mounted."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
@@ -121,7 +120,7 @@ class LocalStorage:
         return str(self.path / name)
 
     def entries(self) -> list[str]:
-        """What lies at the top."""
+        """Names of the files and folders at the top."""
         with reading(self.path, "cannot be read"):
             if not self.path.exists():
                 return []
@@ -130,7 +129,7 @@ class LocalStorage:
             return sorted(os.listdir(self.path))
 
     def exists(self, name: str) -> bool:
-        """Whether there is such a file."""
+        """Whether the file exists."""
         with reading(self.path / name, "cannot be read"):
             return (self.path / name).exists()
 
@@ -143,28 +142,28 @@ class LocalStorage:
             os.scandir(self.path / folder) as entries,
         ):
             for entry in entries:
-                # One that goes while we look is none.
+                # Files may disappear meanwhile.
                 with suppress(FileNotFoundError):
                     if entry.is_file() and not entry.name.endswith(_UNFINISHED):
                         sizes[entry.name] = entry.stat().st_size
         return sizes
 
     def read(self, name: str) -> bytes:
-        """All of a file."""
+        """Contents of a file."""
         return bytes_of(self.path / name)
 
     def open(self, name: str) -> BinaryIO:
-        """A file, to read parts of it."""
+        """A file opened for reading."""
         return (self.path / name).open("rb")
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a file as a whole."""
+        """Write a file atomically."""
         with self.writing(name) as file:
             file.write(data)
 
     @contextmanager
     def writing(self, name: str) -> Generator[BinaryIO]:
-        """A file that is renamed when it is whole and on the disk."""
+        """A temporary file that is renamed when it is complete and on the disk."""
         target = self.path / name
         temporary = target.with_name(f".{target.name}-{secrets.token_hex(6)}{_UNFINISHED}")
         try:
@@ -182,12 +181,12 @@ class LocalStorage:
             raise
 
     def remove(self, name: str) -> None:
-        """Take a file away; one that another program has open stays, on Windows."""
+        """Delete a file; on Windows, one that another program has open stays."""
         with suppress(FileNotFoundError, PermissionError):
             (self.path / name).unlink()
 
     def move(self, name: str, target: str) -> None:
-        """Give a file another name."""
+        """Rename a file."""
         try:
             (self.path / target).parent.mkdir(exist_ok=True)
             os.replace(self.path / name, self.path / target)
@@ -196,7 +195,7 @@ class LocalStorage:
             raise _not_written(self.shown(target), error) from error
 
     def prepare(self, folders: Iterable[str]) -> None:
-        """Make the folder and those in it."""
+        """Make the folder and folders in it."""
         for folder in ("", *folders):
             try:
                 (self.path / folder).mkdir(parents=True, exist_ok=True)
@@ -205,7 +204,7 @@ class LocalStorage:
         _sync_folder(self.path)
 
     def sweep(self, folders: Iterable[str]) -> None:
-        """Take away what a process that was killed left unfinished."""
+        """Delete temporary files of a killed process."""
         for folder in folders:
             for path in (self.path / folder).glob(f".*{_UNFINISHED}"):
                 with suppress(OSError):
@@ -213,7 +212,7 @@ class LocalStorage:
 
 
 class RemoteStorage:
-    """Any place that fsspec knows: `s3://bucket/campaign`, `memory://campaign`."""
+    """A remote storage of fsspec: `s3://bucket/campaign`, `memory://campaign`."""
 
     def __init__(self, url: str) -> None:
         self.path = url.rstrip("/")
@@ -228,11 +227,11 @@ class RemoteStorage:
         return f"{self.path}/{name}" if name else self.path
 
     def entries(self) -> list[str]:
-        """What lies at the top."""
+        """Names of the files and folders at the top."""
         return sorted(entry["name"].rstrip("/").rpartition("/")[2] for entry in self._listed(""))
 
     def exists(self, name: str) -> bool:
-        """Whether there is such a file."""
+        """Whether the file exists."""
         with reading(self.shown(name), "cannot be read"):
             self._system.invalidate_cache()
             return bool(self._system.exists(self._full(name)))
@@ -254,22 +253,22 @@ class RemoteStorage:
                 return []
 
     def read(self, name: str) -> bytes:
-        """All of a file."""
+        """Contents of a file."""
         with reading(self.shown(name), "cannot be read"):
             return self._system.cat_file(self._full(name))
 
     def open(self, name: str) -> BinaryIO:
-        """A file, to read parts of it."""
+        """A file opened for reading."""
         return self._system.open(self._full(name), "rb")
 
     def write(self, name: str, data: bytes) -> None:
-        """Put a file at once."""
+        """Put a file in one operation."""
         with _putting(self.shown(name)):
             self._system.pipe_file(self._full(name), data)
 
     @contextmanager
     def writing(self, name: str) -> Generator[BinaryIO]:
-        """A file of this machine that is put at once when it is whole."""
+        """A local file that is put in one operation when it is complete."""
         with tempfile.TemporaryDirectory(prefix="skidpad-") as folder:
             local = Path(folder) / "file"
             with _putting(self.shown(name)), local.open("x+b") as file:
@@ -278,25 +277,25 @@ class RemoteStorage:
                 self._system.put_file(str(local), self._full(name))
 
     def remove(self, name: str) -> None:
-        """Take a file away."""
+        """Delete a file."""
         with _putting(self.shown(name)), suppress(FileNotFoundError):
             self._system.rm_file(self._full(name))
 
     def move(self, name: str, target: str) -> None:
-        """Copy a file and take the first away, which is all that object stores know."""
+        """Copy a file and delete the first, as object stores cannot rename."""
         self.prepare(target.split("/")[:-1])
         with self.writing(target) as copy, self.open(name) as file:
             shutil.copyfileobj(file, copy)
         self.remove(name)
 
     def prepare(self, folders: Iterable[str]) -> None:
-        """Make the folders, where the place has such things."""
+        """Make the folders, if the storage has folders."""
         for folder in ("", *folders):
             with _putting(self.shown(folder)):
                 self._system.makedirs(self._full(folder), exist_ok=True)
 
     def sweep(self, folders: Iterable[str]) -> None:
-        """Nothing: what is not put is nowhere."""
+        """Nothing: files are put in one operation."""
 
     def _full(self, name: str) -> str:
         return f"{self._root.rstrip('/')}/{name}" if name else self._root
@@ -304,7 +303,7 @@ class RemoteStorage:
 
 @contextmanager
 def _putting(shown: str) -> Generator[None]:
-    """Whatever a library raises becomes an error that names the file."""
+    """Turns any exception of a library into an error that names the file."""
     try:
         yield
     except (SkidpadError, Warning):
@@ -325,7 +324,7 @@ def _not_written(shown: str, error: Exception) -> InvalidValue:
 
 
 def _sync_folder(path: Path) -> None:
-    """Bring names of files to the disk, so that a new one outlasts a loss of power."""
+    """Write directory entries to the disk, so that a new file survives a loss of power."""
     if os.name == "nt":
         return
     with suppress(OSError):  # some mounted file systems do not know it
@@ -338,13 +337,13 @@ def _sync_folder(path: Path) -> None:
 
 LOCK = "lock"
 _UNKNOWN_HERE = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
-"""What file systems say that cannot lock."""
+"""Error numbers of file systems that cannot lock."""
 _FAR = 1 << 40
-"""The byte that Windows locks: what is locked cannot be read, and the owner is to be read."""
+"""The byte that Windows locks, far behind the owner, since locked bytes cannot be read."""
 
 
 class CampaignInUse(SkidpadError, RuntimeError):
-    """Another process, or another campaign of this one, writes to the folder; nothing changed."""
+    """Another process, or another campaign of this process, writes to the folder."""
 
 
 class Lock(Protocol):
@@ -352,19 +351,19 @@ class Lock(Protocol):
 
     @property
     def held(self) -> bool:
-        """Whether it is still ours: not after a fork, nor when somebody broke it."""
+        """Whether this process still holds it: not after a fork, nor when it was broken."""
         ...
 
     def release(self) -> None:
-        """Let others write. May be called twice."""
+        """Let others write; may be called twice."""
         ...
 
 
 def locked(storage: Storage, *, break_lock: bool = False) -> Lock:
-    """The lock of a place; raises `CampaignInUse`, which says who has it.
+    """Lock a storage; raises `CampaignInUse`, which names the owner, if it is locked already.
 
-    `break_lock` takes the lock of a remote place from whoever has it: for owners that died on
-    another machine. That of a local folder is free as soon as its owner is gone.
+    `break_lock` takes over the lock of a remote storage, for owners that died on another machine.
+    The lock of a local folder is released when its owner ends.
     """
     if isinstance(storage.path, Path):
         try:
@@ -378,7 +377,7 @@ def locked(storage: Storage, *, break_lock: bool = False) -> Lock:
 
 
 def writer_of(folder: Path) -> str:
-    """Who writes to a local folder, in words; empty if nobody does. The lock is left alone."""
+    """The process that writes to a local folder, in words; empty if there is none."""
     try:
         owner = _owner((folder / LOCK).read_bytes())
     except OSError:
@@ -414,11 +413,15 @@ class _KernelLock:
             file, self._file = self._file, None
             with contextlib.suppress(OSError):
                 file.truncate(0)
-                _unlock(file)  # a child that was forked just now may have it open still
+                if sys.platform != "win32":
+                    import fcntl
+
+                    # A child that was just forked may still have the file open.
+                    fcntl.flock(file.fileno(), fcntl.LOCK_UN)
             file.close()
 
     def leave_to_parent(self) -> None:
-        """In a forked child: the parent's lock must end with the parent, not with its children."""
+        """Close the file in a forked child, so that the lock ends with the parent."""
         if self._file is not None:
             file, self._file = self._file, None
             file.close()
@@ -426,14 +429,10 @@ class _KernelLock:
 
 _held_here: WeakSet[_KernelLock] = WeakSet()
 
-
-def _after_fork() -> None:
-    for lock in list(_held_here):
-        lock.leave_to_parent()
-
-
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(
+        after_in_child=lambda: [lock.leave_to_parent() for lock in list(_held_here)]
+    )
 
 
 def _try_lock(file: BinaryIO) -> bool:
@@ -455,15 +454,8 @@ def _try_lock(file: BinaryIO) -> bool:
     return True
 
 
-def _unlock(file: BinaryIO) -> None:
-    if sys.platform != "win32":
-        import fcntl
-
-        fcntl.flock(file.fileno(), fcntl.LOCK_UN)
-
-
 class _OwnerFile:
-    """A file that says who writes, for places without locks."""
+    """A file that names the writer, for storage without locks."""
 
     def __init__(self, storage: Storage, break_lock: bool) -> None:
         self._storage, self._token, self._pid = storage, secrets.token_hex(8), os.getpid()
@@ -471,7 +463,7 @@ class _OwnerFile:
         if before and not break_lock and not _is_dead(_owner(before)):
             raise _in_use(str(storage.path), _owner(before), breakable=True)
         storage.write(LOCK, _own_name(self._token))
-        if not self.held:  # two came at once: the last one has it
+        if not self.held:  # of two concurrent writers the last one has it
             raise _in_use(str(storage.path), _owner(storage.read(LOCK)), breakable=True)
 
     @property
@@ -506,7 +498,7 @@ def _owner(data: bytes) -> dict[str, Any]:
 
 
 def _is_dead(owner: dict[str, Any]) -> bool:
-    """Whether the owner was a process of this machine that is there no more."""
+    """Whether the owner was a process of this machine that has ended."""
     pid = owner.get("pid")
     if owner.get("host") != socket.gethostname() or not isinstance(pid, int) or os.name == "nt":
         return False

@@ -1,29 +1,20 @@
-"""Parts of a campaign: the runs of a range, one after the other, in a file.
+"""The runs of a campaign as one table of Parquet parts, and chosen runs as trajectory files.
 
-A part says of itself which runs it has, in its name and inside, and has a digest of every column.
-So nothing else is needed to know what is done, and whether it is what was written.
+A part is a file with all columns of a range of runs. Its name and its metadata say which runs it
+has, and it has a digest of every column, so nothing else is needed to know what is done and whether
+it is what was written. Pages have checksums, columns have digests, and the numbers of the runs are
+known beforehand: a file that was cut off or changed is noticed.
 
-Parts as Parquet files: written rows after rows, and checked when they are read.
+Parts may overlap: a chunk was done twice, or a merge was interrupted between writing the merged
+part and removing those it was made from. All have the same numbers, so any of them may be read;
+`covering` chooses. Small parts are merged level by level (`next_group`).
 
-Pages have checksums, columns have digests, and the numbers of the runs are known beforehand: a file
-that was cut off or changed is noticed, whoever wrote it.
+`Manifest` is a cache of what is known of the files, so that they need not be opened, and holds the
+notes. Everything else in it can be recovered from the files.
 
-Which parts are read for which runs, which runs have none, and which parts are to be merged.
-
-Parts may overlap: a chunk was done twice, or a merge died between writing the merged part and
-removing those it was made from. All have the same numbers, so any of them may be read.
-
-The manifest of a campaign's folder: what is known of its files, so that they need not be opened.
-
-All of it but the notes can be found again from the files themselves; so it is written now and then,
-and a part that it does not know yet is looked at.
-
-Chosen runs of a campaign as whole trajectories, a file each.
-
-The parts of a folder, as one table: what is there, read in order, merged, set aside if damaged.
-
-The list of parts follows the files: other processes may write parts, and one that reads sees parts
-come and go while the campaign runs.
+`RunTable` is the whole: what exists, read in order, merged, and set aside if damaged. Its list of
+parts follows the files, since other processes may write parts, and a reader sees parts come and go
+while the campaign runs.
 """
 
 from __future__ import annotations
@@ -51,23 +42,23 @@ from .experiment import RUN, Column
 from .storage import Storage
 
 RUNS = "runs"
-"""The folder that parts lie in."""
+"""Name of the folder of the parts."""
 _NAME = re.compile(r"part-(\d{12,18})-(\d{12,18})\.parquet")
 
 
 class UnreadablePart(InvalidValue):
-    """A file is not the part that it should be: cut off, changed, or of something else."""
+    """A file is not the expected part: it was cut off, changed, or is something else."""
 
 
 class Part(NamedTuple):
-    """What is known of a part without reading its runs."""
+    """A part as it is known without reading its runs."""
 
     begin: int
     end: int
     columns: frozenset[str]
-    """Without the numbers of the runs."""
+    """Names, without that of the run numbers."""
     pieces: int
-    """Parts that it was merged from; 1 of one that was written as it is."""
+    """Number of parts that it was merged from; 1 for a part that was written directly."""
     size: int
     """In bytes."""
     footer: str
@@ -75,17 +66,17 @@ class Part(NamedTuple):
 
     @property
     def file(self) -> str:
-        """In its place."""
+        """Its path in the storage."""
         return f"{RUNS}/{part_name(self.begin, self.end)}"
 
 
 def part_name(begin: int, end: int) -> str:
-    """The file of a range of runs."""
+    """File name of a range of runs."""
     return f"part-{begin:012d}-{end:012d}.parquet"
 
 
 def range_of(name: str) -> tuple[int, int] | None:
-    """The runs of a file of this name; None if it is no part's."""
+    """Range of runs of a file name; None if it is not the name of a part."""
     match = _NAME.fullmatch(name)
     if match is None:
         return None
@@ -94,57 +85,55 @@ def range_of(name: str) -> tuple[int, int] | None:
 
 
 class ColumnDigest:
-    """A digest of numbers that does not know how they were cut; all NaN are the same."""
+    """A digest of numbers that is independent of how they are cut; all NaN are the same."""
 
     def __init__(self) -> None:
         self._hash = sha256()
 
     def add(self, values: AnyArray) -> None:
-        """The next ones."""
+        """Append numbers."""
         if values.dtype == np.float64:
             values = np.where(np.isnan(values), np.nan, values)
         self._hash.update(np.ascontiguousarray(values, values.dtype.newbyteorder("<")).data)
 
     def text(self) -> str:
-        """Of all up to here."""
+        """The digest of all numbers so far."""
         return self._hash.hexdigest()
 
 
 def checked_columns(
     columns: Sequence[Column], arrays: Mapping[str, Any], rows: int
 ) -> dict[str, AnyArray]:
-    """Values of a part as they are kept; raises for what does not fit."""
+    """Values of a part in the types of the file; raises unless they fit the columns."""
     for name in arrays:
         if all(name != column.name for column in columns):
             raise InvalidValue(f"{name}: the campaign has no such column")
-    return {column.name: _checked(column, arrays, rows) for column in columns}
-
-
-def _checked(column: Column, arrays: Mapping[str, Any], rows: int) -> AnyArray:
-    if column.name not in arrays:
-        raise InvalidValue(f"{column.name}: a part must have this column")
-    values = np.asarray(arrays[column.name])
-    kinds = "b" if column.kind == "truth" else "fiu"
-    if values.shape != (rows,) or values.dtype.kind not in kinds:
-        contents = "true or false" if column.kind == "truth" else "real numbers"
-        raise InvalidValue(
-            f"{column.name}: {values.dtype} of shape {values.shape} must be {contents} of shape "
-            f"({rows},)"
-        )
-    return values if kinds == "b" else np.asarray(values, np.float64)
+    checked: dict[str, AnyArray] = {}
+    for name, _, _, kind in columns:
+        if name not in arrays:
+            raise InvalidValue(f"{name}: a part must have this column")
+        values = np.asarray(arrays[name])
+        kinds, contents = ("b", "true or false") if kind == "truth" else ("fiu", "real numbers")
+        if values.shape != (rows,) or values.dtype.kind not in kinds:
+            raise InvalidValue(
+                f"{name}: {values.dtype} of shape {values.shape} must be {contents} of shape "
+                f"({rows},)"
+            )
+        checked[name] = values if kind == "truth" else np.asarray(values, np.float64)
+    return checked
 
 
 FORMAT = 1
-"""Of what a part says of itself; newer ones are not read."""
+"""Version of the metadata of a part; newer ones are not read."""
 GROUP_ROWS = 1 << 16
 """Runs that are read and written at a time."""
 _KEY = b"skidpad"
 _TAIL = 8
-"""Bytes after the footer of a Parquet file: its length, and who it is."""
+"""Bytes after the footer of a Parquet file: its length and the magic number."""
 
 
 def arrow_module(name: str) -> Any:
-    """A module of Arrow; who lacks it lacks what the extra of campaigns brings."""
+    """A module of Arrow, or the error that says which extra installs it."""
     return require(name, purpose="A campaign", extra="campaigns")
 
 
@@ -155,7 +144,7 @@ def write_part(
     columns: Sequence[Column],
     values: Mapping[str, AnyArray],
 ) -> Part:
-    """Write a part, whole or not at all."""
+    """Write a part atomically."""
     with storage.writing(f"{RUNS}/{part_name(begin, end)}") as file:
         writer = PartFile(file, begin, end, columns, 1)
         with writer:
@@ -165,19 +154,19 @@ def write_part(
 
 @dataclass(frozen=True)
 class PartWriter:
-    """Writes parts of a campaign from processes that do not hold its folder."""
+    """Writes parts of a campaign from processes that do not hold the lock of its folder."""
 
     storage: Storage
     columns: tuple[Column, ...]
 
     def write_part(self, begin: int, end: int, columns: Mapping[str, AnyArray]) -> None:
-        """As `Folder.write_part`, without comparing with what is there."""
+        """As `Folder.write_part`, without comparing with existing runs."""
         values = checked_columns(self.columns, columns, end - begin)
         write_part(self.storage, begin, end, self.columns, values)
 
 
 class PartFile:
-    """A part that is being written, rows after rows; `part` says what it is at the end."""
+    """A part that is being written in pieces of rows; `part` describes it at the end."""
 
     def __init__(
         self, file: BinaryIO, begin: int, end: int, columns: Sequence[Column], pieces: int
@@ -189,7 +178,20 @@ class PartFile:
         self._digests = {column.name: ColumnDigest() for column in columns}
         self._waiting: list[dict[str, AnyArray]] = []
         self._next = begin
-        self._schema = self._arrow.schema([self._field(column) for column in self._columns])
+        types = {
+            "truth": self._arrow.bool_(),
+            "count": self._arrow.int64(),
+            "number": self._arrow.float64(),
+        }
+        self._schema = self._arrow.schema(
+            self._arrow.field(
+                one.name,
+                types[one.kind],
+                nullable=False,
+                metadata={"unit": one.unit, "meaning": one.meaning},
+            )
+            for one in self._columns
+        )
         self._writer: Any = parquet.ParquetWriter(
             file,
             self._schema,
@@ -204,7 +206,7 @@ class PartFile:
         return self
 
     def add(self, values: Mapping[str, AnyArray]) -> None:
-        """The next rows."""
+        """Append rows."""
         rows = 0
         for name, digest in self._digests.items():
             digest.add(values[name])
@@ -217,7 +219,7 @@ class PartFile:
             self._write(waiting - waiting % GROUP_ROWS)
 
     def _write(self, count: int | None = None) -> None:
-        """Write so many of the rows that wait, in whole groups; all if None."""
+        """Write the first `count` of the waiting rows, in whole groups; all if None."""
         names = [column.name for column in self._columns]
         joined = {name: np.concatenate([rows[name] for rows in self._waiting]) for name in names}
         table = self._arrow.table([joined[name][:count] for name in names], schema=self._schema)
@@ -232,51 +234,42 @@ class PartFile:
             self._writer.is_open = False  # else it tries again when it is freed
             return
         try:
-            self._finish()
+            assert self._next == self._end, "a part has all runs of its range"
+            if self._waiting:
+                self._write()
+            about = {
+                "format": FORMAT,
+                "begin": self._begin,
+                "end": self._end,
+                "pieces": self._pieces,
+                "digests": {name: digest.text() for name, digest in self._digests.items()},
+            }
+            self._writer.add_key_value_metadata({_KEY: json.dumps(about).encode()})
+            self._writer.close()
+            size, footer = _footer(self._file)
+            names = frozenset(self._digests)
+            self.part = Part(self._begin, self._end, names, self._pieces, size, footer)
         finally:
             self._writer.is_open = False
 
-    def _finish(self) -> None:
-        assert self._next == self._end, "a part has all runs of its range"
-        if self._waiting:
-            self._write()
-        about = {
-            "format": FORMAT,
-            "begin": self._begin,
-            "end": self._end,
-            "pieces": self._pieces,
-            "digests": {name: digest.text() for name, digest in self._digests.items()},
-        }
-        self._writer.add_key_value_metadata({_KEY: json.dumps(about).encode()})
-        self._writer.close()
-        size, footer = _footer(self._file)
-        names = frozenset(self._digests)
-        self.part = Part(self._begin, self._end, names, self._pieces, size, footer)
-
-    def _field(self, column: Column) -> Any:
-        arrow = self._arrow
-        types = {"truth": arrow.bool_(), "count": arrow.int64(), "number": arrow.float64()}
-        notes = {"unit": column.unit, "meaning": column.meaning}
-        return arrow.field(column.name, types[column.kind], nullable=False, metadata=notes)
-
 
 def inspect_part(storage: Storage, name: str) -> Part:
-    """What a file in the folder of parts is; raises `UnreadablePart` if it is none."""
+    """The part in a file; raises `UnreadablePart` if it is not a part."""
     begin, end = range_of(name) or (0, 0)
     with _opened(storage, f"{RUNS}/{name}") as (file, parquet):
         size, footer = _footer(file)
-        about = _about(parquet, begin, end)
+        about = _metadata(parquet, begin, end)
         return Part(begin, end, frozenset(about["digests"]), int(about["pieces"]), size, footer)
 
 
 def read_part(
     storage: Storage, part: Part, names: Sequence[str], begin: int, end: int
 ) -> Iterator[dict[str, AnyArray]]:
-    """Columns of a part's runs from `begin` to `end`, some at a time, always with `run`.
+    """Columns of a part's runs from `begin` to `end` in batches, always with `run`.
 
-    What is read is checked: pages by their checksums, the numbers of the runs one by one, and
-    columns by their digests where they are read from first to last. Of a part of one group nothing
-    is given away before all of it is known to be right.
+    All that is read is checked: pages by their checksums, the numbers of the runs one by one, and
+    columns by their digests if they are read from first to last. The last group is yielded only
+    after all of it is verified.
     """
     wanted = [name for name in names if name != RUN]
     whole = begin <= part.begin and end >= part.end
@@ -284,7 +277,7 @@ def read_part(
     with _opened(storage, part.file) as (file, parquet):
         if _footer(file) != (part.size, part.footer):
             raise UnreadablePart(f"{storage.shown(part.file)} is not the file that was written")
-        about = _about(parquet, part.begin, part.end)
+        about = _metadata(parquet, part.begin, part.end)
         first = part.begin
         waiting: dict[str, AnyArray] | None = None
         for group in range(parquet.num_row_groups):
@@ -295,7 +288,8 @@ def read_part(
                     digest.add(rows[name])
                 if waiting is not None:
                     yield waiting
-                waiting = _cut(rows, max(begin - first, 0), end - first)
+                kept = slice(max(begin - first, 0), end - first)
+                waiting = {name: values[kept] for name, values in rows.items()}
             first = last
         for name, digest in digests.items():
             if digest.text() != about["digests"].get(name):
@@ -304,27 +298,21 @@ def read_part(
             yield waiting
 
 
-def _cut(rows: dict[str, AnyArray], low: int, high: int) -> dict[str, AnyArray]:
-    return {name: values[low:high] for name, values in rows.items()}
-
-
 def _rows(parquet: Any, group: int, names: Sequence[str], first: int) -> dict[str, AnyArray]:
     table = parquet.read_row_group(group, columns=[RUN, *names], use_threads=False)
-    rows = {name: _array(table, name) for name in (RUN, *names)}
+    rows: dict[str, AnyArray] = {}
+    for name in (RUN, *names):
+        column = table.column(name)
+        if column.null_count:
+            raise ValueError(f"column {name} has rows without a value")
+        rows[name] = column.to_numpy()
     if not np.array_equal(rows[RUN], np.arange(first, first + table.num_rows)):
         raise ValueError("it has other runs than its name says")
     return rows
 
 
-def _array(table: Any, name: str) -> AnyArray:
-    column = table.column(name)
-    if column.null_count:
-        raise ValueError(f"column {name} has rows without a value")
-    return column.to_numpy()
-
-
-def _about(parquet: Any, begin: int, end: int) -> dict[str, Any]:
-    """What a part says of itself, if it is the part of this range."""
+def _metadata(parquet: Any, begin: int, end: int) -> dict[str, Any]:
+    """Metadata of the part of this range; raises if it is another file."""
     notes = (parquet.metadata.metadata or {}).get(_KEY)
     if notes is None:
         raise ValueError("it is not a part of a campaign")
@@ -355,7 +343,7 @@ def _footer(file: BinaryIO) -> tuple[int, str]:
 
 @contextmanager
 def _opened(storage: Storage, name: str) -> Generator[tuple[BinaryIO, Any]]:
-    """A Parquet file; errors name it, and say whether it is damaged or only out of reach."""
+    """A Parquet file; errors name it and say whether it is damaged or cannot be reached."""
     parquet = arrow_module("pyarrow.parquet")
     arrow = arrow_module("pyarrow")
     try:
@@ -376,21 +364,21 @@ def _opened(storage: Storage, name: str) -> Generator[tuple[BinaryIO, Any]]:
     except (ValueError, KeyError, TypeError, arrow.ArrowException) as error:
         raise UnreadablePart(f"{storage.shown(name)} is damaged: {_reason(error)}") from error
     except OSError as error:
-        # Arrow's word for bytes that make no sense has no number.
+        # Arrow's error for malformed bytes has no errno.
         if (type(error) is OSError and error.errno is None) or error.errno == EIO:
             raise UnreadablePart(f"{storage.shown(name)} is damaged: {_reason(error)}") from error
         raise InvalidValue(f"{storage.shown(name)} cannot be read: {_reason(error)}") from error
 
 
 def _reason(error: Exception) -> str:
-    """In one line; Arrow has several."""
+    """The text of an error in one line; Arrow has several."""
     return " ".join(f"{getattr(error, 'strerror', None) or error}".split())[:300]
 
 
 LEVEL = 64
-"""Parts that become one; 64 of those become one again."""
+"""Number of parts that are merged into one; 64 of those are merged again."""
 LARGEST = 128 << 20
-"""Bytes of a part that is large enough to stay as it is."""
+"""Bytes of a part that is not merged any more."""
 
 
 class Segment(NamedTuple):
@@ -404,7 +392,7 @@ class Segment(NamedTuple):
 def covering(
     parts: Iterable[Part], names: Iterable[str], begin: int, end: int | None
 ) -> list[Segment]:
-    """What to read, in order and without overlaps, for the runs that have all of the columns."""
+    """Segments to read, in order and without overlaps, for the runs that have all columns."""
     wanted = frozenset(names)
     able = sorted(
         (part for part in parts if wanted <= part.columns), key=lambda part: (part.begin, -part.end)
@@ -419,7 +407,7 @@ def covering(
 
 
 def gaps(segments: Sequence[Segment], begin: int, end: int) -> list[tuple[int, int]]:
-    """Ranges between segments."""
+    """Ranges of runs that no segment covers."""
     missing: list[tuple[int, int]] = []
     for segment in segments:
         if segment.begin > begin:
@@ -431,24 +419,24 @@ def gaps(segments: Sequence[Segment], begin: int, end: int) -> list[tuple[int, i
 
 
 def superseded(parts: Sequence[Part], names: Iterable[str]) -> list[Part]:
-    """Parts whose runs others have with all columns: they are needed no more."""
+    """Redundant parts: others have their runs with all columns."""
     columns = frozenset(names)
     segments = covering(parts, columns, 0, None)
     used = {segment.part for segment in segments}
-    return [part for part in parts if part not in used and _is_covered(part, segments)]
 
+    def is_covered(part: Part) -> bool:
+        first = bisect_right(segments, part.begin, key=lambda segment: segment.end)
+        last = bisect_left(segments, part.end, key=lambda segment: segment.begin)
+        return not gaps(segments[first:last], part.begin, part.end)
 
-def _is_covered(part: Part, segments: Sequence[Segment]) -> bool:
-    first = bisect_right(segments, part.begin, key=lambda segment: segment.end)
-    last = bisect_left(segments, part.end, key=lambda segment: segment.begin)
-    return not gaps(segments[first:last], part.begin, part.end)
+    return [part for part in parts if part not in used and is_covered(part)]
 
 
 def next_group(segments: Sequence[Segment]) -> list[Segment]:
-    """Neighbours that should become one part now; none if all is well.
+    """Neighbours to merge next; empty if there are none.
 
-    At each level, parts of less than 64, 64², ... pieces are put together when they have so many
-    pieces together, or are large. A piece is written again once at each level.
+    At each level, parts of less than 64, 64², ... pieces are merged when they have that number of
+    pieces together, or are large. A piece is rewritten once at each level.
     """
     pieces = sum(segment.part.pieces for segment in segments)
     fine = LEVEL
@@ -482,12 +470,12 @@ MANIFEST = "manifest.json"
 
 @dataclass
 class Manifest:
-    """What `manifest.json` says."""
+    """Contents of `manifest.json`."""
 
     parts: dict[str, Part] = field(default_factory=dict[str, Part])
-    """By the names of their files."""
+    """Parts by file name."""
     damaged: dict[str, str] = field(default_factory=dict[str, str])
-    """Why files were moved aside, by their names."""
+    """Reasons why files were set aside, by file name."""
     notes: dict[str, Any] = field(default_factory=dict[str, Any])
     """Small facts, as plain values."""
 
@@ -499,18 +487,12 @@ class Manifest:
             [part.begin, part.end, numbers[part.columns], part.pieces, part.size, part.footer]
             for part in sorted(self.parts.values())
         ]
-        content = {
-            "format": FORMAT,
-            "notes": self.notes,
-            "damaged": self.damaged,
-            "columns": sets,
-            "parts": parts,
-        }
-        return plain_json(MANIFEST, content, indent=None)
+        content = {"format": FORMAT, "notes": self.notes, "damaged": self.damaged}
+        return plain_json(MANIFEST, content | {"columns": sets, "parts": parts}, indent=None)
 
     @classmethod
     def from_bytes(cls, data: bytes, source: str) -> Manifest:
-        """Of a file; raises ValueError (no `InvalidValue`) if it is none."""
+        """The manifest in a file; raises ValueError (not `InvalidValue`) if it is malformed."""
         content = json.loads(data)
         if content["format"] > FORMAT:
             raise InvalidValue(
@@ -528,27 +510,27 @@ class Manifest:
 
 
 def plain_json(name: str, value: Any, indent: int | None = 1) -> bytes:
-    """A value as JSON; NumPy's numbers are numbers. Raises for what has no such form."""
+    """A value as JSON, with NumPy's numbers as numbers; raises if it has no such form."""
+
+    def convert(part: Any) -> Any:
+        if isinstance(part, np.generic | np.ndarray):
+            return part.tolist()
+        if isinstance(part, Mapping):
+            return dict(part)
+        raise TypeError(f"a {type(part).__name__} has no JSON form")
+
     try:
-        return json.dumps(value, indent=indent, default=_plain).encode()
+        return json.dumps(value, indent=indent, default=convert).encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidValue(f"{name} must be plain values that JSON has: {error}") from error
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic | np.ndarray):
-        return value.tolist()
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"{type(value).__name__} is none")
-
-
 TRAJECTORIES = "trajectories"
-_TRAJECTORY_FILES_NAME = re.compile(r"run-(\d{12,18})\.parquet")
+_TRAJECTORY_NAME = re.compile(r"run-(\d{12,18})\.parquet")
 
 
 def write_trajectory(storage: Storage, run: int, trajectory: Trajectory) -> None:
-    """Keep a run, whole or not at all."""
+    """Store the trajectory of a run atomically."""
     with tempfile.TemporaryDirectory(prefix="skidpad-") as folder:
         path = Path(folder) / "run.parquet"
         trajectory.to_parquet(path)
@@ -556,7 +538,7 @@ def write_trajectory(storage: Storage, run: int, trajectory: Trajectory) -> None
 
 
 def read_trajectory(storage: Storage, run: int) -> Trajectory:
-    """A run that was kept; raises for any other, with those that were."""
+    """The stored trajectory of a run; raises for any other run, naming those that are stored."""
     runs = kept_runs(storage)
     if run not in runs:
         kept = listed([str(number) for number in runs]) or "none"
@@ -574,18 +556,18 @@ def read_trajectory(storage: Storage, run: int) -> Trajectory:
 
 
 def remove_trajectory(storage: Storage, run: int) -> None:
-    """Keep a run no longer."""
+    """Delete the trajectory of a run."""
     storage.remove(_file(run))
 
 
 def kept_runs(storage: Storage) -> tuple[int, ...]:
-    """Numbers of the runs that were kept, in order."""
+    """Numbers of the runs with a stored trajectory, in order."""
     runs = map(run_of, storage.sizes(TRAJECTORIES))
     return tuple(sorted(run for run in runs if run is not None))
 
 
 def unreadable(storage: Storage) -> Iterator[tuple[str, int, str]]:
-    """Names, sizes and reasons of files that are not the trajectories that they should be."""
+    """Names, sizes and reasons of trajectory files that cannot be read."""
     for name, size in storage.sizes(TRAJECTORIES).items():
         run = run_of(name)
         try:
@@ -597,8 +579,8 @@ def unreadable(storage: Storage) -> Iterator[tuple[str, int, str]]:
 
 
 def run_of(name: str) -> int | None:
-    """The run of a file of this name; None if it is none of a trajectory."""
-    match = _TRAJECTORY_FILES_NAME.fullmatch(name)
+    """Run number of a trajectory file; None if the name is not that of a trajectory file."""
+    match = _TRAJECTORY_NAME.fullmatch(name)
     return int(match[1]) if match else None
 
 
@@ -608,13 +590,13 @@ def _file(run: int) -> str:
 
 DAMAGED = "damaged"
 _LOOKS = 20
-"""How often files are listed until nothing moves."""
+"""Most attempts at a listing during which nothing moves."""
 _UNSAVED = 64
-"""Parts that the manifest may not know yet, and that are opened for it after a crash."""
+"""Most parts that the manifest does not know yet, which are opened after a crash."""
 
 
 class RunsDiffer(InvalidValue):
-    """Runs that were done again came out differently; nothing was changed."""
+    """Repeated runs gave other numbers; nothing was changed."""
 
 
 class DamagedPart(UserWarning):
@@ -636,7 +618,7 @@ class RunTable:
         self._storage, self._columns, self._may_write = storage, columns, may_write
         self._names = tuple(column.name for column in columns)
         self._unreadable: dict[str, tuple[int, str]] = {}
-        """Of files that are still in their place: sizes and reasons."""
+        """Sizes and reasons of damaged files that are still in place."""
         self._manifest = self._read_manifest()
         self._parts = dict(self._manifest.parts)
         self.listed()
@@ -644,12 +626,12 @@ class RunTable:
             self._drop(superseded(list(self._parts.values()), self._names))
 
     def listed(self) -> list[Part]:
-        """What is there now."""
+        """The parts that exist now."""
         for _ in range(_LOOKS):
             sizes = self._storage.sizes(RUNS)
             self._parts = self._known(sizes)
-            # A merge that went on while we looked may have hidden the parts it made and those it
-            # took away, so look until nothing moves. Nobody but one who may write takes any away.
+            # A concurrent merge may hide both the parts it made and those it removed, so list until
+            # nothing moves. Only the process that holds the lock removes parts.
             if self._may_write() or self._storage.sizes(RUNS) == sizes:
                 break
         return list(self._parts.values())
@@ -670,7 +652,7 @@ class RunTable:
         try:
             return inspect_part(self._storage, name)
         except UnreadablePart as error:
-            if not _is_gone(error):  # merged while we looked
+            if not _is_gone(error):  # merged meanwhile
                 self.set_aside(RUNS, name, size, str(error))
             return None
 
@@ -679,8 +661,8 @@ class RunTable:
     ) -> Iterator[dict[str, AnyArray]]:
         """Columns of runs, in order.
 
-        One who reads goes on without a part that turns out damaged, unless some of it was given
-        away already; one who writes must have its runs done again first.
+        A reader skips a part that turns out to be damaged, unless some of it was yielded already;
+        a writer must have its runs repeated first.
         """
         wanted = [name for name in names if name != RUN]
         self.listed()
@@ -701,7 +683,7 @@ class RunTable:
                 return
 
     def _read(self, segment: Segment, names: Sequence[str]) -> Iterator[dict[str, AnyArray]]:
-        """Rows of a part; `_Changed` where somebody has replaced or merged it meanwhile."""
+        """Rows of a part; raises `_Changed` if it was replaced or merged meanwhile."""
         begin, end, part = segment
         try:
             yield from read_part(self._storage, part, names, begin, end)
@@ -718,19 +700,19 @@ class RunTable:
             ) from error
 
     def _is_another(self, part: Part) -> bool:
-        """Whether there is a whole part of this name that is not this one, or none at all."""
+        """Whether the file of this part is missing or is another intact part."""
         try:
             return inspect_part(self._storage, part_name(part.begin, part.end)) != part
         except UnreadablePart as error:
             return _is_gone(error)
 
     def write(self, begin: int, end: int, columns: Mapping[str, AnyArray]) -> None:
-        """Keep a part."""
+        """Write a part."""
         values = checked_columns(self._columns, columns, end - begin)
         self._check_same(begin, end, values)
         name = part_name(begin, end)
         if name in self._manifest.parts:
-            # What it says of the file must not outlive the file.
+            # The manifest must not describe the file that is replaced.
             del self._manifest.parts[name]
             self._write_manifest()
         self._parts[name] = write_part(self._storage, begin, end, self._columns, values)
@@ -739,16 +721,15 @@ class RunTable:
             self.save()
 
     def _check_same(self, begin: int, end: int, values: Mapping[str, AnyArray]) -> None:
-        """Raise where runs that are there already have other numbers."""
-        overlapping = [p for p in self._parts.values() if p.begin < end and p.end > begin]
-        for part in overlapping:
+        """Raise if existing runs have other numbers."""
+        for part in [p for p in self._parts.values() if p.begin < end and p.end > begin]:
             shared = [name for name in self._names if name in part.columns]
             low, high = max(begin, part.begin), min(end, part.end)
             try:
                 for rows in self._read(Segment(low, high, part), shared):
                     self._compare(rows, values, shared, begin)
             except UnreadablePart:
-                continue  # there is nothing to compare with any more
+                continue  # nothing is left to compare with
 
     def _compare(
         self,
@@ -770,7 +751,7 @@ class RunTable:
                 )
 
     def merge(self) -> None:
-        """Make large parts of small ones, and take away what is needed no more."""
+        """Merge small parts into large ones, and delete redundant ones."""
         self._drop(superseded(self.listed(), self._names))
         while group := next_group(covering(self._parts.values(), self._names, 0, None)):
             self._merge(group)
@@ -794,7 +775,7 @@ class RunTable:
             self._parts.pop(part_name(part.begin, part.end), None)
 
     def verify(self) -> None:
-        """Read all that is there; what cannot be is remembered or set aside."""
+        """Read all parts; damaged ones are remembered or set aside."""
         for part in self.listed():
             try:
                 for _ in self._read(Segment(part.begin, part.end, part), sorted(part.columns)):
@@ -803,7 +784,7 @@ class RunTable:
                 continue
 
     def damage(self) -> list[str]:
-        """What could not be read, in words."""
+        """A sentence for each file that could not be read."""
         aside = self._storage.sizes(DAMAGED)
         reasons = {name: reason for name, (_, reason) in self._unreadable.items()}
         known = self._manifest.damaged if self._may_write() else self._read_manifest().damaged
@@ -814,19 +795,18 @@ class RunTable:
     def _fate(self, name: str, parts: Iterable[Part]) -> str:
         runs = range_of(name)
         if runs is None:
-            return self._fate_of_trajectory(name) if run_of(name) is not None else ""
+            if run_of(name) is None:
+                return ""
+            exists = name not in self._unreadable and self._storage.exists(f"{TRAJECTORIES}/{name}")
+            return "; it has been made again" if exists else "; the next run makes it again"
         lost = gaps(covering(parts, self._names, *runs), *runs)
         count = sum(end - begin for begin, end in lost)
         if not count:
             return "; its runs have been done again"
         return f"; {counted(count, 'run')} of it {'counts' if count == 1 else 'count'} as missing"
 
-    def _fate_of_trajectory(self, name: str) -> str:
-        there = name not in self._unreadable and self._storage.exists(f"{TRAJECTORIES}/{name}")
-        return "; it has been made again" if there else "; the next run makes it again"
-
     def set_aside(self, folder: str, name: str, size: int, reason: str) -> None:
-        """Take a damaged file of so many bytes out of the way, or at least out of mind."""
+        """Move a damaged file out of the way, or ignore it if files must not be changed."""
         if self._may_write():
             self._storage.move(f"{folder}/{name}", f"{DAMAGED}/{name}")
             self._manifest.damaged[name] = reason
@@ -837,7 +817,7 @@ class RunTable:
         warnings.warn(f"{reason}{self._fate(name, others)}", DamagedPart, stacklevel=2)
 
     def note(self, name: str, value: Any) -> None:
-        """Keep a fact."""
+        """Store a fact in the manifest."""
         before = dict(self._manifest.notes)
         self._manifest.notes[name] = json.loads(plain_json(f"note {name!r}", value))
         try:
@@ -847,25 +827,24 @@ class RunTable:
             raise
 
     def notes(self) -> dict[str, Any]:
-        """Facts that were kept; of a folder that somebody else writes, as they are now."""
+        """Stored facts; read anew if another process may write to the folder."""
         return dict(self._manifest.notes if self._may_write() else self._read_manifest().notes)
 
     def forget_notes(self) -> None:
-        """Drop all facts: they were about another plan."""
+        """Drop all facts, which were about another plan."""
         self._manifest.notes.clear()
         self._write_manifest()
 
     def save(self) -> None:
-        """Let the manifest know all parts."""
+        """Write all known parts to the manifest."""
         self._manifest.parts = dict(self._parts)
         self._write_manifest()
 
     def _write_manifest(self) -> None:
-        data = self._manifest.to_bytes()
-        self._storage.write(MANIFEST, data)
+        self._storage.write(MANIFEST, self._manifest.to_bytes())
 
     def _read_manifest(self) -> Manifest:
-        """What is known; one that is damaged is put aside, as all but notes is in the files."""
+        """The manifest; a damaged one is set aside, as all but its notes can be recovered."""
         if not self._storage.exists(MANIFEST):
             return Manifest()
         source = self._storage.shown(MANIFEST)
@@ -887,7 +866,7 @@ class RunTable:
 
 
 class _Changed(Exception):
-    """A part was replaced or merged by another process while it was to be read."""
+    """A part was replaced or merged by another process before it was read."""
 
 
 def _is_gone(error: UnreadablePart) -> bool:
@@ -895,7 +874,7 @@ def _is_gone(error: UnreadablePart) -> bool:
 
 
 def _bits(values: AnyArray) -> AnyArray:
-    """Numbers so that equal ones have equal bits, and all NaN are equal."""
+    """Numbers as words that are equal if the numbers have equal bits or are both NaN."""
     if values.dtype == np.bool_:
         return values
     return np.where(np.isnan(values), np.nan, values).view(np.int64)
