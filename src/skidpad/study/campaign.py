@@ -1,8 +1,8 @@
-"""A campaign: what is run, what differs between runs, how they are chosen and what is kept.
+"""Campaigns: plan, run, resume and extend many runs of an experiment.
 
-How runs are cut into chunks: some seconds of work each, whatever a run takes.
-
-Brings a campaign about: round by round, chunk by chunk, into its folder.
+A `Campaign` has an experiment, factors, a design and what to keep. `run` does the runs that its
+folder does not have yet. The `Scheduler` follows the rounds of the design, cuts them into chunks of
+a few seconds of work (`ChunkSize` learns how many runs that is) and hands these to an engine.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ..core.threads import cores
 from ..errors import InvalidValue
 from ..random.factors import Factor, factor_of
 from .design_forms import design_of
-from .designs import Design, Round
+from .designs import Design, Round, Rounds
 from .engines import Chunk, Engine, Finished, engine_of
 from .experiment import FAILED, FAILURES, RUN, Column, Experiment, Resources, Rows
 from .folder import Folder, Keep, PlanText, files_bytes, runs_bytes, trajectory_bytes
@@ -36,24 +36,24 @@ from .results import Study, rows_in
 from .tables import plain_json
 
 FIRST = 256
-"""Runs of the first chunk, from which the time of the others is told."""
+"""Runs of the first chunk, whose time determines the size of the others."""
 FIRST_ALONE = 4
-"""The same of an experiment that does one run after the other, which may take seconds each."""
+"""The same for an experiment that does one run after the other, which may take seconds each."""
 MOST = 1 << 16
-"""Runs of the largest chunk: what a file of some megabytes holds."""
+"""Runs of the largest chunk, which make a file of some megabytes."""
 _GROWTH = 4.0
-"""How many times as large as the one before a chunk may be."""
+"""Largest ratio of the sizes of successive chunks."""
 
 
 class ChunkSize:
-    """The number of runs that take about `seconds`; learned from chunks that are done."""
+    """The number of runs that take about `seconds`, learned from finished chunks."""
 
     def __init__(self, seconds: float, block: int, first: int = FIRST) -> None:
         self._seconds, self._block = seconds, block
         self.runs = self._rounded(first)
 
     def learn(self, runs: int, seconds: float) -> None:
-        """Take note of how long a chunk took."""
+        """Adapt to the time that a chunk took."""
         wanted = runs * self._seconds / max(seconds, 1e-9)
         self.runs = self._rounded(min(wanted, _GROWTH * self.runs, MOST))
 
@@ -64,8 +64,7 @@ class ChunkSize:
 def cut(
     ranges: Iterable[tuple[int, int]], size: ChunkSize, block: int
 ) -> Iterator[tuple[int, int]]:
-    """The ranges in pieces of the size that is right when each is asked for, cut at multiples of
-    the block where they can be."""
+    """The ranges in pieces of the present size, cut at multiples of the block where possible."""
     for begin, end in ranges:
         while begin < end:
             stop = begin + size.runs
@@ -76,84 +75,76 @@ def cut(
 
 
 _PARTS_TO_MERGE = 64
-"""Parts that are written before small ones are merged again."""
+"""Number of new parts after which small ones are merged."""
 
 
 def rows_of(
-    factors: Mapping[str, Factor], asked: Round, first: int, begin: int, end: int, seed: int
+    factors: Mapping[str, Factor], chosen: Round, first: int, begin: int, end: int, seed: int
 ) -> Rows:
-    """Runs of a round that begins with run `first`, with what their factors are."""
+    """Runs `begin` to `end - 1` of a round that begins with run `first`, with their factors."""
     runs = np.arange(begin, end, dtype=np.int64)
-    points = asked.points(runs - first)
+    points = chosen.points(runs - first)
     columns = {name: factor.value(points[:, k]) for k, (name, factor) in enumerate(factors.items())}
     return Rows(runs, columns, seed)
 
 
 class Scheduler:
-    """Does what is missing of a campaign.
+    """Does the missing runs of a campaign.
 
     Args:
-        experiment, factors, design, seed: of the campaign.
-        folder: where the runs go, opened for writing.
-        engine: who does them.
+        campaign: what to run.
+        folder: where the runs are stored, opened for writing.
+        engine: does the chunks.
         seconds: time that a chunk should take.
     """
 
-    def __init__(
-        self,
-        experiment: Experiment,
-        factors: Mapping[str, Factor],
-        design: Design,
-        seed: int,
-        folder: Folder,
-        engine: Engine,
-        seconds: float,
-    ) -> None:
-        self._experiment, self._factors, self._design = experiment, factors, design
-        self._seed, self._folder, self._engine = seed, folder, engine
+    def __init__(self, campaign: Campaign, folder: Folder, engine: Engine, seconds: float) -> None:
+        self._campaign, self._folder, self._engine = campaign, folder, engine
+        experiment = campaign.experiment
         first = FIRST if experiment.threaded else FIRST_ALONE
         self._size = ChunkSize(seconds, experiment.block, first)
         self._written = 0
         self.done = 0
         """Runs that are in the folder."""
 
-    def conduct(self, watch: Progress) -> tuple[int, Mapping[str, Any]]:
-        """All rounds; how many runs there are now, and what the design found."""
-        choosing = self._design.rounds(len(self._factors), self._seed)
+    def run(self, watch: Progress) -> tuple[int, Mapping[str, Any]]:
+        """Do all rounds; returns the number of runs and the findings of the design."""
+        rounds = self._campaign.rounds()
         first = 0
         try:
-            asked = next(choosing)
+            chosen = next(rounds)
             while True:
-                self._do(asked, first, watch)
-                end = first + asked.size
-                read = self._folder.read(asked.reads, first, end) if asked.reads else {}
+                self._run_round(chosen, first, watch)
+                end = first + chosen.size
+                read = self._folder.read(chosen.reads, first, end) if chosen.reads else {}
                 first = end
-                asked = choosing.send(read)
+                chosen = rounds.send(read)
         except StopIteration as end:
             self._folder.merge()
             return first, end.value or {}
 
-    def _do(self, asked: Round, first: int, watch: Progress) -> None:
-        missing = self._folder.missing(first, first + asked.size)
-        there = asked.size - sum(end - begin for begin, end in missing)
-        self.done += there
-        watch.resume(there)
-        chunks = self._chunks(missing, asked, first)
-        under_way = 0
+    def _run_round(self, chosen: Round, first: int, watch: Progress) -> None:
+        missing = self._folder.missing(first, first + chosen.size)
+        done = chosen.size - sum(end - begin for begin, end in missing)
+        self.done += done
+        watch.resume(done)
+        chunks = self._chunks(missing, chosen, first)
+        in_progress = 0
         while True:
-            while under_way < self._engine.slots and (chunk := next(chunks, None)) is not None:
+            while in_progress < self._engine.slots and (chunk := next(chunks, None)) is not None:
                 self._engine.submit(chunk)
-                under_way += 1
-            if not under_way:
+                in_progress += 1
+            if not in_progress:
                 return
-            self._take(self._engine.finished(), watch)
-            under_way -= 1
+            self._store(self._engine.finished(), watch)
+            in_progress -= 1
 
-    def _chunks(self, missing: list[tuple[int, int]], asked: Round, first: int) -> Iterator[Chunk]:
-        for begin, end in cut(missing, self._size, self._experiment.block):
-            yield Chunk(begin, end, rows_of(self._factors, asked, first, begin, end, self._seed))
+    def _chunks(self, missing: list[tuple[int, int]], chosen: Round, first: int) -> Iterator[Chunk]:
+        factors, seed = self._campaign.factors, self._campaign.seed
+        for begin, end in cut(missing, self._size, self._campaign.experiment.block):
+            yield Chunk(begin, end, rows_of(factors, chosen, first, begin, end, seed))
 
-    def _take(self, done: Finished, watch: Progress) -> None:
+    def _store(self, done: Finished, watch: Progress) -> None:
         begin, end, rows = done.chunk
         if done.columns is not None:
             columns: dict[str, AnyArray] = {**rows.factors, **done.columns}
@@ -167,27 +158,26 @@ class Scheduler:
 
 
 CHUNK_SECONDS = 4.0
-"""Time that a chunk takes, about: what a stop may lose."""
+"""Approximate time of a chunk in s, which a stop may lose."""
 _LOOK = 1.0
-"""Time in s that runs take from which the time of all is told."""
+"""Time in s of trial runs that is enough for an estimate of all."""
 _SOON = 10.0
-"""Time in s below which it is the start that counts: imports, kernels, processes."""
+"""Time in s below which the start dominates: imports, kernels, processes."""
 _LONG_RUN = 1e9
-"""Bytes that no trajectory has: where so many are free for each, no run is looked at."""
+"""More bytes than any trajectory has; no run is replayed if that much is free for each."""
 _TRIED = 8
-"""Runs that are replayed until one can be, to see how long it is."""
+"""Most runs that are replayed to estimate the size of a trajectory."""
 
 
 class Estimate(NamedTuple):
-    """What a campaign will take, told from its first runs."""
+    """Time and size of a campaign, estimated from its first runs."""
 
     runs: int
-    """At most."""
+    """The largest number of runs."""
     seconds: float
-    """On all processors of this machine, without the start: imports, kernels, processes."""
+    """Time on all processors of this machine, without imports, compiling and starting workers."""
     bytes: int
-    """On disk at most, with trajectories that are kept; of runs that differ in length, as if they
-    were as long as the first."""
+    """Largest size on disk, with stored trajectories, each as long as the first."""
     may_end: bool = False
     """Whether its design may need fewer runs."""
 
@@ -202,26 +192,26 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Campaign:
-    """Many runs, chosen by a design, done by any engine, kept in a folder.
+    """Many runs of an experiment, chosen by a design and stored in a folder.
 
-    What is in the folder at the end depends on the campaign alone: not on the engine, the number of
-    workers, how runs were cut into chunks, or how often it was stopped and resumed.
+    The contents of the folder at the end depend on the campaign alone: not on the engine, the
+    number of workers, how runs were cut into chunks, or how often it was stopped and resumed.
     """
 
     experiment: Experiment
     """What a run is."""
     factors: Mapping[str, Factor | Any] = field(default_factory=dict[str, Any])
-    """What differs between runs, by name; plain forms as in a file: `{"range": [0, 1]}`."""
+    """Quantities that differ between runs, by name; also in plain form: `{"range": [0, 1]}`."""
     design: Design | Any
-    """How runs are chosen; plain forms as in a file: `"grid"`, `{"sobol": 4096}`."""
+    """How runs are chosen; also in plain form: `"grid"`, `{"sobol": 4096}`."""
     seed: int = 0
-    """Of the design and of all that the runs draw."""
+    """Seed of the design and of all random numbers of the runs."""
     keep: Keep = field(default_factory=Keep)
-    """Which runs are kept as trajectories."""
+    """Runs whose trajectories are stored."""
     name: str = "campaign"
-    """In progress and reports."""
+    """Name in progress and reports."""
     text: PlanText | None = field(default=None, repr=False)
-    """The file that it was written in, which is kept in the folder."""
+    """The file that it was written in, which is stored in the folder."""
 
     __repr__ = brief_repr
 
@@ -233,23 +223,32 @@ class Campaign:
             object.__setattr__(self, "design", design_of(design, factors))
         whole("seed", self.seed, "not negative", least=0, most=None)
         self._check_names()
-        self.design.rounds(len(factors), self.seed).close()  # raises where they do not fit
+        self.rounds().close()  # raises if design and factors do not fit
         self.experiment.check({name: (one.low, one.high) for name, one in factors.items()})
 
     @property
     def runs(self) -> int:
-        """How many there are at most."""
+        """The largest number of runs."""
         return self.design.runs
 
+    def rounds(self) -> Rounds:
+        """The rounds of the design, with the factors and the seed of the campaign."""
+        return self.design.rounds(len(self.factors), self.seed)
+
+    def first_round(self) -> Round:
+        """The first of the rounds."""
+        with closing(self.rounds()) as rounds:
+            return next(rounds)
+
     def columns(self) -> tuple[Column, ...]:
-        """All that is kept of a run, in order."""
+        """All columns of a run, in order."""
         units = self.experiment.factor_units()
         factors = [Column(name, units[name], "factor") for name in self.factors]
         failed = Column(FAILED, "", "whether the run failed", "truth")
         return (*factors, *self.experiment.columns(), failed)
 
     def plan(self) -> dict[str, Any]:
-        """The campaign as plain values, which its folder is known by."""
+        """The campaign as plain values, which identify its folder."""
         return {
             "name": self.name,
             "experiment": self.experiment.identity(),
@@ -261,17 +260,15 @@ class Campaign:
         }
 
     def estimate(self, resources: Resources | None = None) -> Estimate:
-        """What the campaign will take, from some first runs, which are not kept."""
-        choosing = self.design.rounds(len(self.factors), self.seed)
-        asked = next(choosing)
-        choosing.close()
-        most = min(FIRST, asked.size)
-        rows = rows_of(self.factors, asked, 0, 0, most, self.seed)
-        self.experiment.evaluate(rows.part(slice(0, 1)), resources or Resources())  # compiles
+        """Estimate time and size from some first runs, which are not stored."""
+        chosen, resources = self.first_round(), resources or Resources()
+        most = min(FIRST, chosen.size)
+        rows = rows_of(self.factors, chosen, 0, 0, most, self.seed)
+        self.experiment.evaluate(rows.part(slice(0, 1)), resources)  # compiles
         count, took = 1, 0.0
-        while True:  # more of them where they are fast: many at once take less time each
+        while True:  # more runs if they are fast, as many at once take less time each
             begin = perf_counter()
-            self.experiment.evaluate(rows.part(slice(0, count)), resources or Resources())
+            self.experiment.evaluate(rows.part(slice(0, count)), resources)
             took = perf_counter() - begin
             if took > _LOOK or count == most:
                 break
@@ -290,67 +287,54 @@ class Campaign:
         chunk_seconds: float = CHUNK_SECONDS,
         progress: Choice = None,
     ) -> Study:
-        """Do all runs that the folder does not have yet, and keep them there.
+        """Do all runs that the folder does not have yet.
 
         Args:
-            folder: a path, or a URL that fsspec knows. One that holds a part of this campaign is
-                gone on with; one of another campaign is refused.
+            folder: a path, or a URL that fsspec knows. A folder with a part of this campaign is
+                continued; one of another campaign is refused.
             engine: "local" (threads or processes of this machine), "cuda", "ray", or an `Engine`.
-            workers: processes of the engine; as it sees fit if None.
-            chunk_seconds: time that a chunk should take: a stop loses what is under way.
+            workers: processes of the engine; its default if None.
+            chunk_seconds: time that a chunk should take; a stop loses the chunks in progress.
             progress: as in `Fleet.rollout`, in runs.
 
-        Stopped by Ctrl-C it raises `KeyboardInterrupt`; call it again to go on.
+        Stopped by Ctrl-C it raises `KeyboardInterrupt`; call it again to resume.
         """
         positive("chunk_seconds", chunk_seconds, "s")
         who = engine_of(engine, self.experiment, workers)
         extends = {"design": self.design.extends, "experiment": self.experiment.extends}
-        with closing(Folder.create(folder, self.plan(), extends=extends)) as place, closing(who):
-            self._check_room(place)
-            self._note_start(place, who)
-            who.start(self.experiment, place.writer())
-            scheduler = Scheduler(
-                self.experiment, self.factors, self.design, self.seed, place, who, chunk_seconds
-            )
-            begin, before = perf_counter(), float(place.notes.get("seconds", 0.0))
+        with closing(Folder.create(folder, self.plan(), extends=extends)) as store, closing(who):
+            missing = sum(end - begin for begin, end in store.missing(0, self.runs))
+            self._check_room(store, missing)
+            done = {"time": time(), "done": self.runs - missing, "most": self.runs}
+            store.note("started", done | {"engine": who.name})
+            if self.text is not None:
+                self.text.keep_in(store)
+            who.start(self.experiment, store.writer())
+            scheduler = Scheduler(self, store, who, chunk_seconds)
+            begin, before = perf_counter(), float(store.notes.get("seconds", 0.0))
             try:
                 with watching(self.runs, "runs", self.name, progress) as watch:
-                    count, outcome = scheduler.conduct(watch)
-                self._keep_trajectories(place, count)
+                    count, outcome = scheduler.run(watch)
+                self._store_trajectories(store, count)
             except KeyboardInterrupt as stop:
-                place.note("seconds", before + perf_counter() - begin)
-                done = f"{scheduler.done} of {self.runs} runs are in {place.path}"
+                store.note("seconds", before + perf_counter() - begin)
+                done = f"{scheduler.done} of {self.runs} runs are in {store.path}"
                 raise KeyboardInterrupt(f"{done}; run it again to go on") from stop
-            place.note("seconds", before + perf_counter() - begin)
-            place.note("outcome", dict(outcome))
-            place.note("runs", count)
+            store.note("seconds", before + perf_counter() - begin)
+            store.note("outcome", dict(outcome))
+            store.note("runs", count)
         return Study.open(folder, self)
 
-    def _note_start(self, folder: Folder, engine: Engine) -> None:
-        """Keep the file, and from when and from where on runs were added, for who looks on."""
-        missing = sum(end - begin for begin, end in folder.missing(0, self.runs))
-        folder.note(
-            "started",
-            {
-                "time": time(),
-                "done": self.runs - missing,
-                "most": self.runs,
-                "engine": engine.name,
-            },
-        )
-        if self.text is not None:
-            self.text.keep_in(folder)
-
-    def _keep_trajectories(self, folder: Folder, runs: int) -> None:
-        there, wanted = set(folder.trajectories), self.keep.choose(folder, runs, self.seed)
+    def _store_trajectories(self, folder: Folder, runs: int) -> None:
+        stored, wanted = set(folder.trajectories), self.keep.choose(folder, runs, self.seed)
         for run in wanted:
-            if run not in there:
+            if run not in stored:
                 folder.write_trajectory(run, self.experiment.replay(rows_in(folder, self, run)))
-        for run in sorted(there.difference(wanted)):
+        for run in sorted(stored.difference(wanted)):
             folder.remove_trajectory(run)
 
     def _bytes(self, runs: int, *, trajectories: bool) -> float:
-        """What so many runs take on disk, at most."""
+        """Largest size of a number of runs on disk."""
         plan = plain_json("plan", self.plan())
         text = "" if self.text is None else self.text.text
         size = runs_bytes(self.columns(), runs) + files_bytes(plan, text)
@@ -358,21 +342,18 @@ class Campaign:
         return size + (kept * self._trajectory_bytes() if trajectories and kept else 0.0)
 
     def _trajectory_bytes(self) -> float:
-        """Of one run, told from the first that can be replayed."""
-        choosing = self.design.rounds(len(self.factors), self.seed)
-        asked = next(choosing)
-        choosing.close()
-        for run in range(min(_TRIED, asked.size)):
+        """Size of the trajectory of the first run that can be replayed."""
+        chosen = self.first_round()
+        for run in range(min(_TRIED, chosen.size)):
             with suppress(*FAILURES):
-                row = rows_of(self.factors, asked, 0, run, run + 1, self.seed)
+                row = rows_of(self.factors, chosen, 0, run, run + 1, self.seed)
                 return trajectory_bytes(self.experiment.replay(row), self.experiment.identity())
         return 0.0
 
-    def _check_room(self, folder: Folder) -> None:
-        """Raise where the disk has no room for what is missing."""
+    def _check_room(self, folder: Folder, missing: int) -> None:
+        """Raise if the disk has no room for the missing runs."""
         if not isinstance(folder.path, Path):
-            return  # a remote place tells when it is full
-        missing = sum(end - begin for begin, end in folder.missing(0, self.runs))
+            return  # a remote storage raises when it is full
         free = shutil.disk_usage(folder.path).free
         wanted = self._bytes(missing, trajectories=False)
         if missing and wanted + _LONG_RUN * self.keep.most > free:

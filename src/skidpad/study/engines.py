@@ -1,21 +1,12 @@
-"""Who does the runs: this process, several, a GPU or a cluster, behind one interface.
+"""Engines: this process, several processes, a GPU or a Ray cluster behind one interface.
 
-The conductor hands chunks of rows out and takes what comes back in whatever order. Chunks know
-nothing of each other, so an engine may lose one, try it again, or do it twice.
+The scheduler of a campaign submits chunks of rows and collects them in any order. Chunks are
+independent of each other, so an engine may lose one, repeat it, or do it twice. `InProcess` does
+chunks one after the other, `Processes` in worker processes of this machine, for experiments that
+use one processor each, and `RayEngine` as tasks of a cluster; `engine_of` chooses by name.
 
-The engine of one process: chunks one after the other, each on as many threads as it may use.
-
-Engines by name.
-
-What a worker process does, whoever started it.
-
-The engine of several processes: for experiments that keep one processor busy each.
-
-The engine of a Ray cluster: chunks as tasks that are tried again where workers are lost.
-
-Looks on while a campaign runs: an engine around an engine, and what it has seen so far.
-
-A histogram of numbers that are still coming in, in constant memory.
+`ProgressMonitor` is what a page shows of a running campaign: `MonitoredEngine` wraps an engine and
+reports to it. Its histograms need constant memory.
 """
 
 from __future__ import annotations
@@ -45,7 +36,7 @@ from .experiment import FAILED, Column, Experiment, Resources, Rows
 
 
 class Chunk(NamedTuple):
-    """Runs that are done together: some seconds of work."""
+    """Runs that are done together, some seconds of work."""
 
     begin: int
     end: int
@@ -60,11 +51,11 @@ class Finished(NamedTuple):
 
     chunk: Chunk
     columns: Mapping[str, AnyArray] | None
-    """What came out; None where the worker has written it to the folder itself."""
+    """Results; None if the worker has written them to the folder."""
     seconds: float
-    """Time it took the worker."""
+    """Time of the worker."""
     worker: str = ""
-    """Who did it, for the progress page."""
+    """Name of the worker, for the progress page."""
 
     __repr__ = brief_repr
 
@@ -87,31 +78,31 @@ class Engine(Protocol):
 
     @property
     def slots(self) -> int:
-        """Chunks that can be under way at a time."""
+        """Number of chunks that can be in progress at a time."""
         ...
 
     def start(self, experiment: Experiment, writer: Writer) -> None:
-        """Get ready: start workers, which may write what they have done themselves."""
+        """Start workers, which may write their results themselves."""
         ...
 
     def submit(self, chunk: Chunk) -> None:
-        """Begin a chunk; returns at once, or is done lazily by `finished`."""
+        """Begin a chunk and return at once; the work may be done by `finished`."""
         ...
 
     def finished(self) -> Finished:
-        """Wait for any chunk; `KeyboardInterrupt` ends the wait. Raises what a run raised."""
+        """Wait for any chunk; `KeyboardInterrupt` ends the wait. Raises the errors of runs."""
         ...
 
     def close(self) -> None:
-        """End all that was started, at once: what is under way is lost. May be called twice."""
+        """End all workers at once, losing the chunks in progress. May be called twice."""
         ...
 
 
 class InProcess:
-    """Does chunks in this process, when it is asked for them.
+    """Does chunks in this process, one after the other.
 
     Args:
-        means: threads and device that an experiment may use.
+        resources: threads and device that an experiment may use.
     """
 
     __repr__ = brief_repr
@@ -128,15 +119,15 @@ class InProcess:
 
     @property
     def slots(self) -> int:
-        """One: nothing runs between two calls."""
+        """One, as nothing runs between two calls."""
         return 1
 
     def start(self, experiment: Experiment, writer: Writer) -> None:
-        """Take the experiment."""
+        """Set the experiment."""
         self._experiment = experiment
 
     def submit(self, chunk: Chunk) -> None:
-        """Put a chunk in line."""
+        """Queue a chunk."""
         self._waiting.append(chunk)
 
     def finished(self) -> Finished:
@@ -148,7 +139,7 @@ class InProcess:
         return Finished(chunk, columns, perf_counter() - begin, self.name)
 
     def close(self) -> None:
-        """Forget what was in line."""
+        """Drop the queued chunks."""
         self._waiting.clear()
 
 
@@ -156,7 +147,7 @@ ENGINES = ("local", "cuda", "ray")
 
 
 def engine_of(engine: str | Engine, experiment: Experiment, workers: int | None = None) -> Engine:
-    """The engine of a name that suits an experiment, or the one that is given."""
+    """The engine of this name for an experiment; an engine is returned as it is."""
     if not isinstance(engine, str):
         return engine
     if engine == "ray":
@@ -165,70 +156,70 @@ def engine_of(engine: str | Engine, experiment: Experiment, workers: int | None 
         return InProcess(Resources(device="cuda"))
     if engine != "local":
         raise InvalidValue(f"engine = {engine!r} must be one of {', '.join(ENGINES)}")
-    if workers is None and experiment.threaded:
-        return InProcess()
-
-    return Processes(workers)
+    return InProcess() if workers is None and experiment.threaded else Processes(workers)
 
 
-ONE_THREAD = Resources(threads=1)
-
-_work_ready: dict[bytes, Experiment] = {}
-"""Experiments by digest of their pickles: a worker keeps what it has compiled."""
-_only: list[Experiment] = []
-
-
-def made_ready(packed: bytes) -> None:
-    """Take the one experiment of this process."""
-    _only[:] = [pickle.loads(packed)]
+_packed_experiments: dict[bytes, Experiment] = {}
+"""Experiments by digest of their pickles, so that a worker compiles each only once."""
+_worker_experiment: list[Experiment] = []
+"""The one experiment of a worker of `Processes`."""
 
 
-def done_by(chunk: Chunk) -> Finished:
-    """A chunk of the one experiment of this process."""
-    return _done(_only[0], chunk)
+def _start_worker(packed: bytes) -> None:
+    # Ctrl-C reaches all processes of a terminal; the one that started these ends them.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _worker_experiment[:] = [pickle.loads(packed)]
 
 
-def done_for(
+def run_chunk(chunk: Chunk) -> Finished:
+    """Do a chunk of the one experiment of this process."""
+    return _evaluate(_worker_experiment[0], chunk)
+
+
+def run_packed_chunk(
     packed: bytes, chunk: Chunk, writer: Writer | None = None, folders: Sequence[str] = ()
 ) -> Finished:
-    """A chunk of an experiment, in a process that may have several; kept by the writer, if any.
+    """Do a chunk of a pickled experiment, in a process that may have several.
 
-    `folders` is the `sys.path` of the process that pickled the experiment: modules next to a plan
-    file are imported from there, after everything that this process finds by itself.
+    Args:
+        packed: the pickled experiment.
+        chunk: runs to do.
+        writer: writes the results to the folder; they are returned without one.
+        folders: the `sys.path` of the process that pickled the experiment, from which modules next
+            to a plan file are imported, after everything that this process finds by itself.
     """
     key = blake2b(packed, digest_size=16).digest()
-    if key not in _work_ready:
-        there = (one for one in folders if one not in sys.path and os.path.exists(one))
-        sys.path.extend(there)
-        _work_ready[key] = pickle.loads(packed)
-    done = _done(_work_ready[key], chunk)
+    if key not in _packed_experiments:
+        sys.path.extend(one for one in folders if one not in sys.path and os.path.exists(one))
+        _packed_experiments[key] = pickle.loads(packed)
+    done = _evaluate(_packed_experiments[key], chunk)
     if writer is None or done.columns is None:
         return done
     writer.write_part(chunk.begin, chunk.end, {**chunk.rows.factors, **done.columns})
     return done._replace(columns=None)
 
 
-def _done(experiment: Experiment, chunk: Chunk) -> Finished:
+def _evaluate(experiment: Experiment, chunk: Chunk) -> Finished:
     begin = perf_counter()
-    columns = experiment.evaluate(chunk.rows, ONE_THREAD)
+    columns = experiment.evaluate(chunk.rows, Resources(threads=1))
     return Finished(chunk, columns, perf_counter() - begin, f"process {os.getpid()}")
 
 
 MOST_LOSSES = 5
-"""How often workers may die before the campaign gives up."""
+"""Deaths of workers after which a campaign is given up."""
 _LOOK = 0.2
-"""Time in s between two looks, so that Ctrl-C is answered on every system."""
+"""Polling interval in s, so that Ctrl-C works on every system."""
 
 
 class WorkersLost(SkidpadError):
-    """Workers died again and again: killed by the system for want of memory, most likely."""
+    """Workers died repeatedly, most likely killed by the system because memory was short."""
 
 
 class Processes:
     """Does chunks in processes of this machine, each on one thread.
 
-    A worker that dies is replaced and its chunk is done again. Worker processes import the script
-    that started them, as with `multiprocessing`: what it does must stand under
+    A worker that dies is replaced and its chunk is repeated. Worker processes import the script
+    that started them, as with `multiprocessing`, so its statements must stand under
     `if __name__ == "__main__":`.
     """
 
@@ -249,24 +240,24 @@ class Processes:
 
     @property
     def slots(self) -> int:
-        """One more than workers, so that none of them waits."""
+        """One more than the workers, so that none of them waits."""
         return self.workers + 1
 
     def start(self, experiment: Experiment, writer: Writer) -> None:
         """Start the workers."""
         packed = pickle.dumps(experiment)
         self._begin = lambda: ProcessPoolExecutor(
-            self.workers, get_context("spawn"), _ready, (packed,)
+            self.workers, get_context("spawn"), _start_worker, (packed,)
         )
         self._pool = self._begin()
 
     def submit(self, chunk: Chunk) -> None:
-        """Hand a chunk to whoever is free."""
+        """Submit a chunk to the next free worker."""
         assert self._pool is not None, "an engine is started before it is used"
         try:
-            self._under_way[self._pool.submit(done_by, chunk)] = chunk
+            self._under_way[self._pool.submit(run_chunk, chunk)] = chunk
         except BrokenProcessPool:
-            self._again([*self._under_way.values(), chunk])
+            self._restart([*self._under_way.values(), chunk])
 
     def finished(self) -> Finished:
         """Wait for a chunk."""
@@ -276,23 +267,23 @@ class Processes:
                 try:
                     finished = future.result()
                 except BrokenProcessPool:
-                    self._again([*self._under_way.values()])
+                    self._restart([*self._under_way.values()])
                     break
                 del self._under_way[future]
                 self._finished = True
                 return finished
 
-    def _again(self, chunks: list[Chunk]) -> None:
-        """New workers, for all that was under way."""
+    def _restart(self, chunks: list[Chunk]) -> None:
+        """Start new workers for all chunks in progress."""
         self._losses += 1
         if self._losses > MOST_LOSSES or self._begin is None:
             raise WorkersLost(f"worker processes died {self._losses} times: {self._reason(chunks)}")
         self._end_pool()
         self._pool = self._begin()
-        self._under_way = {self._pool.submit(done_by, chunk): chunk for chunk in chunks}
+        self._under_way = {self._pool.submit(run_chunk, chunk): chunk for chunk in chunks}
 
     def _reason(self, chunks: list[Chunk]) -> str:
-        """The likely one."""
+        """The most likely reason why workers died."""
         if not self._finished:
             return (
                 "none of them finished a chunk. They import the script that runs the campaign: it "
@@ -320,47 +311,32 @@ class Processes:
         self._under_way.clear()
 
 
-def _ready(packed: bytes) -> None:
-    # Ctrl-C reaches all processes of a terminal; the one that started these ends them.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    made_ready(packed)
-
-
 MOST_TRIES = 5
-"""How often a chunk is begun before the campaign gives up."""
+"""Attempts at a chunk after which a campaign is given up."""
 _AHEAD = 2
 """Chunks per processor of the cluster, so that no worker waits for the next."""
 _LOOPBACK = "127.0.0.1"
 _LOOPBACK_ONLY = ("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
-"""Read by Ray when it is imported, on every system: without it, it takes an address that others
-reach in place of the loopback one."""
-
-
-def _import_ray(*, loopback_only: bool) -> Any:
-    """The `ray` module, imported after the variables that it reads while it is imported are set."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    if loopback_only:
-        os.environ.setdefault(*_LOOPBACK_ONLY)
-    return require("ray", purpose='engine="ray"')
+"""Environment variable that Ray reads when it is imported, on every system: without it, Ray
+replaces the loopback address by one that other machines reach."""
 
 
 class RayEngine:
     """Does chunks as tasks of a Ray cluster, one processor each.
 
     Args:
-        address: of a cluster that runs; None starts one on this machine, which listens to this
-            machine only and ends with the campaign.
+        address: address of a running cluster; None starts one on this machine, which listens to
+            this machine only and ends with the campaign.
         workers: processors of a cluster that is started here; all if None.
         shared: whether all machines see the campaign's folder under the same name (a shared file
-            system, or a URL that fsspec knows): then workers write their chunks there themselves,
-            else they send them back.
+            system, or a URL that fsspec knows). Workers then write their chunks there; otherwise
+            they send them back.
         options: for `ray.init`, such as `runtime_env`.
 
-    Workers may join, leave or be killed: what they were at is done again elsewhere. Every machine
-    of a cluster needs skidpad in the same version; kernels are compiled once on each and cached
-    there. Modules that a plan names are imported from the folders that this process imports from,
-    where a worker's machine has them. Ray reports no usage unless `RAY_USAGE_STATS_ENABLED` says
-    so.
+    Workers may join, leave or be killed; their chunks are repeated elsewhere. Every machine of a
+    cluster needs the same version of skidpad; kernels are compiled once on each and cached there.
+    Modules that a plan names are imported from the folders that this process imports from, as far
+    as a worker's machine has them. Ray reports no usage unless `RAY_USAGE_STATS_ENABLED` is set.
     """
 
     __repr__ = brief_repr
@@ -381,7 +357,11 @@ class RayEngine:
         self._address, self._options = address, dict(options or {})
         self._workers = None if workers is None else whole("workers", workers, "at least 1")
         self._shared = shared
-        self._ray = _import_ray(loopback_only=address is None)
+        # Ray reads these variables when it is imported.
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        if address is None:
+            os.environ.setdefault(*_LOOPBACK_ONLY)
+        self._ray: Any = require("ray", purpose='engine="ray"')
         self._writer: Any = None
         self._own = False
         self._task: Any = None
@@ -398,23 +378,32 @@ class RayEngine:
 
     @property
     def slots(self) -> int:
-        """Some more than processors, as many as the cluster has now."""
+        """Twice the number of processors that the cluster has now."""
         if not self._ray.is_initialized():
             return 1
         processors = int(self._ray.cluster_resources().get("CPU", 1))
         return max(1, _AHEAD * processors)
 
     def start(self, experiment: Experiment, writer: Writer) -> None:
-        """Join the cluster, or start one; raises with words where there is none."""
+        """Join the cluster, or start one; raises if there is none to join."""
         if not self._ray.is_initialized():
             self._join()
         self._folders = [os.path.abspath(folder) for folder in sys.path]
         self._packed = self._ray.put(pickle.dumps(experiment))
         self._writer = self._ray.put(writer) if self._shared else None
-        self._task = self._ray.remote(num_cpus=1, max_retries=0)(done_for)
+        self._task = self._ray.remote(num_cpus=1, max_retries=0)(run_packed_chunk)
 
     def _join(self) -> None:
-        own = {} if self._address is not None else self._settings_of_own()
+        own: dict[str, Any] = {}
+        if self._address is None:  # a cluster of this machine, for this machine
+            if self._ray._private.services.get_node_ip_address() != _LOOPBACK:
+                raise InvalidValue(
+                    "Ray was imported before the campaign began and would listen to other "
+                    f"machines: set {'='.join(_LOOPBACK_ONLY)} before, or start the cluster "
+                    "yourself and pass its address"
+                )
+            own = {"num_cpus": self._workers, "include_dashboard": False}
+            own["_node_ip_address"] = _LOOPBACK
         options = {"log_to_driver": False, **own, **self._options}
         try:
             self._ray.init(address=self._address, **options)
@@ -424,27 +413,13 @@ class RayEngine:
             ) from error
         self._own = True
 
-    def _settings_of_own(self) -> dict[str, Any]:
-        """A cluster of this machine, for this machine."""
-        if self._ray._private.services.get_node_ip_address() != _LOOPBACK:
-            raise InvalidValue(
-                "Ray was imported before the campaign began and would listen to other machines: "
-                f"set {'='.join(_LOOPBACK_ONLY)} before, or start the cluster yourself and pass "
-                "its address"
-            )
-        return {
-            "num_cpus": self._workers,
-            "include_dashboard": False,
-            "_node_ip_address": _LOOPBACK,
-        }
-
     def submit(self, chunk: Chunk) -> None:
-        """Make a task of it."""
+        """Submit a chunk as a task."""
         self._tries[chunk.begin] += 1
         self._under_way[self._task.remote(self._packed, chunk, self._writer, self._folders)] = chunk
 
     def finished(self) -> Finished:
-        """Wait for a chunk; those of workers that were lost are begun again."""
+        """Wait for a chunk; those of lost workers are begun again."""
         while True:
             done, _ = self._ray.wait(list(self._under_way), num_returns=1, timeout=_LOOK)
             for reference in done:
@@ -454,7 +429,7 @@ class RayEngine:
                     return finished
 
     def _result(self, reference: Any, chunk: Chunk) -> Finished | None:
-        """What a task gave; None where it was lost and begun again."""
+        """The result of a task; None if it was lost and begun again."""
         errors = self._ray.exceptions
         try:
             return self._ray.get(reference)
@@ -471,7 +446,7 @@ class RayEngine:
             return None
 
     def close(self) -> None:
-        """Take back what is under way, and leave the cluster; one that was started here ends."""
+        """Cancel the chunks in progress and leave the cluster; one that was started here ends."""
         if not self._ray.is_initialized():
             return
         for reference in self._under_way:
@@ -484,22 +459,22 @@ class RayEngine:
 
 BINS = 64
 _LARGEST = 1e300
-"""Numbers beyond count as that: twice their span is to be a number, too."""
+"""Larger numbers count as this one, so that twice their span is finite."""
 
 
 class RunningHistogram:
-    """Counts in equal bins, two of which become one whenever a number lies outside of them all."""
+    """Counts in equal bins, which are merged in pairs when a number lies outside of all of them."""
 
     def __init__(self) -> None:
         self._counts = np.zeros(BINS, np.int64)
         self._low, self._width = 0.0, 0.0
         self.without = 0
-        """How many were no numbers."""
+        """Number of NaN."""
         self._total, self._count = 0.0, 0
         self._lowest, self._highest = np.inf, -np.inf
 
     def add(self, values: AnyArray) -> None:
-        """Count these, too."""
+        """Count further numbers."""
         numbers = np.asarray(values, float)
         known = np.clip(numbers[~np.isnan(numbers)], -_LARGEST, _LARGEST)
         self.without += numbers.size - known.size
@@ -529,8 +504,8 @@ class RunningHistogram:
             self._width *= 2.0
 
     def plain(self) -> dict[str, Any]:
-        """Counts of the bins from the first to the last that is not empty, where the first begins,
-        how wide they are, and the smallest and the largest number."""
+        """Counts of the bins from the first to the last that is not empty, the start of the first,
+        their width, and the smallest and the largest number."""
         filled = np.flatnonzero(self._counts)
         if not filled.size:
             return {"counts": [], "mean": None, "without": self.without}
@@ -547,17 +522,17 @@ class RunningHistogram:
 
 
 _WINDOW = 30.0
-"""Time in s over which the rate is told."""
+"""Time in s over which the rate is averaged."""
 
 
 class ProgressMonitor:
-    """What a page shows of a campaign that is under way; may be read from another thread.
+    """Progress of a running campaign; may be read from another thread.
 
     Args:
-        name: of the campaign.
-        total: runs at most.
-        done: runs that the folder has already.
-        columns: of the campaign.
+        name: name of the campaign.
+        total: largest number of runs.
+        done: runs that are in the folder already.
+        columns: columns of the campaign.
     """
 
     def __init__(self, name: str, total: int, done: int, columns: Sequence[Column]) -> None:
@@ -572,7 +547,7 @@ class ProgressMonitor:
         self._lock = Lock()
 
     def take(self, finished: Finished) -> None:
-        """A chunk is done."""
+        """Count a finished chunk."""
         begin, end, rows = finished.chunk
         with self._lock:
             self._done += end - begin
@@ -582,7 +557,7 @@ class ProgressMonitor:
             worker = self._workers.setdefault(finished.worker, {"runs": 0, "seconds": 0.0})
             worker["runs"] += end - begin
             worker["seconds"] += finished.seconds
-            if finished.columns is None:  # its worker has written it
+            if finished.columns is None:  # written by its worker
                 return
             self._seen += end - begin
             for name, values in {**rows.factors, **finished.columns}.items():
@@ -592,14 +567,15 @@ class ProgressMonitor:
                     self._histograms[name].add(values)
 
     def end(self, state: str) -> None:
-        """The campaign is over: "finished" or "stopped"."""
+        """Set the final state, "finished" or "stopped"."""
         with self._lock:
             self._state = state
 
     def plain(self) -> dict[str, Any]:
-        """All of it as plain values."""
+        """The progress as plain values."""
         with self._lock:
-            rate = self._rate()
+            (first, before), (last, now) = self._looks[0], self._looks[-1]
+            rate = (now - before) / (last - first) if last > first and now > before else None
             left = (self._total - self._done) / rate if rate else None
             return {
                 "name": self._name,
@@ -615,10 +591,6 @@ class ProgressMonitor:
                 "columns": [self._column(name) for name in self._histograms],
             }
 
-    def _rate(self) -> float | None:
-        (first, before), (last, now) = self._looks[0], self._looks[-1]
-        return (now - before) / (last - first) if last > first and now > before else None
-
     def _column(self, name: str) -> dict[str, Any]:
         column = self._columns[name]
         about = {"name": name, "unit": column.unit, "kind": column.kind, "meaning": column.meaning}
@@ -626,19 +598,19 @@ class ProgressMonitor:
 
 
 class MonitoredEngine:
-    """Does what another engine does, and tells an onlooker."""
+    """Wraps an engine and reports its finished chunks to a progress monitor."""
 
     def __init__(self, engine: Engine, monitor: ProgressMonitor) -> None:
         self._engine, self._monitor = engine, monitor
 
     @property
     def name(self) -> str:
-        """That of the engine."""
+        """Name of the engine."""
         return self._engine.name
 
     @property
     def slots(self) -> int:
-        """Those of the engine."""
+        """Slots of the engine."""
         return self._engine.slots
 
     def start(self, experiment: Experiment, writer: Writer) -> None:
@@ -646,11 +618,11 @@ class MonitoredEngine:
         self._engine.start(experiment, writer)
 
     def submit(self, chunk: Chunk) -> None:
-        """Hand a chunk on."""
+        """Submit a chunk."""
         self._engine.submit(chunk)
 
     def finished(self) -> Finished:
-        """Wait for a chunk, and tell of it."""
+        """Wait for a chunk and report it."""
         done = self._engine.finished()
         self._monitor.take(done)
         return done

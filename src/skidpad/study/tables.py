@@ -604,11 +604,11 @@ class DamagedPart(UserWarning):
 
 
 class RunTable:
-    """All parts of a place.
+    """All parts in a storage.
 
     Args:
-        place: where they are.
-        columns: what every run should have.
+        storage: where the parts are.
+        columns: those that every run should have.
         may_write: whether files may be changed now.
     """
 
