@@ -1,13 +1,14 @@
-"""Texts as functions: `abs(v_y) / v_x` of a plan file, read without running any of it.
+"""Expressions: texts such as `abs(v_y) / v_x` as functions, parsed without running any of it.
 
 A text is arithmetic, comparisons and calls of functions of `skidpad.ops`. A plain name is a field
-of the state or, where the state has none of that name, an output of the model: `a_y`, or `F_z_fl`,
-which is also `F_z[0]`, with the wheels fl, fr, rl, rr in order. `y.a_y` is always an output,
-`u.steer` a field of the input, `p.m` of the parameters, `r.v` of what the policy is told, `log.y`
-of a log, and `t` is the time in s. Nothing else of Python is known, so a text from a stranger can
-be wrong, and that is all.
+of the state or, if the state has no such field, an output of the model: `a_y`, or `F_z_fl`, which
+is also `F_z[0]`, with the wheels fl, fr, rl, rr in order. `y.a_y` is always an output, `u.steer` a
+field of the input, `p.m` of the parameters, `r.v` of the reference of the policy, `log.y` of a log,
+and `t` is the time in s. Nothing else of Python is accepted, so a text from an untrusted source can
+be wrong but do no harm.
 
-Names in the texts of expressions: the fields that they mean, and the units of those.
+`Expression` parses a text and looks up its names when it meets the records of a vehicle; `unit_of`
+derives units from those of the fields.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from .. import ops
@@ -27,9 +29,9 @@ from ..errors import InvalidValue
 
 TIME = "t"
 STATE, OUTPUT = "x", "y"
-"""Records whose fields a text names alone, the state first."""
+"""Records whose fields need no prefix, the state first."""
 WHEELS = ("fl", "fr", "rl", "rr")
-"""Ends of names of what each wheel of a car has, by index."""
+"""Suffixes of fields of the wheels, by index."""
 CONSTANTS = {"pi": math.pi}
 
 Records = Mapping[str, type]
@@ -37,7 +39,7 @@ Records = Mapping[str, type]
 
 
 def path_of(node: ast.AST) -> str | None:
-    """The dotted name that a node writes, `F_z[0]` as `F_z_fl`; None if it is no name."""
+    """The dotted name of a node, `F_z[0]` as `F_z_fl`; None if it is not a name."""
     if isinstance(node, ast.Subscript):
         path, index = path_of(node.value), node.slice
         if path is None or not isinstance(index, ast.Constant) or type(index.value) is not int:
@@ -55,7 +57,7 @@ def path_of(node: ast.AST) -> str | None:
 
 
 def place_of(path: str, records: Records) -> tuple[str, list[str]] | None:
-    """The record and the names of fields that a path leads through; None if there is no leaf."""
+    """The record and the field names of a path; None if it does not lead to a leaf."""
     for plain in (STATE, OUTPUT):
         if plain in records and path in record.names(records[plain]):
             return plain, path.split(".")
@@ -65,14 +67,7 @@ def place_of(path: str, records: Records) -> tuple[str, list[str]] | None:
     return None
 
 
-def read_field(value: Any, names: list[str]) -> Any:
-    """The field that these names lead to."""
-    for name in names:
-        value = getattr(value, name)
-    return value
-
-
-def names_in(records: Records) -> list[str]:
+def _names_in(records: Records) -> list[str]:
     """All names that a text may use."""
     alone = (STATE, OUTPUT)
     plain = [n for k in alone if k in records for n in record.names(records[k])]
@@ -83,10 +78,16 @@ def names_in(records: Records) -> list[str]:
 
 
 def unit_of(node: ast.AST, records: Records) -> str:
-    """Symbol of a unit as far as fields, signs, sums and `abs` tell it."""
+    """Symbol of a unit as far as it follows from fields, signs, sums and `abs`."""
     match node:
         case ast.Name() | ast.Attribute() | ast.Subscript():
-            return _field_unit(path_of(node) or "", records)
+            path = path_of(node) or ""
+            where = place_of(path, records)
+            if where is None:
+                return "s" if path == TIME else ""
+            leaves = {leaf.name: leaf.unit for leaf in record.fields(records[where[0]])}
+            unit = leaves[".".join(where[1])]
+            return "" if unit == NO_UNIT else unit.symbol
         case ast.UnaryOp():
             return unit_of(node.operand, records)
         case ast.BinOp(op=ast.Add() | ast.Sub()):
@@ -102,18 +103,8 @@ def _shared(nodes: list[ast.expr], records: Records) -> str:
     return units.pop() if len(units) == 1 else ""
 
 
-def _field_unit(path: str, records: Records) -> str:
-    where = place_of(path, records)
-    if where is None:
-        return "s" if path == TIME else ""
-    root, names = where
-    leaves = {leaf.name: leaf.unit for leaf in record.fields(records[root])}
-    unit = leaves[".".join(names)]
-    return "" if unit == NO_UNIT else unit.symbol
-
-
 LONGEST, MOST_PARTS = 1000, 300
-"""Characters of a text, and operations, names and numbers in it."""
+"""Limits of a text: characters, and operations, names and numbers."""
 NUMBER, TRUTH = "number", "truth"
 FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
     **{
@@ -127,7 +118,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
     "clip": (ops.clip, (3,)),
     "where": (ops.where, (3,)),
 }  # fmt: skip
-"""What a text may call, with the numbers of arguments; `where` has a condition first."""
+"""Functions with their numbers of arguments; the first of `where` is a condition."""
 
 _ARITHMETIC: dict[type[Any], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -152,10 +143,10 @@ _LOGIC: dict[type[Any], Callable[[Any, Any], Any]] = {
 
 
 class _Part(NamedTuple):
-    """A piece of an expression that was read."""
+    """A parsed piece of an expression."""
 
     value: Callable[[Mapping[str, Any]], Any]
-    """Of the records by name."""
+    """Its value from records by name."""
     kind: str
     """Number or truth."""
     constant: float | None = None
@@ -163,10 +154,7 @@ class _Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Expression:
-    """A text that was read; the names in it are looked up when it meets the records of a vehicle.
-
-    Raises `InvalidValue` for what is not arithmetic.
-    """
+    """A parsed text; raises `InvalidValue` if it is not arithmetic."""
 
     text: str
 
@@ -194,7 +182,7 @@ class Expression:
         return tree
 
     def function(self, records: Records, kind: str = NUMBER) -> Callable[[Mapping[str, Any]], Any]:
-        """What it computes from records by name, of these classes, and the time `t`."""
+        """Its value as a function of records by name, of these classes, and the time `t`."""
         read = _Reader(self, records).part(self._tree)
         if read.kind != kind:
             wanted = (
@@ -206,11 +194,11 @@ class Expression:
         return read.value
 
     def unit(self, records: Records) -> str:
-        """Symbol of its unit, if the fields in it tell; else empty."""
+        """Symbol of its unit; empty if it does not follow from the fields."""
         return unit_of(self._tree, records)
 
     def mistake(self, what: str, node: ast.AST) -> InvalidValue:
-        """The error about a part of it."""
+        """An error about a part of the text."""
         column = getattr(node, "col_offset", 0)
         return InvalidValue(
             f"expression {self.text!r}: {what} (character {column + 1}). Allowed are numbers, "
@@ -219,13 +207,13 @@ class Expression:
 
 
 class _Reader:
-    """Reads the tree of one expression against the records of a vehicle."""
+    """Evaluates the tree of one expression for the records of a vehicle."""
 
     def __init__(self, expression: Expression, records: Records) -> None:
         self._expression, self._records = expression, records
 
     def part(self, node: ast.AST) -> _Part:
-        """One node and all below it."""
+        """A node and all below it."""
         match node:
             case ast.Constant():
                 return _constant(self._number(node))
@@ -269,14 +257,15 @@ class _Reader:
         where = place_of(path, self._records)
         if where is not None:
             root, names = where
-            return _Part(lambda values: read_field(values[root], names), NUMBER)
+            field = attrgetter(".".join(names))
+            return _Part(lambda values: field(values[root]), NUMBER)
         if path == TIME:
             return _Part(lambda values: values[TIME], NUMBER)
         if path in CONSTANTS:
             return _constant(CONSTANTS[path])
         raise InvalidValue(
             record.unknown_name(
-                f"expression {self._expression.text!r}:", path, names_in(self._records), "name"
+                f"expression {self._expression.text!r}:", path, _names_in(self._records), "name"
             ).replace(": has", ": there is", 1)
         )
 
@@ -319,11 +308,12 @@ class _Reader:
         if all(one.constant is not None for one in read):
             raise self._expression.mistake("a comparison of constants says nothing", node)
         pairs = zip(node.ops, read[:-1], read[1:], strict=True)
-        links = [_compared(_COMPARISONS[type(sign)], a, b) for sign, a, b in pairs]
-        whole = links[0]
-        for link in links[1:]:
-            whole = _both(whole, link)
-        return _Part(whole, TRUTH)
+        links = [(_COMPARISONS[type(sign)], a.value, b.value) for sign, a, b in pairs]
+
+        def value(values: Mapping[str, Any]) -> Any:
+            return reduce(ops.logical_and, (holds(a(values), b(values)) for holds, a, b in links))
+
+        return _Part(value, TRUTH)
 
     def _call(self, node: ast.Call) -> _Part:
         name = path_of(node.func) or _shown(node.func)
@@ -344,7 +334,7 @@ class _Reader:
     def _folded(
         self, node: ast.AST, parts: list[_Part], function: Callable[..., Any], kind: str = NUMBER
     ) -> _Part:
-        """A function of parts; of constants, the constant that it is."""
+        """A function of parts; a constant if all parts are constants."""
         numbers = [part.constant for part in parts]
         if None in numbers:
             return _Part(lambda values: function(*(part.value(values) for part in parts)), kind)
@@ -371,14 +361,6 @@ _KNOWN = (
 
 def _constant(value: float) -> _Part:
     return _Part(lambda _: value, NUMBER, value)
-
-
-def _compared(function: Callable[[Any, Any], Any], a: _Part, b: _Part) -> Callable[..., Any]:
-    return lambda values: function(a.value(values), b.value(values))
-
-
-def _both(a: Callable[..., Any], b: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda values: ops.logical_and(a(values), b(values))
 
 
 def _shown(node: ast.AST) -> str:

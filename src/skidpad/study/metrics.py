@@ -1,37 +1,26 @@
-"""Metrics as folds over the samples of a run: what is kept while it passes, instead of all of it.
+"""Metrics as folds over the samples of a run: numbers that are updated while it passes.
 
 A `Fold` has numbers at the start, an update for every sample (the start of a run and the state
 after each step) and a result. The functions are pure, built from `skidpad.ops` and compiled into
 the loop that drives the vehicle. They name what they need:
 
-* `a`: the numbers kept so far, a tuple; for the result, those after the last sample;
-* `v`: the value of `of` at this sample, if the fold is of a quantity;
+* `a`: the numbers so far, a tuple; for the result, those after the last sample;
+* `v`: the value of `of` at this sample, if the fold has a quantity;
 * `x`, `u`, `p`, `y`, `t`, `r`, `log`: state, input of the coming step, parameters and undisturbed
-  outputs of the vehicle, time in s, what the policy is told, and the columns of a log;
-* `n`: the number of the sample, from 0; for the result, how many samples there were;
+  outputs of the vehicle, time in s, reference of the policy, and the columns of a log;
+* `n`: the number of the sample, from 0; for the result, the number of samples;
 * `dt`: the step in s.
 
 A quantity is a function of some of `x`, `u`, `p`, `y`, `t`, `r` and `log`, or a text
-(`expressions`).
-The last sample has no step of its own: its input is what is given in that state, of a table of
-controls the last row again.
+(`expressions`). The last sample has no step; its input is the one given in that state, of a table
+of controls the last row again.
 
-One fold, or one event, as a function of a Program that takes only the numbers it needs.
-
-A function rounds the same whoever calls it, so a metric has the same bits whatever other metrics
-there are.
-
-A step Program with further states behind it that other code updates, its own code untouched.
-
-What is appended takes inputs of the Program alone. So whether a product of the motion goes into a
-sum, and how often a reciprocal is used, is what it is without the appended code: no bit changes.
-
-Folds compiled into the step of a vehicle, behind its state, without a bit of its motion changed.
-
-The numbers that the folds keep are further states of the step Program (`joined_step`), each fold a
-function of it (`fold_kernels`). For the sample after the last step, which has no step, the same
-functions are called once more, alone. What a policy commands is computed in a function again, as
-the outputs of a closed loop do.
+`Folding` compiles folds into a step: their numbers are further states of the step Program
+(`JoinedStep`), whose code takes inputs of the Program alone, so that no bit of the motion changes.
+Each fold is a function of its own (`SampleKernel`), which rounds the same from any caller, so that
+a metric has the same bits with any other metrics. For the sample after the last step the same
+functions are called once more, alone. The command of a policy is computed in a function again, as
+for the outputs of a closed loop.
 """
 
 from __future__ import annotations
@@ -73,33 +62,33 @@ __all__ = [
 Quantity = Callable[..., Any] | str
 """A function of named arguments or a text."""
 OF_SAMPLE = ("x", "u", "p", "y", "t", "r", "log")
-"""What a quantity may ask for."""
+"""Arguments of a quantity."""
 OF_UPDATE = ("a", "v", *OF_SAMPLE, "n", "dt")
 OF_RESULT = ("a", "n", "dt")
 
 
 @dataclass(frozen=True)
 class Fold:
-    """A metric of a run; see the text of this module for what its functions may ask for."""
+    """A metric of a run; the docstring of this module has the arguments of its functions."""
 
     start: tuple[float, ...]
     """Numbers before the first sample; they may be infinite or NaN."""
     update: Callable[..., tuple[Any, ...]]
-    """As many numbers after a sample."""
+    """The same number of numbers after a sample."""
     result: Callable[..., Any]
-    """The number that comes out; of a truth, not 0 for true."""
+    """The metric from the numbers; for a truth value, any but 0 is true."""
     of: Quantity | None = None
-    """What is folded: its value is the `v` of the update."""
+    """The quantity whose value is the `v` of the update."""
     unit: str | None = None
-    """Symbol of the unit in SI; None: that of the quantity, as far as its text tells it."""
+    """Symbol of the unit in SI; None: that of the quantity, if its text has one."""
     meaning: str = ""
     """One sentence."""
     kind: str = "number"
     """"number" or "truth", as in a column."""
     of_truth: bool = False
-    """Whether the quantity says that something happens."""
+    """Whether the quantity is a condition."""
     needs: float = 0.0
-    """Time in s of a sample that a run must have."""
+    """Time in s that a run must reach."""
 
     __repr__ = brief_repr
 
@@ -116,21 +105,17 @@ class Fold:
             )
         if "v" in asked and self.of is None:
             raise InvalidValue("the update of a fold asks for v, the value of `of`, which is None")
-        if self.of is not None:
-            self._check_quantity()
-
-    def _check_quantity(self) -> None:
         if isinstance(self.of, str):
             Expression(self.of)
-            return
-        for name in arguments("a quantity", self.of, OF_SAMPLE):
-            if name not in OF_SAMPLE:
-                raise InvalidValue(
-                    f"a quantity asks for {name!r}; allowed are {', '.join(OF_SAMPLE)}"
-                )
+        elif self.of is not None:
+            for name in arguments("a quantity", self.of, OF_SAMPLE):
+                if name not in OF_SAMPLE:
+                    raise InvalidValue(
+                        f"a quantity asks for {name!r}; allowed are {', '.join(OF_SAMPLE)}"
+                    )
 
     def check_time(self, name: str, steps: int, dt: float) -> None:
-        """Raise unless runs of so many steps have the sample that the metric is of."""
+        """Raise unless runs of this number of steps have a sample at the time of the metric."""
         if self.needs > steps * dt * (1.0 + ROUNDING):
             raise InvalidValue(
                 f"metric {name!r} is of t = {self.needs:g} s; a run ends at {steps * dt:g} s"
@@ -138,7 +123,7 @@ class Fold:
         steps_in(self.needs, dt, f"time of metric {name!r}")
 
     def unit_for(self, records: Records) -> str:
-        """Symbol of its unit, as far as it is known."""
+        """Symbol of its unit; empty if unknown."""
         if self.unit is not None:
             return self.unit
         return Expression(self.of).unit(records) if isinstance(self.of, str) else ""
@@ -147,7 +132,8 @@ class Fold:
         """The numbers after a sample: records by their names, and `t`, `n`, `dt`."""
         values = {**sample, "a": a}
         if self.of is not None:
-            values["v"] = self._quantity(records)(sample)
+            kind = TRUTH if self.of_truth else NUMBER
+            values["v"] = quantity_function(self.of, records, kind)(sample)
         after = self.update(**{name: values[name] for name in self._update_arguments})
         if not isinstance(after, tuple) or len(after) != len(self.start):
             raise InvalidValue(
@@ -157,7 +143,7 @@ class Fold:
         return after
 
     def ended(self, a: tuple[Any, ...], n: Any, dt: Any) -> Any:
-        """What comes out of the numbers after the last sample."""
+        """The metric from the numbers after the last sample."""
         values = {"a": a, "n": n, "dt": dt}
         return self.result(**{name: values[name] for name in self._result_arguments})
 
@@ -169,22 +155,18 @@ class Fold:
     def _result_arguments(self) -> tuple[str, ...]:
         return arguments("result", self.result, OF_RESULT)
 
-    def _quantity(self, records: Records) -> Callable[[Mapping[str, Any]], Any]:
-        assert self.of is not None
-        return quantity_function(self.of, records, TRUTH if self.of_truth else NUMBER)
-
 
 def quantity_function(
     of: Quantity, records: Records, kind: str
 ) -> Callable[[Mapping[str, Any]], Any]:
-    """A quantity as a function of records by name; a missing record is named."""
+    """A quantity as a function of records by name; raises for a missing record."""
     if isinstance(of, str):
         return Expression(of).function(records, kind)
     names = arguments("a quantity", of, OF_SAMPLE)
     for name in names:
         if name not in (*records, "t"):
             missing = {"log": "no log", "y": "no output of the model"}
-            what = missing.get(name, "no policy that is told anything")
+            what = missing.get(name, "no policy with a reference")
             raise InvalidValue(f"a quantity asks for {name!r}, but there is {what}")
     if kind == TRUTH:
         return lambda sample: _truth(of(**{name: sample[name] for name in names}))
@@ -195,8 +177,8 @@ _TRUTHS = frozenset(("OP_LT", "OP_LE", "OP_EQ", "OP_NE", "OP_NOT", "OP_AND", "OP
 
 
 def _truth(value: Any) -> Any:
-    """The value, if it is traced from a comparison. A number is no answer: any but 0 would be
-    "yes"."""
+    """The value, if it is traced from a comparison; a number is refused, as any but 0 would be
+    true."""
     import casadi as ca
 
     names = {getattr(ca, name) for name in _TRUTHS}
@@ -209,12 +191,12 @@ def _truth(value: Any) -> Any:
 
 
 def highest(of: Quantity, unit: str | None = None) -> Fold:
-    """Largest value of a quantity; NaN if it was NaN once."""
+    """Largest value of a quantity; NaN if it was ever NaN."""
     return Fold((-math.inf,), _larger, _first, of, unit, f"highest {_text(of)}")
 
 
 def lowest(of: Quantity, unit: str | None = None) -> Fold:
-    """Smallest value of a quantity; NaN if it was NaN once."""
+    """Smallest value of a quantity; NaN if it was ever NaN."""
     return Fold((math.inf,), _smaller, _first, of, unit, f"lowest {_text(of)}")
 
 
@@ -234,8 +216,7 @@ def last(of: Quantity, unit: str | None = None) -> Fold:
 
 
 def at(of: Quantity, time: float, unit: str | None = None) -> Fold:
-    """Value of a quantity at a time in s, a whole number of steps; NaN of a run that ended before
-    it."""
+    """Value of a quantity at a time in s, a whole number of steps; NaN if a run ended before."""
     time = not_negative("time", time, "s")
     update = partial(_taken, time=time)
     meaning = f"{_text(of)} at t = {time:g} s"
@@ -243,27 +224,27 @@ def at(of: Quantity, time: float, unit: str | None = None) -> Fold:
 
 
 def integral(of: Quantity, unit: str | None = None) -> Fold:
-    """Integral of a quantity over time in s, linear between samples.
+    """Integral of a quantity over time in s, by the trapezoidal rule.
 
-    Its unit is that of the quantity times s, and has to be given.
+    Its unit, that of the quantity times s, has to be given.
     """
     return Fold((0.0, 0.0), _summed, _first, of, unit or "", f"integral of {_text(of)} over time")
 
 
 def time_of_highest(of: Quantity) -> Fold:
-    """Time in s at which a quantity first had its largest value; NaN if it was NaN once."""
+    """Time in s at which a quantity first had its largest value; NaN if it was ever NaN."""
     meaning = f"time of the highest {_text(of)}"
     return Fold((-math.inf, 0.0), _larger_with_time, _second_if_sound, of, "s", meaning)
 
 
 def happened(event: Quantity) -> Fold:
-    """Whether something happened at any sample."""
+    """Whether a condition was met at any sample."""
     meaning = f"whether {_text(event)} happened"
     return Fold((0.0,), _noted, _first, event, "", meaning, TRUTH, of_truth=True)
 
 
 def first_time(event: Quantity) -> Fold:
-    """Time in s at which something first happened; NaN if it never did."""
+    """Time in s at which a condition was first met; NaN if it never was."""
     meaning = f"time at which {_text(event)} first happened"
     return Fold((math.nan,), _noted_time, _first, event, "s", meaning, of_truth=True)
 
@@ -278,7 +259,7 @@ READY: dict[str, Callable[..., Fold]] = {
 
 
 def fold_of(plain: Any) -> Fold:
-    """A fold as a plan file has it: `{"highest": "abs(v_y)"}`, with other arguments beside, as in
+    """A fold from the form of plan files, with its other arguments: `{"highest": "abs(v_y)"}`,
     `{"at": "v_x", "time": 2.0, "unit": "m/s"}`."""
     if isinstance(plain, Fold):
         return plain
@@ -358,7 +339,7 @@ def _summed(a: Any, v: Any, n: Any, dt: Any) -> Any:
 
 def _larger_with_time(a: Any, v: Any, t: Any) -> Any:
     best, time = a
-    # So that NaN is taken once, and then stays.
+    # NaN is taken once, and then stays.
     sound = ops.equal(best, best)
     taken = ops.logical_and(sound, ops.logical_not(ops.less_equal(v, best)))
     return (ops.where(taken, v, best), ops.where(taken, t, time))
@@ -374,20 +355,22 @@ def _noted_time(a: Any, v: Any, t: Any) -> Any:
 
 
 SCALARS = ("t", "n", "dt")
-"""What every sample has beside records: time, number, step."""
+"""Parts of a sample that are not records: time, number, step."""
 
 Sample = Mapping[str, Any]
 """Records by name, and the scalars."""
 
 
 class SampleKernel:
-    """A function of a sample and of some numbers, compiled as a function of its own.
+    """A function of a sample and some numbers, compiled as a function that takes only the inputs
+    that it needs.
 
     Args:
         name: for errors.
-        function: of the sample and the numbers; returns a tuple of `results` numbers.
+        function: takes the sample and the numbers; returns a tuple of `results` numbers.
         records: classes of the records of a sample.
-        numbers: how many there are.
+        numbers: number of numbers.
+        results: number of results.
     """
 
     def __init__(
@@ -402,13 +385,13 @@ class SampleKernel:
         self._numbers, self._results = numbers, results
 
     def call(self, sample: Sample, numbers: Sequence[Any]) -> tuple[Any, ...]:
-        """What the function gives, by a call in what is traced."""
+        """The results of the function, as a call in the traced code."""
         flat = [record.flatten(sample[name]) for name in self._records]
         ports = [*flat, [sample[name] for name in SCALARS], numbers]
         return called(self._kernel, *(ports[port][field] for port, field in self._used))
 
     def reads(self, name: str) -> frozenset[str]:
-        """Fields of one of the records that the function needs."""
+        """Fields of a record that the function needs."""
         place = list(self._records).index(name)
         names = record.names(self._records[name])
         return frozenset(names[field] for port, field in self._used if port == place)
@@ -421,7 +404,7 @@ class SampleKernel:
 
     @cached_property
     def _used(self) -> tuple[tuple[int, int], ...]:
-        """Port and field of what the function needs; each argument of a call costs."""
+        """Port and field of the inputs that the function needs, as each argument costs time."""
 
         def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
             with as_written(ports[-2][0]):
@@ -439,7 +422,7 @@ class SampleKernel:
         import casadi as ca
 
         used = self._used
-        # Symbols for what is not needed, too: with numbers something would be computed.
+        # Symbols for unneeded inputs too, as constants would be folded.
         blank = [[ca.SX.sym(field) for field in port.fields] for port in self._ports]
 
         def fold(*leaves: Any) -> tuple[Any, ...]:
@@ -458,19 +441,18 @@ class SampleKernel:
 
 
 _X, _U, _P, _DT, _START = 0, 1, 3, 4, 5
-"""Input ports of a step Program, see `kernels.STEP_PORTS`."""
+"""Input ports of a step Program."""
 
 
 class JoinedStep:
-    """Joins a step and the update of what is kept.
+    """Joins the Program of a step and the update of numbers, the code of the step untouched.
 
     Args:
         motion: the step.
-        update: with the ports of `Folding.ports`: states, memory, numbers kept, input, parameters
-            and dt, to the numbers after a sample.
-        substeps: of the step; a sample is the state at the start of the whole step.
-        halt: place among the numbers of one that says, by not being NaN, that the vehicle stays
-            where it is; None if it never does.
+        update: with the ports of `Folding.ports`: states, memory, numbers, input, parameters and
+            dt, to the numbers after a sample.
+        substeps: substeps of the step; a sample is the state at the start of the whole step.
+        halt: index of the number that stops the vehicle when it is not NaN; None if there is none.
     """
 
     def __init__(self, motion: Program, update: Program, substeps: int, halt: int | None) -> None:
@@ -479,7 +461,7 @@ class JoinedStep:
         self._inputs = {i.imm: k for k, i in enumerate(motion.code) if i.op == "input"}
 
     def program(self) -> Program:
-        """The whole."""
+        """The joint Program."""
         motion, update = self._motion, self._update
         kept = self._appended()
         states, residual = motion.results
@@ -508,7 +490,7 @@ class JoinedStep:
         return Port(port.name, (*port.fields, *(f"folds.{name}" for name in names)))
 
     def _appended(self) -> tuple[int, ...]:
-        """Where the results of the update are in the code, which has it from now on."""
+        """Append the update to the code; returns the places of its results."""
         place: list[int] = []
         for i in self._update.code:
             if i.op == "input":
@@ -519,7 +501,7 @@ class JoinedStep:
         return tuple(place[r] for r in self._update.results[0])
 
     def _renumbered(self, i: Instruction) -> Instruction:
-        """A call of the same function, which now stands behind those of the motion."""
+        """A call with the number of its function behind those of the motion."""
         if i.op != "call":
             return i
         number, times = i.imm
@@ -544,7 +526,7 @@ class JoinedStep:
     def _halted(
         self, ended: int, states: tuple[int, ...], residual: tuple[int, ...]
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """States and residual of a vehicle that stays where it is from its end on."""
+        """States and residual of a vehicle that stays in place after the end of its run."""
         over = self._added(Instruction("eq", (ended, ended)))
         stay = [self._read(_X, k) for k in range(len(states))]
         none = self._added(Instruction("const", (), 0.0))
@@ -554,29 +536,30 @@ class JoinedStep:
 
 
 _COUNT, _ENDED, _SOUND, _FIRST = 0, 1, 2, 3
-"""Ahead of the numbers of the folds: samples so far, when the run ended (NaN: not yet), and 0 as
-long as all states were finite at every sample, then NaN."""
+"""Numbers before those of the folds: samples so far, time of the end (NaN: not yet), and 0 as long
+as all states were finite at every sample, then NaN."""
 
 
 @dataclass(frozen=True)
 class Folding:
-    """What is folded over the runs of one closed loop."""
+    """The folds over the runs of one closed loop."""
 
     model: Model
     policy: Policy | None
-    """As it is compiled: with the noise among what it is told, if there is any."""
-    told: Callable[[Any], Any]
-    """From the reference as it is compiled to what the user's policy is told."""
-    Told: type
+    """The compiled policy, whose reference includes the noise, if there is any."""
+    own_reference: Callable[[Any], Any]
+    """From the compiled reference to that of the user's policy."""
+    Reference: type
+    """Reference record of the user's policy."""
     Log: type | None
-    """Columns of a log that stand behind the reference."""
+    """Columns of a log, which follow the reference."""
     folds: Mapping[str, Fold]
     until: Quantity | None
     substeps: int
 
     @cached_property
     def records(self) -> Records:
-        """Classes of what quantities may read."""
+        """Classes of the records that quantities may read."""
         kinds: dict[str, type] = {
             "x": self.model.State,
             "u": self.model.Input,
@@ -584,8 +567,8 @@ class Folding:
         }
         if record.size(self.model.Outputs):
             kinds["y"] = self.model.Outputs
-        if self.policy is not None and record.size(self.Told):
-            kinds["r"] = self.Told
+        if self.policy is not None and record.size(self.Reference):
+            kinds["r"] = self.Reference
         if self.Log is not None:
             kinds["log"] = self.Log
         return kinds
@@ -598,16 +581,15 @@ class Folding:
 
     @property
     def sound(self) -> int:
-        """Place among the numbers kept of the one that is not finite of a run that failed."""
+        """Index of the number that is not finite if a run failed."""
         return _SOUND
 
     @property
     def log_columns(self) -> tuple[str, ...]:
-        """Those columns of the log that quantities read."""
+        """Columns of the log that quantities read."""
         if self.Log is None:
             return ()
-        kernels = [*self._kernels, *([] if self._event is None else [self._event])]
-        read = frozenset[str]().union(*(kernel.reads("log") for kernel in kernels))
+        read = frozenset[str]().union(*(kernel.reads("log") for kernel in self._all_kernels))
         return tuple(name for name in record.names(self.Log) if name in read)
 
     def step(self, motion: Program) -> Program:
@@ -639,8 +621,8 @@ class Folding:
 
     @cached_property
     def ports(self) -> tuple[Port, ...]:
-        """States of the vehicle, memory of the policy, numbers kept, input or reference with the
-        log behind, parameters of vehicle and policy, and dt of a sub-step."""
+        """States of the vehicle, memory of the policy, numbers, input or reference followed by the
+        log, parameters of vehicle and policy, and dt of a sub-step."""
         policy = self.policy
         told = record.names(self.model.Input if policy is None else policy.Reference)
         log = () if self.Log is None else tuple(f"log.{n}" for n in record.names(self.Log))
@@ -662,6 +644,10 @@ class Folding:
     @cached_property
     def _kernels(self) -> list[SampleKernel]:
         return [self._kernel(name, fold) for name, fold in self.folds.items()]
+
+    @property
+    def _all_kernels(self) -> list[SampleKernel]:
+        return [*self._kernels, *([] if self._event is None else [self._event])]
 
     def _kernel(self, name: str, fold: Fold) -> SampleKernel:
         def updated(sample: Mapping[str, Any], numbers: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -724,10 +710,10 @@ class Folding:
             return {**sample, "u": u, "y": self._outputs(sample, u)}
         r = record.unflatten(self.policy.Reference, told)
         u = called(self._command, tuple(states), tuple(ports[1]), r, tuple(params[n:]), period)
-        return {**sample, "u": u, "y": self._outputs(sample, u), "r": self.told(r)}
+        return {**sample, "u": u, "y": self._outputs(sample, u), "r": self.own_reference(r)}
 
     def _outputs(self, sample: Mapping[str, Any], u: Any) -> Any:
-        """Outputs of the model at a sample, undisturbed; blank where no quantity reads them."""
+        """Undisturbed outputs of the model at a sample; blank if no quantity reads them."""
         model = self.model
         if not self._reads_outputs:
             return record.at_rest(model.Outputs)
@@ -743,11 +729,10 @@ class Folding:
 
     @cached_property
     def _reads_outputs(self) -> bool:
-        kernels = [*self._kernels, *([] if self._event is None else [self._event])]
-        return "y" in self.records and any(kernel.reads("y") for kernel in kernels)
+        return "y" in self.records and any(kernel.reads("y") for kernel in self._all_kernels)
 
     def _command(self, states: Any, memory: Any, r: Any, params: Any, period: Any) -> Any:
-        """What the policy commands at a sample."""
+        """The command of the policy at a sample."""
         policy = self.policy
         assert policy is not None
         x, m = record.unflatten(self.model.State, states), record.unflatten(policy.Memory, memory)
@@ -764,7 +749,7 @@ class Folding:
 
 
 def _finite_check(so_far: Any, *states: Any) -> Any:
-    """What it was so far, or NaN if a state is infinite or NaN."""
+    """The number so far, or NaN if a state is infinite or NaN."""
     for state in states:
         so_far = so_far + 0.0 * state
     return so_far

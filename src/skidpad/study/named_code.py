@@ -1,8 +1,8 @@
-"""Vehicles and other code by text: what a command line or a plan file names.
+"""Vehicles and other code by text, as command lines and plan files name them.
 
 `two_track` is a listed vehicle, `two_track:sports` one with a parameter set, and `module:name` one
-of the user's own: a vehicle, or a function that makes one. Its module is found in a folder (the
-working directory, or that of the plan file) or among what is installed; importing it runs it.
+of the user: a vehicle, or a function that makes one. The module is found in a folder (the working
+directory, or that of the plan file) or among installed packages; importing it runs it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -29,11 +28,11 @@ TYRE_NAMES = tuple(name for group in TYRES for name in group)
 """Names in `settings` whose values are the file or the name of a tyre."""
 
 Fault = Callable[[str], InvalidValue]
-"""Makes the error about a text from what is wrong with it."""
+"""Makes an error about a text from the words that say what is wrong."""
 
 
 def is_own(text: str) -> bool:
-    """Whether a text has the form of a vehicle of the user's own, `module:name`."""
+    """Whether a text has the form of a vehicle of the user, `module:name`."""
     head, colon, tail = text.partition(":")
     parts = (*head.split("."), *tail.split("."))
     return bool(colon) and head not in _known() and all(part.isidentifier() for part in parts)
@@ -51,13 +50,14 @@ def vehicle_by_text(
     """The vehicle that a text names, with some parameters replaced.
 
     Args:
-        text: a name as the docstring of this module describes it.
+        text: `two_track`, `two_track:sports` with a parameter set, or `module:name` for a vehicle
+            of the user or a function that makes one.
         settings: numbers by dotted names of parameters; `tyre`, or `front` and `rear`, or `fl`,
             `fr`, `rl` and `rr` are files (`.tir`) or names of tyres.
-        folder: where the module of a vehicle of the user's own is looked for first.
+        folder: the folder in which the module of a user's vehicle is looked for first.
         files: parameter files for Autoware's vehicles; others have theirs among the settings.
         telling: whether to warn of parameters that are assumed.
-        fault: makes errors about a text that names code, which say where it stands.
+        fault: makes errors about a text that names code.
     """
     given = dict(settings or {})
     tyres = {name: _tyre(name, given.pop(name)) for name in TYRE_NAMES if name in given}
@@ -77,7 +77,11 @@ def vehicle_by_text(
                 unknown_name("skidpad", name, _known(), "vehicle")
                 + "; one of your own is written module:name"
             )
-        car = _own(text, Path(folder), tyres, fault or partial(_fault, text))
+
+        def about_vehicle(words: str) -> InvalidValue:
+            return InvalidValue(f"vehicle = {text!r} {words}")
+
+        car = _own(text, Path(folder), tyres, fault or about_vehicle)
         return car.with_params(given) if given else car
 
 
@@ -103,10 +107,6 @@ def _listed(
     return car.with_params(given) if given else car
 
 
-def _fault(text: str, words: str) -> InvalidValue:
-    return InvalidValue(f"vehicle = {text!r} {words}")
-
-
 def _own(text: str, folder: Path, tyres: Mapping[str, Any], fault: Fault) -> Vehicle:
     target = code_by_text(text, folder, fault)
     listed = ", ".join(tyres)
@@ -126,7 +126,8 @@ def _own(text: str, folder: Path, tyres: Mapping[str, Any], fault: Fault) -> Veh
 def made_by_call(
     target: Callable[..., Any], kind: type, fault: Fault, given: Mapping[str, Any] | None = None
 ) -> Any:
-    """What a function without further arguments makes; raises unless it is of the kind."""
+    """The object that a function without further arguments makes; raises unless it is of the
+    kind."""
     try:
         made = target(**(given or {}))
     except Exception as error:
@@ -146,7 +147,7 @@ def _tyre(name: str, value: Any) -> Any:
 
 
 def code_by_text(text: str, folder: Path, fault: Fault) -> Any:
-    """What a text such as `my_module:policy` or `package.module:Class.method` names."""
+    """The object that a text such as `my_module:policy` or `package.module:Class.method` names."""
     module_name, colon, path = text.partition(":")
     parts = path.split(".")
     if not colon or not all(part.isidentifier() for part in (*module_name.split("."), *parts)):
@@ -164,8 +165,8 @@ def code_by_text(text: str, folder: Path, fault: Fault) -> Any:
 def _module(name: str, folder: Path, fault: Fault) -> ModuleType:
     place = str(folder.resolve())
     if place not in sys.path:
-        # Last, so that a file called random.py in it hides nothing; and left there, because worker
-        # processes import from where this one does.
+        # Last, so that a file called random.py in it hides nothing; and not removed, because worker
+        # processes import from the same folders.
         sys.path.append(place)
         importlib.invalidate_caches()
     try:
@@ -176,18 +177,14 @@ def _module(name: str, folder: Path, fault: Fault) -> ModuleType:
         ) from error
     except Exception as error:
         raise fault(f"cannot be imported: {_reason(error)}") from error
-    _check_not_hidden(module, name, folder, fault)
-    return module
-
-
-def _check_not_hidden(module: ModuleType, name: str, folder: Path, fault: Fault) -> None:
-    """Raise if the file in the folder is not what was imported."""
+    # A file in the folder must not be hidden by another module of the same name.
     top = name.partition(".")[0]
     files = [folder / f"{top}.py", folder / top / "__init__.py"]
     own = next((path for path in files if path.is_file()), None)
     loaded = getattr(sys.modules.get(top, module), "__file__", None)
     if own is not None and (loaded is None or Path(loaded).resolve() != own.resolve()):
         raise fault(f"means {own}, but another module {top} is loaded: {loaded}; rename it")
+    return module
 
 
 def _reason(error: Exception) -> str:

@@ -1,10 +1,7 @@
-"""What a campaign found: its folder, read.
+"""Results of a campaign: `Study` reads its folder, also while the campaign runs.
 
-All runs of a campaign as one table: CSV or Parquet, in bounded memory.
-
-Runs of a folder done again: with the same bits, or it is said that the code has changed.
-
-What a campaign found in a few numbers, as plain values: for the command line and for scripts.
+`export` writes all runs as one table, `summary_of` gives the main numbers as plain values for the
+command line and scripts, and `Study.replay` repeats a run with the same bits.
 """
 
 from __future__ import annotations
@@ -12,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from time import time
 from typing import Any, NamedTuple, Protocol
@@ -46,43 +44,36 @@ SUFFIXES = (".csv", ".parquet")
 
 
 def export(folder: Folder, path: str | os.PathLike[str]) -> int:
-    """Write the runs that a folder has, in their order; how many there are.
+    """Write the runs of a folder in order, in bounded memory; returns their number.
 
-    The end of the name says what is written. Units are in the metadata of Parquet's fields; in CSV
-    what is no number is `nan`.
+    The suffix of the name chooses the format. Units are in the metadata of Parquet's fields; in CSV
+    missing numbers are `nan`.
     """
     target = target_of(path)
     suffix = target.suffix.lower()
     if suffix not in SUFFIXES:
         raise InvalidValue(f"{target} must end in {' or '.join(SUFFIXES)}")
     arrow = arrow_module("pyarrow")
-    schema = _schema(arrow, folder)
+    kinds = {"number": arrow.float64(), "truth": arrow.bool_()}
+    fields = [
+        arrow.field(one.name, kinds[one.kind], metadata={"unit": one.unit, "meaning": one.meaning})
+        for one in folder.columns
+    ]
+    schema = arrow.schema([arrow.field(RUN, arrow.int64()), *fields])
+    if suffix == ".csv":
+        open_writer = arrow_module("pyarrow.csv").CSVWriter
+    else:
+        open_writer = partial(arrow_module("pyarrow.parquet").ParquetWriter, compression="zstd")
     count = 0
-    with replacing(target) as temporary, _writer(suffix, temporary, schema) as writer:
+    with replacing(target) as temporary, open_writer(temporary, schema) as writer:
         for rows in folder.batches(schema.names):
             writer.write_table(arrow.table(rows, schema=schema))
             count += len(rows[RUN])
     return count
 
 
-def _schema(arrow: Any, folder: Folder) -> Any:
-    kinds = {"number": arrow.float64(), "truth": arrow.bool_()}
-    fields = [
-        arrow.field(one.name, kinds[one.kind], metadata={"unit": one.unit, "meaning": one.meaning})
-        for one in folder.columns
-    ]
-    return arrow.schema([arrow.field(RUN, arrow.int64()), *fields])
-
-
-def _writer(suffix: str, path: Any, schema: Any) -> Any:
-    if suffix == ".csv":
-        return arrow_module("pyarrow.csv").CSVWriter(path, schema)
-    parquet = arrow_module("pyarrow.parquet")
-    return parquet.ParquetWriter(path, schema, compression="zstd")
-
-
 class Source(Protocol):
-    """What a run of a folder comes from: a campaign."""
+    """A campaign, as far as its runs are repeated."""
 
     @property
     def experiment(self) -> Experiment:
@@ -91,41 +82,21 @@ class Source(Protocol):
 
     @property
     def factors(self) -> Mapping[str, Any]:
-        """What differs between runs, by name."""
+        """Quantities that differ between runs, by name."""
         ...
 
     @property
     def seed(self) -> int:
-        """Of all that the runs draw."""
+        """Seed of all random numbers of the runs."""
         ...
 
 
 def rows_in(folder: Folder, source: Source, run: int) -> Rows:
-    """One run as it is in a folder."""
+    """The row of one run of a folder."""
     read = folder.read((RUN, *source.factors), run, run + 1)
     if not len(read[RUN]):
         raise InvalidValue(f"run = {run} is not in {folder.path}")
     return Rows(read[RUN], {name: read[name] for name in source.factors}, source.seed)
-
-
-def repeated(folder: Folder, source: Source, run: int) -> Trajectory:
-    """A run of a folder again, with all that there is of it."""
-    rows = rows_in(folder, source, run)
-    _check(folder, source, rows, run)
-    return source.experiment.replay(rows)
-
-
-def _check(folder: Folder, source: Source, rows: Rows, run: int) -> None:
-    """Raise unless a run comes out again as it is in a folder, bit for bit."""
-    again = source.experiment.evaluate(rows, Resources())
-    kept = folder.read(tuple(again), run, run + 1)
-    for name, values in again.items():
-        before = kept[name]
-        if before.tobytes() != values.astype(before.dtype).tobytes():
-            raise InvalidValue(
-                f"run {run}: {name} is {before[0]} in {folder.path} and {values[0]} now: the code "
-                "that it was run with was another one"
-            )
 
 
 class Case(NamedTuple):
@@ -136,12 +107,11 @@ class Case(NamedTuple):
 
 
 class Study:
-    """The runs of a campaign, from its folder; also while the campaign goes on.
+    """The runs of a campaign, from its folder; also while the campaign runs.
 
     Args:
-        folder: as `Folder.open` gives it.
-        campaign: what ran; needed to replay runs, and known already if the folder has the file that
-            it was written in.
+        folder: an open folder.
+        campaign: the campaign, needed to replay runs unless the folder has its plan file.
     """
 
     def __init__(self, folder: Folder, campaign: Source | None = None) -> None:
@@ -159,64 +129,65 @@ class Study:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """What is known of each run: factors, what came out, whether it failed."""
+        """Columns of each run: factors, results, whether it failed."""
         return self.folder.columns
 
     @property
     def factors(self) -> tuple[str, ...]:
-        """Names of what differs between runs."""
+        """Names of the factors."""
         return tuple(self.plan["factors"])
 
     @property
     def finished(self) -> bool:
-        """Whether the campaign has come to its end, and all of its runs are there."""
+        """Whether the campaign ended and all of its runs exist."""
         runs = self.folder.notes.get("runs")
         return runs is not None and not self.folder.missing(0, runs)
 
     @property
     def outcome(self) -> dict[str, Any]:
-        """What its design found, such as the probability of a rare event; empty before the end."""
+        """Findings of the design, such as the probability of a rare event; empty before the end."""
         return dict(self.folder.notes.get("outcome", {}))
 
     @property
     def runs(self) -> int:
-        """How many are done."""
+        """Number of finished runs."""
         return len(self[RUN])
 
     def __getitem__(self, name: str) -> AnyArray:
-        """A column of all runs that are done, in their order."""
+        """A column of all finished runs, in order."""
         self._check_column(name)
         return self.folder.read((name,))[name]
 
     def to_pandas(self) -> Any:
-        """All runs as a table of pandas, by their numbers."""
+        """All runs as a pandas table, indexed by their numbers."""
         pandas = require("pandas", purpose="Study.to_pandas")
         names = (RUN, *(column.name for column in self.columns))
         return pandas.DataFrame(self.folder.read(names)).set_index(RUN)
 
     def digest(self) -> str:
-        """Of all columns in the order of the runs: the same for the same plan, wherever, with
-        whatever and in however many pieces it was run."""
+        """Digest of all columns in the order of the runs: the same for the same plan on any machine
+        and engine, in any number of pieces."""
         return self.folder.digest()
 
     def mean(self, name: str, level: float = 0.95) -> Interval:
         """Mean over the runs that have a number, with its confidence interval.
 
-        As `quantile` and `probability` do, it raises for designs whose runs are chosen by what came
-        out, and gives no interval (NaN, and `reason`) where runs were listed rather than drawn, and
-        of the column that a `Converging` design looks at, whose interval is in `outcome`. Of a
-        Saltelli design the runs count that are independent.
+        As `quantile` and `probability`, it raises for designs that choose runs by results. There is
+        no interval (NaN, and `reason`) if runs were listed rather than random, and for the column
+        that a `Converging` design estimates, whose interval is in `outcome`. Only the independent
+        runs of a Saltelli design count.
         """
-        return self._as_sure(name, mean_of(self._numbers(name), level))
+        return self._valid(name, mean_of(self._numbers(name), level))
 
     def quantile(self, name: str, share: float, level: float = 0.95) -> Interval:
-        """The value below which a share of the runs lies, with its confidence interval."""
-        return self._as_sure(name, quantile_of(self._numbers(name), share, level))
+        """The value below which a share of the runs lies, with its confidence interval; see
+        `mean`."""
+        return self._valid(name, quantile_of(self._numbers(name), share, level))
 
     def probability(self, name: str, level: float = 0.95) -> Probability:
-        """How likely something is that is true or false of a run, with its confidence interval.
+        """Probability of a column of truth values, with its confidence interval; see `mean`.
 
-        Nothing is true of runs that failed, which count as all others do.
+        Truth values of failed runs are false, and these runs count as all others.
         """
         values = self._representative(name)
         if values.dtype != np.bool_:
@@ -248,13 +219,12 @@ class Study:
         return tuple(read[RUN][read[FAILED]].tolist())
 
     def sensitivity(self, name: str, level: float = 0.95) -> SobolIndices:
-        """How much of a column's variance each factor explains; of a campaign with the design
-        `Saltelli`."""
+        """Share of a column's variance that each factor explains, for the design `Saltelli`."""
         return sobol_indices(self.folder, name, level)
 
     @property
     def campaign(self) -> Source:
-        """What ran."""
+        """The campaign."""
         if self._campaign is None:
             from .plan_file import campaign_of_folder
 
@@ -262,23 +232,34 @@ class Study:
         return self._campaign
 
     def replay(self, run: int | Case) -> Trajectory:
-        """A run again, bit for bit, with all of its states; see `Trajectory.to_html` to look at it.
+        """Repeat a run, bit for bit, with all of its states; see `Trajectory.to_html`.
 
-        Raises if what comes out is not what is in the folder: the code has changed since.
+        Raises if the results differ from those in the folder because the code has changed.
         """
         number = run.run if isinstance(run, Case) else whole("run", run, "not negative", least=0)
-        return repeated(self.folder, self.campaign, number)
+        folder, experiment = self.folder, self.campaign.experiment
+        rows = rows_in(folder, self.campaign, number)
+        again = experiment.evaluate(rows, Resources())
+        stored = folder.read(tuple(again), number, number + 1)
+        for name, values in again.items():
+            before = stored[name]
+            if before.tobytes() != values.astype(before.dtype).tobytes():
+                raise InvalidValue(
+                    f"run {number}: {name} is {before[0]} in {folder.path} and {values[0]} now: "
+                    "the code that it was run with was another one"
+                )
+        return experiment.replay(rows)
 
     def report(self, path: str | os.PathLike[str], **options: Any) -> None:
-        """Write one page with everything: what the design found, probabilities, distributions,
+        """Write one page with all results: findings of the design, probabilities, distributions,
         sensitivities, responses and surfaces, the worst and the failed runs with their replays.
+
+        Memory and the size of the page do not depend on the number of runs.
 
         Args:
             path: an HTML file that needs no other.
-            options: `date`, a text below the title; `replay`, False for no films of the runs that
-                were kept; `level`, the confidence of all intervals, 0.95 if not given.
-
-        However many runs there are, memory and page are of one size.
+            options: `date`, a text below the title; `replay`, False for no films of stored runs;
+                `level`, the confidence of all intervals, 0.95 by default.
         """
         from ..view.pages.campaign_report import write_campaign_report
 
@@ -293,13 +274,13 @@ class Study:
         values = np.asarray(self._representative(name), float)
         return values[~np.isnan(values)]
 
-    def _as_sure(self, name: str, interval: Interval) -> Interval:
-        """Without its interval where none holds."""
+    def _valid(self, name: str, interval: Interval) -> Interval:
+        """The estimate, without an interval that would not be valid."""
         reason = reason_for_no_interval(self.plan, name)
         return interval._replace(low=np.nan, high=np.nan, reason=reason) if reason else interval
 
     def _representative(self, name: str) -> AnyArray:
-        """A column of those runs that stand for all that the factors allow."""
+        """A column of the runs that represent the distribution of the factors."""
         if reason := reason_against(self.plan, listed=True):
             raise InvalidValue(
                 f"{name}: {reason}, so that they do not stand for all; see `outcome`, and "
@@ -319,20 +300,20 @@ class Study:
         return f"<Study {self.plan['name']!r}: {counted(self.runs, 'run')}, {state}>"
 
     def names(self, kind: str) -> Sequence[str]:
-        """Columns of a kind, "number" or "truth", beside the factors."""
+        """Columns of a kind, "number" or "truth", without the factors."""
         own = set(self.factors)
         return [one.name for one in self.columns if one.kind == kind and one.name not in own]
 
 
 SHARES = (0.05, 0.5, 0.95)
-"""Quantiles that are told."""
+"""Quantiles in a summary."""
 
 
 def summary_of(study: Study, level: float = 0.95) -> dict[str, Any]:
-    """Numbers with mean and quantiles, truths with probabilities, what the design found.
+    """State, numbers with mean and quantiles, truth values with probabilities, and findings.
 
-    Where runs do not stand for all that the factors allow, `reason` says why, and there are only
-    lowest and highest values. Where they do but no interval holds, `caution` says why.
+    If the runs do not represent the distribution of the factors, `reason` says why, and there are
+    only lowest and highest values. If they do but intervals are not valid, `caution` says why.
     """
     reason = reason_against(study.plan, listed=True)
     own = [column for column in study.columns if column.name not in study.factors]
@@ -356,11 +337,11 @@ def summary_of(study: Study, level: float = 0.95) -> dict[str, Any]:
 
 
 def state_of(study: Study) -> dict[str, Any]:
-    """How far a campaign is, also while it goes on."""
+    """Progress of a campaign, also while it runs."""
     folder = study.folder
-    digest = study.digest()  # reads everything: what is damaged is left out of all that follows
+    digest = study.digest()  # reads everything, so that damaged files are left out below
     started = folder.notes.get("started")
-    # A design of one's own is known by the campaign alone.
+    # Designs of users have no plain form.
     most = started["most"] if started else design_of(study.plan["design"]).runs
     done = most - sum(end - begin for begin, end in folder.missing(0, most))
     failed = sum(int(np.count_nonzero(rows[FAILED])) for rows in folder.batches((FAILED,)))
@@ -375,24 +356,22 @@ def state_of(study: Study) -> dict[str, Any]:
         "failed": failed,
         "rate": _rate(study, path, done),
         "writer": writer_of(path) if path is not None else "",
-        "bytes": None if path is None else sum(f.stat().st_size for f in _files(path)),
+        "bytes": None
+        if path is None
+        else sum(file.stat().st_size for file in path.rglob("*") if file.is_file()),
         "digest": digest,
         "damaged": folder.damaged(),
     }
 
 
 def lost_runs(study: Study) -> int:
-    """Runs that a campaign which came to its end has no more; 0 of one that goes on."""
+    """Number of missing runs of a finished campaign; 0 while it runs."""
     missing = study.folder.missing(0, study.folder.notes.get("runs", 0))
     return sum(end - begin for begin, end in missing)
 
 
-def _files(path: Path) -> list[Path]:
-    return [file for file in path.rglob("*") if file.is_file()]
-
-
 def _rate(study: Study, path: Path | None, done: int) -> float | None:
-    """Runs a second since the campaign was last started, until its last part was written."""
+    """Runs per second from the last start of the campaign until its last part was written."""
     started = study.folder.notes.get("started")
     if path is None or started is None:
         return None
@@ -439,5 +418,5 @@ def _interval(one: Any) -> dict[str, float | None]:
 
 
 def _finite(value: float) -> float | None:
-    """JSON has no infinity."""
+    """The number; None for NaN and infinity, which JSON does not have."""
     return float(value) if math.isfinite(value) else None

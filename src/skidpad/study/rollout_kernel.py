@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from operator import attrgetter
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -99,11 +98,13 @@ class Loop:
         self.base = Runner(Plant.of(vehicle, method), settings.replace(integrator=method))
         """Of the vehicle alone."""
         policy = driven.policy
-        own_reference: Callable[[Any], Any] = lambda r: r  # noqa: E731
+        with_noise = policy is not None and driven.noisy
         if policy is not None and driven.noisy:
-            has_own = record.size(policy.Reference)
-            own_reference = attrgetter(TOLD) if has_own else lambda _: Nothing()
             policy = noisy(policy, vehicle.model.State)
+
+        def own_reference(r: Any) -> Any:
+            return getattr(r, TOLD, Nothing()) if with_noise else r
+
         self.runner = self.base if policy is None else self.base.loop(policy)
         """Of the vehicle with its policy, without folds."""
         self.folding = Folding(

@@ -1,11 +1,8 @@
-"""Numbers of all runs with how sure they are.
+"""Statistics of runs: means, quantiles and Sobol indices with confidence intervals.
 
-Sobol's sensitivity indices of a campaign: which factor explains how much of a column's variance.
-
-SALib estimates them from the runs of the design `Saltelli`; its bootstrap draws from a fixed seed,
-so that the intervals are the same whenever they are asked for.
-
-Which runs stand for all that the factors allow, so that shares of them are probabilities.
+SALib estimates the sensitivity indices from the runs of the design `Saltelli`; its bootstrap draws
+from a fixed seed, so that the intervals are reproducible. `reason_against` and
+`reason_for_no_interval` say for which plans shares of runs are probabilities.
 """
 
 from __future__ import annotations
@@ -17,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from ..core.arrays import AnyArray, Array
-from ..core.checks import finite
+from ..core.checks import between, finite
 from ..core.files import brief_repr, counted
 from ..core.record import unknown_name
 from ..errors import InvalidValue, require
@@ -35,11 +32,11 @@ class Interval(NamedTuple):
     high: float
     """Upper end of the confidence interval; infinity where the runs are too few."""
     runs: int
-    """That have a number."""
+    """Number of runs that have a number."""
     level: float
     """Confidence of the interval, such as 0.95."""
     reason: str = ""
-    """Why there is no interval, whose ends are NaN then; empty if there is one."""
+    """Why there is no interval, whose ends are NaN then; empty otherwise."""
 
     def __str__(self) -> str:
         if self.reason:
@@ -49,10 +46,10 @@ class Interval(NamedTuple):
 
 
 class Share(Probability):
-    """A share of runs that has no interval: its ends are NaN."""
+    """A share of runs without an interval: its ends are NaN."""
 
     reason: str = ""
-    """Why there is none."""
+    """Why there is no interval."""
 
     def __str__(self) -> str:
         of = f"{self.happened} of {self.runs} runs"
@@ -67,33 +64,33 @@ def share_of(one: Probability, reason: str) -> Share:
 
 
 class QuantilePlaces(NamedTuple):
-    """Which of values in order, counted from 0, a quantile and its interval are told from."""
+    """Ranks, from 0, of the ordered values that give a quantile and its interval."""
 
     below: int
     above: int
     part: float
-    """Of the way from the value at `below` to that at `above`."""
+    """Weight of the value at `above`; the rest is that of the value at `below`."""
     low: int
-    """Below 0 where the runs are too few."""
+    """Below 0 if the runs are too few."""
     high: int
-    """Beyond the last where the runs are too few."""
+    """Beyond the last if the runs are too few."""
 
     @classmethod
     def of(cls, runs: int, share: float, level: float) -> QuantilePlaces:
-        """Of so many values."""
+        """The ranks for a number of values."""
         place = share * (runs - 1)
         below = min(int(place), runs - 1)
         low, high = quantile_ranks(runs, share, level)
         return cls(below, min(below + 1, runs - 1), place - below, low - 1, high - 1)
 
     def interval(self, value_at: Callable[[int], float], runs: int, level: float) -> Interval:
-        """The quantile, from the values at these places."""
+        """The quantile, from the values at these ranks."""
         below, above = value_at(self.below), value_at(self.above)
-        # Infinite values have no way between them.
+        # Infinite values cannot be interpolated.
         value = below if below == above or not self.part else below + self.part * (above - below)
         low = value_at(self.low) if self.low >= 0 else -np.inf
         high = value_at(self.high) if self.high < runs else np.inf
-        # Of few runs the first already is beyond a quantile as far out as 0.1 %.
+        # With few runs, even the first lies beyond a quantile such as 0.1 %.
         return Interval(min(max(value, low), high), low, high, runs, level)
 
 
@@ -104,14 +101,14 @@ def mean_of(values: Array, level: float = 0.95) -> Interval:
     if not np.isfinite(values).all():
         with np.errstate(invalid="ignore"):
             return mean_interval(float(values.mean()), math.nan, values.size, level)
-    # Exact sums: neither the order of the values nor the machine shows.
+    # Exact sums, so that the result depends neither on the order nor on the machine.
     mean = math.fsum(values.tolist()) / values.size
     square = math.fsum(((values - mean) ** 2).tolist())
     return mean_interval(mean, math.sqrt(square / max(values.size - 1, 1)), values.size, level)
 
 
 def mean_interval(mean: float, std: float, runs: int, level: float) -> Interval:
-    """The mean of so many values that have this mean and standard deviation."""
+    """The mean with its interval, from mean, standard deviation and number of the values."""
     low, high = mean_bounds(np.asarray(mean), np.asarray(std), runs, level)
     if not np.isfinite(mean):
         return Interval(mean, -np.inf, np.inf, runs, level)
@@ -131,29 +128,29 @@ def quantile_of(values: Array, share: float, level: float = 0.95) -> Interval:
 
 
 _RESAMPLES = 100
-"""Of the bootstrap."""
+"""Resamples of the bootstrap."""
 _AT_ONCE = 1_000_000
-"""Numbers that are drawn at a time, so that memory does not grow with the resamples."""
+"""Numbers that are resampled at a time, so that memory does not grow with the resamples."""
 _SEED = 1
-"""Not 0, which SALib takes for none."""
+"""Seed of the bootstrap; SALib ignores 0."""
 
 
 class SobolIndices(NamedTuple):
-    """How much of the variance each factor explains, with confidence intervals."""
+    """Shares of the variance that the factors explain, with confidence intervals."""
 
     factors: tuple[str, ...]
     first: Array
-    """By each factor alone, (factors,); estimates may lie a little outside of 0 to 1."""
+    """Of each factor alone, (factors,); estimates may lie slightly outside of 0 to 1."""
     first_low: Array
     first_high: Array
     total: Array
-    """By each factor with all that it does together with others, (factors,)."""
+    """Of each factor with its interactions, (factors,)."""
     total_low: Array
     total_high: Array
     samples: int
-    """Blocks of runs that were counted."""
+    """Number of blocks of runs that count."""
     left_out: int
-    """Blocks with a run that is not done or has no finite number: left out as a whole."""
+    """Number of blocks with a missing run or number, which are left out as a whole."""
     level: float
     """Confidence of the intervals, such as 0.95."""
 
@@ -180,12 +177,17 @@ def sobol_indices(folder: Folder, name: str, level: float = 0.95) -> SobolIndice
     known = [column.name for column in folder.columns if column.name not in factors]
     if name not in known:
         raise InvalidValue(unknown_name("the campaign", name, known, "column"))
-    if not 0.0 < finite("level", level) < 1.0:
-        raise InvalidValue(f"level = {level} must be between 0 and 1, such as 0.95")
-    second = bool(design.get("second_order"))
-    block = (2 if second else 1) * len(factors) + 2
+    between("level", level, 0.0, 1.0, hint=", such as 0.95")
+    second, block = bool(design.get("second_order")), _saltelli_block(folder.plan)
     read = folder.read((RUN, name))
-    values, left_out = _whole_blocks(read[RUN], np.asarray(read[name], float), block)
+    samples, place = np.divmod(read[RUN], block)
+    count = int(samples.max()) + 1 if len(samples) else 0
+    table = np.full((count, block), np.nan)
+    table[samples, place] = np.asarray(read[name], float)
+    begun = np.zeros(count, bool)
+    begun[samples] = True
+    complete = np.isfinite(table).all(axis=1)
+    values, left_out = table[complete], int((begun & ~complete).sum())
     if len(values) < 2:
         raise InvalidValue(
             f"{name}: {counted(len(values), 'sample')} of {block} runs have a number in all of "
@@ -194,34 +196,26 @@ def sobol_indices(folder: Folder, name: str, level: float = 0.95) -> SobolIndice
     ends = values[:, [0, -1]]
     if np.ptp(ends) == 0.0:
         raise InvalidValue(f"{name} = {ends[0, 0]:g} in all runs: there is no variance to explain")
-    first, total = _estimated(values, factors, second, level)
+    first, total = _estimate(values, factors, second, level)
     return SobolIndices(factors, *first, *total, len(values), left_out, level)
 
 
-def _whole_blocks(runs: AnyArray, values: Array, block: int) -> tuple[Array, int]:
-    """Values (samples, block) of the blocks that have a finite number in each run, and how many
-    others have been begun."""
-    samples, place = np.divmod(runs, block)
-    count = int(samples.max()) + 1 if len(runs) else 0
-    table = np.full((count, block), np.nan)
-    table[samples, place] = values
-    begun = np.zeros(count, bool)
-    begun[samples] = True
-    whole = np.isfinite(table).all(axis=1)
-    return table[whole], int((begun & ~whole).sum())
+def _saltelli_block(plan: Mapping[str, Any]) -> int:
+    """Runs of a block of the Saltelli design of a plan."""
+    return (2 if plan["design"].get("second_order") else 1) * len(plan["factors"]) + 2
 
 
 _Ends: TypeAlias = tuple[Array, Array, Array]
 """Values with their lower and upper ends."""
 
 
-def _estimated(
+def _estimate(
     values: Array, factors: tuple[str, ...], second: bool, level: float
 ) -> tuple[_Ends, _Ends]:
     """First and total indices."""
     sobol: Any = require("SALib.analyze.sobol", purpose="Study.sensitivity")
     problem = {"num_vars": len(factors), "names": list(factors)}
-    # Indices of pairs are not asked for, so their runs are left aside.
+    # Runs for the indices of pairs are not needed.
     outputs = values[:, [*range(len(factors) + 1), -1]] if second else values
     at_once = min(max(_AT_ONCE // len(values), 2), _RESAMPLES)
     analyses: list[Any] = [
@@ -239,7 +233,7 @@ def _estimated(
 
 
 def _ends(analyses: list[Any], name: str, level: float) -> _Ends:
-    """From the scatter of all resamples, as SALib does it."""
+    """Indices with ends from the scatter of all resamples, as in SALib."""
     from scipy.special import ndtri
 
     value = np.asarray(analyses[0][name], float)
@@ -248,21 +242,20 @@ def _ends(analyses: list[Any], name: str, level: float) -> _Ends:
     return value, value - reach, value + reach
 
 
-_DRAWN = ("random", "converging", "latin_hypercube", "sobol", "saltelli")
-_CHOSEN = ("refinement", "subset_simulation")
+_RANDOM = ("random", "converging", "latin_hypercube", "sobol", "saltelli")
+_ADAPTIVE = ("refinement", "subset_simulation")
 _LISTED = ("grid", "table")
 
 
 def reason_against(plan: Mapping[str, Any], *, listed: bool = False) -> str:
-    """Why shares of the runs of a plan are no probabilities; empty if they are.
+    """Why shares of the runs of a plan are not probabilities; empty if they are.
 
-    Runs of a grid or a table are what somebody has listed, not drawn: `listed` takes them for drawn
-    ones, each as likely as the other.
+    Runs of a grid or a table are listed, not random: `listed` accepts them, as equally likely.
     """
     kind = plan["design"].get("kind", "")
-    if kind in _CHOSEN:
+    if kind in _ADAPTIVE:
         return f"the runs of a {kind.replace('_', ' ')} were chosen by what came out of others"
-    if kind in _DRAWN or listed:
+    if kind in _RANDOM or listed:
         return ""
     if kind in _LISTED:
         return f"the runs of a {kind} were listed, not drawn"
@@ -270,7 +263,7 @@ def reason_against(plan: Mapping[str, Any], *, listed: bool = False) -> str:
 
 
 def reason_for_no_interval(plan: Mapping[str, Any], column: str) -> str:
-    """Why no ordinary confidence interval of a column holds; empty if one does."""
+    """Why the usual confidence interval of a column is not valid; empty if it is."""
     design = plan["design"]
     if design.get("kind") == "converging" and design.get("column") == column:
         return f"the design looked at {column} until it was narrow; the one that holds is its own"
@@ -278,11 +271,10 @@ def reason_for_no_interval(plan: Mapping[str, Any], column: str) -> str:
 
 
 def independent(plan: Mapping[str, Any], runs: Runs) -> AnyArray:
-    """Which of these runs were drawn, rather than put together from others: all, but of the blocks
-    of a Saltelli design the first and the last only."""
-    design = plan["design"]
-    if design.get("kind") != "saltelli":
+    """Mask of the independent runs: all, but of the blocks of a Saltelli design only the first and
+    the last, since the others combine these."""
+    if plan["design"].get("kind") != "saltelli":
         return np.ones(len(runs), bool)
-    block = (2 if design.get("second_order") else 1) * len(plan["factors"]) + 2
+    block = _saltelli_block(plan)
     place = runs % block
     return (place == 0) | (place == block - 1)
