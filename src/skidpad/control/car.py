@@ -1,17 +1,14 @@
-"""A vehicle as a steering law sees it: where its axles are, how it moves, how it is commanded.
+"""A vehicle as controllers see it: its axles, its motion, its limits, and how it is commanded.
 
-The laws read a `Motion` and return a `Demand`; a `Car` is what they read it with. `car_of` makes
-one of the vehicle's body. For a vehicle without a body give a `Car` of your own.
+The steering laws read a `Motion` and return a `Demand`; a `Car` is what they read it with. `car_of`
+makes one of the vehicle's body. For a vehicle without a body give a `Car` of your own.
+`abilities_of` are the most that a driver with keys demands of a vehicle, from its limits and its
+geometry. `deviation` is the place of a vehicle relative to a line on the ground.
 
-What a driver asks of a vehicle at most, from its limits and its geometry.
-
-Between a car's descriptions: speed and steering, body velocities, rear axle, continuous angles.
-
-A car without tyre slip moves at its centre of mass by the angle β = atan(l_r / l tan(steer)) to its
-heading, whichever way it rolls. commonroad-control turns β round in reverse, although its kinematic
-model does not; `compat="upstream"` repeats that.
-
-Where a vehicle is relative to a line on the ground.
+Conversions between a car's descriptions (speed and steering, body velocities, rear axle, continuous
+angles): a car without tyre slip moves at its centre of mass by the angle β = atan(l_r / l
+tan(steer)) to its heading, whichever way it rolls. commonroad-control turns β round in reverse,
+although its kinematic model does not; `compat="upstream"` repeats that.
 """
 
 from __future__ import annotations

@@ -1,35 +1,25 @@
 """Driver aids for cars on four spinning wheels: they compile with car and driver into one kernel.
 
 An `Aid` stands between a driver, any `Policy`, and the car: `aided(driver, stability(car),
-anti_lock(car))` is a policy again. Aids read the state of the car, its true speed among it.
+anti_lock(car))` is a policy again. The contract of `Aid.adjust(x, u, m, p, dt)`:
 
-What a driver aid is: a pure function between a driver and a car, with a memory of its own.
-
-The contract of `Aid.adjust(x, u, m, p, dt)`:
-
-1. `x` is the state of the car, `u` the input that the driver or the aid before asks for, `m` the
-   memory of the aid, `p` its parameters and `dt` the control step in s.
-2. It returns `(u, m)`: the input that goes on, and the memory after the step.
+1. `x` is the state of the car, its true speed among it, `u` the input of the driver or of the aid
+   before, `m` the memory of the aid, `p` its parameters and `dt` the control step in s.
+2. It returns `(u, m)`: the input for the next aid or the car, and the memory after the step.
 3. It is pure, as a policy is: `skidpad.ops`, no `if` on a value.
 
-`aided(driver, *aids)` puts aids behind a driver, in their order, and is a `Policy` again.
+`power_limit` limits the power of all motors together, as of an engine or of the rules of a race.
 
-What aids know of a car on four spinning wheels: its chassis, and how its wheels slip.
+`anti_lock` and `traction_control` hold brakes and drive to a slip by the same law. Each wheel has a
+share of the driver's demand, which shrinks while the wheel slips more than it should and comes back
+slowly; beyond the target a part is taken back at once.
 
-A limit on the power of all motors together, as of an engine or of the rules of a race.
-
-Brakes and drive held to a slip: the same law lets go of a wheel that locks or that spins.
-
-Each wheel has a share of what the driver asks for. It shrinks while the wheel slips more than it
-should and comes back slowly; beyond the target a part is taken back at once.
-
-Yaw moments that bring a car to the yaw rate its driver asks for with the steering wheel.
-
-Torque vectoring drives the wheels of one side more than those of the other, always and either way.
-A stability programme brakes single wheels, and only when the car no longer does as it is steered:
-the outer front wheel of a car that spins, the inner rear wheel of one that ploughs on. What the
-driver asks for is the steady turn of a linear bicycle with a wanted understeer gradient, within
-the grip of the road.
+`torque_vectoring` and `stability` bring a car to the yaw rate that its driver demands with the
+steering wheel: the steady turn of a linear bicycle with a wanted understeer gradient, within the
+grip of the road. Torque vectoring drives the wheels of one side more than those of the other,
+always and either way. A stability programme brakes single wheels, and only when the car no longer
+turns as it is steered: the outer front wheel of a car that spins, the inner rear wheel of one that
+ploughs on.
 """
 
 from __future__ import annotations

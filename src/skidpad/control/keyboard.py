@@ -1,15 +1,14 @@
-"""Set-points by keys: w and s faster and slower, a and d to the left and right, space to stop.
+"""Driving with keys: set-points of a vehicle's own inputs, or demands of any vehicle.
 
-Each key press changes the set-points by a fixed step; holding none changes nothing. The records of
-the controllers of wheeled robots have rules of their own, which are upstream's. Other inputs are
-known by their names: w and s change `velocity`, or `acceleration` if there is none, or all torques
-`tau_...`; a and d change `steer` or `curvature`; space sets what w and s change to 0.
+`Keys` change set-points by a fixed step per key press: w and s faster and slower, a and d to the
+left and right, space to stop; holding none changes nothing. The records of the controllers of
+wheeled robots have rules of their own, which are upstream's. Other inputs go by their names: w and
+s change `velocity`, or `acceleration` without it, or all torques `tau_...`; a and d change `steer`
+or `curvature`; space sets what w and s change to 0.
 
-From keys to what a vehicle is demanded to do, whatever it is.
-
-Two axes, ahead and left, follow the keys; what they ask for is a `Demand`, which the body of the
-vehicle turns into its input. All functions are pure: what is remembered comes in and goes out. They
-take numbers and symbols for all but the abilities, so that a page can be given them as a Program.
+`demand_of_keys` makes a `Demand`, which the body of the vehicle turns into its input, of two axes,
+ahead and left, that follow the keys. Its functions are pure: memory comes in and goes out. They
+take numbers and symbols for all but the abilities, so that a page can have them as a Program.
 """
 
 from __future__ import annotations
@@ -139,7 +138,7 @@ CREEP: m_s = 0.6
 STILL: m_s = 0.02
 """Set-points below it are 0 when no key is held."""
 STOP_SHARE: one = 0.6
-"""Of full braking, when nobody drives."""
+"""Share of full braking of a vehicle without a driver."""
 LEAD: s = 1.0
 """How far a set-point of speed may be ahead of the vehicle: by what it gains in this time."""
 
@@ -181,7 +180,7 @@ def demand_of_keys(
 
 
 def demand_to_stop(memory: Memory, now: Velocity, can: Abilities, dt: s) -> tuple[Demand, Memory]:
-    """What brings a vehicle that nobody drives to a stop, and what to remember."""
+    """The demand that stops a vehicle without a driver, and the memory after it."""
     left = _closer(memory.left, 0.0, dt / LEFT_TIME)
     v = _set_point_near(memory.v, now.v_x, can, braking=True)
     strength = STOP_SHARE * can.a_brake

@@ -1,12 +1,11 @@
-"""The linear-quadratic regulator as a policy: gains over speed, steady motion over curvature.
+"""Linear-quadratic regulation of a car about a steady motion along a line, as a policy.
 
-Linear-quadratic regulation of a car about a steady motion along a line.
-
-The design is that of the book (Anderson and Moore, "Optimal Control: Linear Quadratic Methods"):
-the gain K that minimises the sum of e'Qe + u'Ru for e⁺ = A e + B u, by the discrete Riccati
-equation. A and B are those of the vehicle's own step, at the steady motion straight ahead at a
-speed. What feeds forward is the steady motion in a bend, to first order in its curvature, and the
-input that moves the car from one such motion to the next where the curvature changes.
+The policy has gains over speed and the steady motion over curvature. The design is that of the book
+(Anderson and Moore, "Optimal Control: Linear Quadratic Methods"): the gain K that minimises the sum
+of e'Qe + u'Ru for e⁺ = A e + B u, by the discrete Riccati equation. A and B are those of the
+vehicle's own step, at the steady motion straight ahead at a speed. What feeds forward is the steady
+motion in a bend, to first order in its curvature, and the input that moves the car from one such
+motion to the next where the curvature changes.
 
 The error of a car is taken in the frame of the line: where the state has its position and heading
 (`x`, `y`, `yaw` as a rule) the error has the distance ahead of the reference, the distance to the
@@ -231,7 +230,7 @@ def policy(
     Args:
         vehicle, dt, Q, R, integrator: as in `design`.
         speeds: one speed in m/s for fixed gains, or several, increasing.
-        path: the line, compiled in; without it the policy is told by `reference.rows(steps, dt)`.
+        path: the line, compiled in; without it the policy gets `reference.rows(steps, dt)`.
         knots: points of the compiled-in line.
         limits: largest magnitude of inputs by name; what is not named keeps to the range that the
             vehicle's body gives it. `math.inf` is no limit.

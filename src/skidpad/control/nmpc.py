@@ -2,13 +2,11 @@
 
 It predicts with any skidpad vehicle, a kinematic bicycle as a rule, and drives another one with the
 same inputs. Solvers are those shipped with CasADi: IPOPT (Wächter and Biegler, 2006), FATROP
-(Vanroye et al., IROS 2023), or its own SQP method. See `nmpc_problem` for what is solved.
+(Vanroye et al., IROS 2023), or its own SQP method.
 
-The optimal control problem of a model predictive controller, as a CasADi program.
-
-Multiple shooting (Bock and Plitt, IFAC 1984): the states at all steps are variables, tied together
-by the vehicle's own discrete step. Variables and constraints are in the order of the steps, the
-structure that FATROP is made for.
+The problem is one of multiple shooting (Bock and Plitt, IFAC 1984): the states at all steps are
+variables, tied together by the vehicle's own discrete step. Variables and constraints are in the
+order of the steps, the structure that FATROP is made for.
 
     minimise  sum over k < N of  |x_k - x_ref_k|²_Q + |u_k - u_ref_k|²_R   +  |x_N - x_ref_N|²_Q_N
     subject to  x_0 given,  x_{k+1} = step(x_k, u_k),  bounds on u_k and on x_{k+1},
@@ -126,7 +124,7 @@ class Formulation:
     R: Array
     Q_final: Array
     input_bounds: tuple[Array, Array]
-    """Lower and upper, (nu,) each; infinite where there is none."""
+    """Lower and upper, (nu,) each; infinite for an input without limits."""
     state_bounds: tuple[Array, Array]
     accelerations: Accelerations | None
     integrator: Integrator
@@ -509,7 +507,7 @@ class Nmpc:
                 moved on by one step, or the straight way from x to the last of x_ref.
 
         Where the solver finds nothing feasible, the last plan moved on by one step is returned, not
-        marked `feasible`, with a warning; if there is none, SkidpadError is raised.
+        marked `feasible`, with a warning; without such a plan, SkidpadError is raised.
         """
         f = self.formulation
         start = np.array(record.flatten(record.build(f.vehicle.State, x)))

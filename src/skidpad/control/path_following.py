@@ -1,18 +1,15 @@
-"""Following a line with a steering law: what the laws share.
+"""Following a line with a steering law: what the laws share, and a law of its own.
 
-The line comes in one of two ways. By rows: the policy is told the point of the reference that
-belongs to the time, and takes the line to be the circle that touches it there. Or compiled in: the
-policy knows the whole line as a table and remembers how far along it is, so that it needs no
-references and does not hurry after a reference that drives away.
+The line comes in one of two ways. By rows: the policy gets the point of the reference that belongs
+to the time, and takes the line to be the circle that touches it there. Or compiled in: the policy
+has the whole line as a table and remembers how far along it is, so that it needs no references and
+does not hurry after a reference that drives away.
 
-Lines through points, see `skidpad.geometry.line`; and the signed distance from one.
-
-Steering along a line: curvature feed-forward, and feedback of a spring and damper over distance.
-
-Without feed-forward errors the deviation e from the line obeys e'' + 2 ζ/d e' + e/d² = 0, where the
-dash is a derivative over distance driven and d is `settling`. Written over distance instead of
-time, the gains need no schedule over speed: the vehicle returns to the line on the same path at
-any pace, and at standstill, where steering moves nothing, the command stays finite.
+`steer` steers along a line by curvature feed-forward and by feedback of a spring and damper over
+distance. Without feed-forward errors the deviation e from the line obeys e'' + 2 ζ/d e' + e/d² = 0,
+where the dash is a derivative over distance driven and d is `settling`. Written over distance
+instead of time, the gains need no schedule over speed: the vehicle returns to the line on the same
+path at any pace, and at standstill, where steering moves nothing, the command stays finite.
 """
 
 from __future__ import annotations

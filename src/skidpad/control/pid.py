@@ -1,18 +1,15 @@
-"""A speed controller with proportional, integral and derivative action, as wheeled robots have one.
+"""PID control: one law, for wheel speeds of robots and for speed and lateral offset of cars.
 
-What a controller has besides the three actions is its `Form`: it decides which memory it needs.
-`upstream` in a form repeats the program MVSim, where the filtered derivative is none.
+`loop_answer` is the law with `Gains` and a `Form`, which says what a controller has besides the
+three actions and so which memory it needs. With `upstream` in a form it repeats the program MVSim,
+whose filtered derivative is the filtered error.
 
-Speed and lateral offset by two PID controllers, which command acceleration and steering rate.
-
-The laws are those of commonroad-control: the error is the reference minus the measurement, the
-integral is a sum that includes the present error, the derivative a difference over one step. Limits
-and anti-windup are ours and off by default, and the derivative starts with the second error;
-upstream takes the error before the first one to be zero, which kicks (`compat="upstream"`).
-
-PID controllers that keep their memory, called by the names of commonroad-control.
-
-See `pid_long_lat` for the laws and for the same as pure functions.
+`command` and `policy` control speed and lateral offset by acceleration and steering rate, as
+commonroad-control does: the error is the reference minus the measurement, the integral is a sum
+that includes the present error, the derivative a difference over one step. Limits and anti-windup
+are ours and off by default, and the derivative starts with the second error; upstream takes the
+error before the first one to be zero, which kicks (`compat="upstream"`). `PIDControl` and
+`PIDLongLat` are the same with a memory of their own, called by the names of commonroad-control.
 """
 
 from __future__ import annotations

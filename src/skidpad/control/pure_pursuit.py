@@ -57,8 +57,8 @@ def policy(
 ) -> Policy:
     """Pure pursuit of a line with cruise control; keywords are fields of `LookAhead`.
 
-    With a `path` the goal is a distance beyond the nearest point of it. Without, the policy is told
-    its goal: `reference.rows(steps, dt, ahead=t_ahead)`.
+    With a `path` the goal is a distance beyond the nearest point of it. Without, the policy gets
+    its goal by `reference.rows(steps, dt, ahead=t_ahead)`.
     """
     return follower(
         "pure_pursuit",

@@ -1,14 +1,12 @@
 """Reference: where a vehicle is to be, when and how fast, for controllers that follow it.
 
 A reference is a line with a time at each of its points. Between them everything is linear; before
-the first and after the last point it goes on straight at the speed it has there, and a closed one
+the first and after the last point it continues straight at the speed it has there, and a closed one
 goes round, lap after lap. It is driven forwards: headings are those of the line, which a car that
 slips does not point along.
 
 A controller meets it in one of three ways: as `Point` records by time or by distance, as rows for
 the references of a compiled policy (`rows`), or as a pure function of distance (`table`).
-
-A line to follow with a speed at each of its points, quick to ask from Python.
 """
 
 from __future__ import annotations
@@ -39,7 +37,7 @@ KNOTS = 64
 
 
 class Point(NamedTuple):
-    """One point of a reference, in the world frame; what a policy is told at a step."""
+    """One point of a reference, in the world frame; what a policy gets at a step."""
 
     x: m = 0.0
     """Position."""
@@ -139,8 +137,8 @@ class Reference:
 
         `v` is one speed in m/s, one for each point, or a function of the distance in m that takes
         and returns arrays. Between points the acceleration is constant. With `spacing` in m the
-        line first gets so many points more that none are further apart; a line of few points with a
-        varying speed needs that, as everything is linear in time between points.
+        line first gets points between its own until all are at most `spacing` apart; a line of few
+        points with a varying speed needs that, as everything is linear in time between points.
         """
         points = vertices(line, "line")
         if closed:
@@ -245,7 +243,7 @@ class Reference:
     def rows(self, steps: int, dt: float, *, t_0: float | None = None, ahead: float = 0.0) -> Array:
         """References of a compiled policy, (steps, 1, 7): the `Point` of each step, as numbers.
 
-        Step k is told the reference at t_0 + k dt, in s; t_0 is its first time if None. With
+        Step k gets the reference at t_0 + k dt, in s; t_0 is its first time if None. With
         `ahead`, in s, position, heading and curvature are of that much later; speed is not.
         """
         begin = self.t[0] if t_0 is None else t_0
@@ -364,7 +362,7 @@ def _slope(values: Array, s: Array) -> Array:
 
 
 def _finer(s: Array, spacing: float) -> Array:
-    """The distances with so many more evenly between them that none are further apart."""
+    """The distances with others evenly between them, at most `spacing` apart."""
     positive("spacing", spacing, "m")
     pieces = np.ceil(np.diff(s) / spacing).astype(int)
     inner = [

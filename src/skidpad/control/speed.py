@@ -1,17 +1,17 @@
-"""Speed control: proportional and integral action on torque, with limits and anti-windup.
+"""Speeds along a line: a speed controller, the fastest speeds of a car, and the line itself.
 
-The fastest speeds along a line that a car with limited grip can hold.
+`torque` is proportional and integral action on wheel torque, with limits and anti-windup.
 
-First what each bend allows alone, v² = a_lateral / |curvature|. Then what the car can reach from
-the point before and brake from for the point after: v dv/ds = a, with as much of a as the ellipse
-of grip leaves beside cornering. Round a closed line, two rounds make it periodic.
+`speed_profile` gives the fastest speeds that a car with limited grip can hold. First what each bend
+allows alone, v² = a_lateral / |curvature|. Then what the car can reach from the point before and
+brake from for the point after: v dv/ds = a, with as much of a as the ellipse of grip leaves next to
+cornering. Round a closed line, two rounds make it periodic.
 
-The line of least curvature within a lane.
-
-A line of curvature κ that is moved to the left by distances e, small against its radii, has the
-curvature κ + e'' + κ² e, where the dashes are derivatives over its length. So the smallest sum of
-squared curvatures is a linear least-squares problem with bounds on e. The distances are a cubic
-B-spline along the lane: smooth, and within the bounds that its coefficients are.
+`least_curvature` is the line of least curvature within a lane. A line of curvature κ that is moved
+to the left by distances e, small against its radii, has the curvature κ + e'' + κ² e, where the
+dashes are derivatives over its length. So the smallest sum of squared curvatures is a linear
+least-squares problem with bounds on e. The distances are a cubic B-spline along the lane: smooth,
+and within the bounds that its coefficients are.
 """
 
 from __future__ import annotations

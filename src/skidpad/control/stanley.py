@@ -64,7 +64,7 @@ def policy(
 ) -> Policy:
     """Stanley's law with cruise control; keywords are fields of `Gains`.
 
-    The front axle follows the `path`, or the line that the policy is told by
+    The front axle follows the `path`, or the line that the policy gets by
     `reference.rows(steps, dt)`.
     """
     return follower(

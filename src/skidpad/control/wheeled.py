@@ -4,8 +4,9 @@ Each is a `Controller`: the records it uses and a pure function `act(seen, u, me
 returns a `Command`. What it sees is the motion that the wheels tell, not the true one. Torques are
 positive forward, angles and yaw rates positive to the left.
 
-Who is to stop (all set-points near zero) and hardly moves gets a fresh memory and no torque but the
-one that holds it on a slope; while it still moves, the torque may brake but not drive.
+A vehicle that is to stop (all set-points near zero) and hardly moves gets a fresh memory and no
+torque but the one that holds it on a slope; while it still moves, the torque may brake but not
+drive.
 """
 
 from __future__ import annotations
@@ -244,7 +245,7 @@ def _front_torques(
 ) -> SpeedTorques:
     """Torques of the front wheels; each follows its own speed in the turn.
 
-    The speed is told by the rear wheels, whatever the driven ones do: there is no loop over these.
+    The speed comes from the rear wheels, whatever the driven ones do: there is no loop over these.
     """
     angles = seen.angles_of(steer)
     asked = [_along(twist, *wheel) for wheel in zip(seen.front, angles, strict=True)]

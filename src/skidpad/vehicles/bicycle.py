@@ -20,7 +20,7 @@ uses up a share of the grip there; what is left across is that of the friction e
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple
 
 from ..core import record
 from ..core.body import Demand, Geometry, GroundUnder, Limits, car_geometry
@@ -242,7 +242,7 @@ def axle_tyres(p: Params) -> tuple[Any, Any]:
 
 def standing_contacts(p: Params) -> list[tuple[Any, Contact]]:
     """Tyre of a front and of a rear wheel of the car that stands, and how it touches the road."""
-    loads = axle_weights(p.m * p.g, 0.0, 0.5, p)  # pyright: ignore[reportArgumentType]
+    loads = axle_weights(p.m * p.g, 0.0, 0.5, p)
     pairs = zip(axle_tyres(p), loads, strict=True)
     return [(tyre, Contact(F_z=0.5 * load, p=tyre.pressure)) for tyre, load in pairs]
 
@@ -310,35 +310,6 @@ def on_ground(x: State, u: Any, w: Any, ground: GroundUnder, p: Params) -> tuple
 BODY = sliding_car(
     geometry=geometry, limits=limits, command=command, on_ground=on_ground, gravity="g"
 )
-
-
-class Pitching(Protocol):
-    """Parameters of the pitch balance."""
-
-    @property
-    def m(self) -> kg:
-        """Mass."""
-        ...
-
-    @property
-    def l_f(self) -> m:
-        """Centre of mass to front axle."""
-        ...
-
-    @property
-    def l_r(self) -> m:
-        """Centre of mass to rear axle."""
-        ...
-
-    @property
-    def z_cg(self) -> m:
-        """Height of the centre of mass."""
-        ...
-
-    @property
-    def F_lift(self) -> N:
-        """Load below which an axle begins to lift."""
-        ...
 
 
 class AxleMotion(NamedTuple):
@@ -439,7 +410,7 @@ def axle_forces(
     )
 
 
-def pitched_loads(at_rest: AxleWeights, a_x: m_s2, p: Pitching) -> AxleWeights:
+def pitched_loads(at_rest: AxleWeights, a_x: m_s2, p: Any) -> AxleWeights:
     """Axle loads while the tyres push along the car with the mass times `a_x`; never negative.
 
     They add up to those at rest: what an axle that lifts lacks, the other one has less.
@@ -474,7 +445,7 @@ class Motion(NamedTuple):
 def axle_motions(x: State, c: one, s: one, w: External, p: Params) -> tuple[AxleMotion, AxleMotion]:
     """How each axle moves and is loaded; `c`, `s` are cosine and sine of the steering angle."""
     down = downforce(x.v_x, p.C_down)
-    standing = axle_weights(p.m * p.g, down, p.down_front, p)  # pyright: ignore[reportArgumentType]
+    standing = axle_weights(p.m * p.g, down, p.down_front, p)
     loads = pitched_loads(standing, x.load_a_x, p)
     share = front_share(x.F_drive, x.v_x, p.drive_front, p.brake_front, p.v_brake)
     demand = share * x.F_drive

@@ -277,7 +277,7 @@ def _pose_fields(model: Model, body: Body) -> tuple[str, str, str | None]:
         x, y, yaw = (name if name in fields else None for name in ("x", "y", "yaw"))
     if x is None or y is None:
         raise InvalidValue(
-            f"{model.name!r} on a road: which fields of its state are its place cannot be told; "
+            f"{model.name!r} on a road: the fields of its state that hold its place are unclear; "
             "Body.pose must return them as they are, or they are called x and y"
         )
     return x, y, yaw

@@ -1,7 +1,4 @@
-"""Networks from ONNX files: a chain of nodes from the first input to the first output.
-
-Networks from state dicts of PyTorch, which need no PyTorch to be read.
-"""
+"""Networks from ONNX files, as a chain of nodes, and from state dicts of PyTorch."""
 
 from __future__ import annotations
 

@@ -287,7 +287,7 @@ def dense_of(what: str, weight: Any, bias: Any, activation: str) -> Dense:
 
 
 def _array(what: str, name: str, value: Any, axes: int) -> Array:
-    """A copy that nobody changes, of an array or a tensor."""
+    """A read-only copy of an array or a tensor."""
     if hasattr(value, "detach"):  # a tensor of PyTorch, perhaps on a GPU or in half precision
         value = value.detach().cpu().double().numpy()
     try:

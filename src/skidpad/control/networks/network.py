@@ -1,4 +1,4 @@
-"""A network: layers of weights as arrays, and what they make of values; files of networks.
+"""`Network`: layers of weights as arrays, and its outputs for values.
 
 Values are tuples of numbers, of arrays with a value per vehicle, or of symbols.
 """

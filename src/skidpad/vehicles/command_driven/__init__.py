@@ -7,14 +7,14 @@ A model is put together from the components it names; `rules` holds what the two
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...core import record
 from ...core.model import Model, Vehicle, built_once
 from ...errors import InvalidValue
 from ..parts.table import NoTable, Units, table, table_type
-from . import models
+from .models import command_model
 from .parameters import UPSTREAM as COMPAT
 from .parameters import Table, gather
 from .records import (
@@ -23,28 +23,12 @@ from .records import (
     REPAIRED,
     TABLE_UNITS,
     UPSTREAM,
-    Rules,
     maps,
     params_type,
     steer_map_units,
 )
 
 __all__ = ["NAMES", "autoware"]
-
-_MODELS: dict[str, Callable[[type, Rules], Model]] = {
-    "IDEAL_STEER_VEL": models.steer_vel,
-    "IDEAL_STEER_ACC": models.steer_acc,
-    "IDEAL_STEER_ACC_GEARED": models.steer_acc_geared,
-    "DELAY_STEER_VEL": models.delay_steer_vel,
-    "DELAY_STEER_ACC": models.delay_steer_acc,
-    "DELAY_STEER_ACC_GEARED": models.delay_steer_acc_geared,
-    "DELAY_STEER_ACC_GEARED_WO_FALL_GUARD": models.steer_acc_geared_wo_fall_guard,
-    "DELAY_STEER_MAP_ACC_GEARED": models.steer_map_acc_geared,
-    "ACTUATION_CMD": models.plain_cmd,
-    "ACTUATION_CMD_VGR": models.vgr,
-    "ACTUATION_CMD_STEER_MAP": models.steer_map,
-    "ACTUATION_CMD_MECHANICAL": models.mechanical,
-}
 
 
 def autoware(
@@ -92,9 +76,9 @@ def _table_record(numbers: Table | None, units: Units) -> Any:
 
 @built_once
 def _model(name: str, upstream: bool, *sizes: tuple[int, int] | None) -> Model:
-    """The one model of this name, these rules and these sizes of maps, None where there is none."""
+    """The one model of this name, these rules and these sizes of maps (None without a map)."""
     tables = (
         NoTable if size is None else table_type(*size, _units(key, upstream))
         for key, size in zip(maps(name), sizes, strict=True)
     )
-    return _MODELS[name](params_type(name, *tables), UPSTREAM if upstream else REPAIRED)
+    return command_model(name, params_type(name, *tables), UPSTREAM if upstream else REPAIRED)

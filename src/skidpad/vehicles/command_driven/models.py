@@ -1,29 +1,22 @@
-"""Models that do at once what they are told: IDEAL_STEER_VEL, _ACC and _ACC_GEARED.
+"""The command-driven models as discrete steps, and their bodies.
 
-What they report of a command is the present one, also while they are not updated.
+IDEAL_STEER models do at once what is commanded; what they report of a command is the present one,
+also while they are not updated. DELAY_STEER models lag behind their commands; their steering goes
+by forward Euler: its rate is that at the start of the update, while the yaw angle is integrated
+with the tyre angle as it grows. DELAY_STEER_ACC_GEARED_WO_FALL_GUARD goes by forward Euler
+altogether: its brake works against the motion whatever the gear, and PARK cuts off the engine and
+does not brake. ACTUATION_CMD models are driven by pedals; _VGR, _STEER_MAP and _MECHANICAL differ
+in the steering.
 
-What the models have in common: rolling, a lagging drive, a lagging steering, reports.
-
-Models whose drive and steering lag: DELAY_STEER_VEL, _ACC, _ACC_GEARED, _MAP_ACC_GEARED.
-
-Steering goes by forward Euler: its rate is that at the start of the update, while the yaw angle is
-integrated with the tyre angle as it grows.
-
-DELAY_STEER_ACC_GEARED_WO_FALL_GUARD: pedal, slope and gear, and nothing that holds the car.
-
-It goes by forward Euler. The brake works against the motion whatever the gear; PARK cuts off the
-engine and does not brake.
-
-Models driven by pedals: ACTUATION_CMD; with other steering _VGR, _STEER_MAP and _MECHANICAL.
-
-Bodies of the command-driven models: a car seen from the middle of its rear axle.
+The body of each is a car seen from the middle of its rear axle.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import inf
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ...core.body import Body, Demand, Geometry, GroundUnder, Limits, car_geometry
@@ -51,6 +44,8 @@ from .records import (
     guarded,
 )
 
+Update = Callable[[Any, Any, Any, s, Rules], Any]
+"""The next state, from state, input, parameters, dt and rules."""
 FRONT_OVERHANG, REAR_OVERHANG, WIDTH = 0.37, 0.37, 0.66
 """Shares of the wheelbase, which is all that a model has: 4.86 m by 1.84 m at 2.79 m."""
 TRACK = 0.58
@@ -81,11 +76,6 @@ def geometry(p: Any) -> Geometry:
     )
 
 
-def unlimited(p: Any) -> Limits:
-    """Of the ideal models."""
-    return Limits()
-
-
 def limits(p: Any) -> Limits:
     """Of the models that lag behind their commands."""
     return Limits(
@@ -104,47 +94,28 @@ def limits(p: Any) -> Limits:
     )
 
 
-def driven_by_velocity(x: Any, demand: Demand, p: Any) -> VelocityInput:
-    """Speed and steering as demanded."""
-    return VelocityInput(demand.v, demand.steer)
-
-
-def driven_by_acceleration(x: Any, demand: Demand, p: Any) -> AccelerationInput:
-    """Acceleration and steering as demanded."""
-    return AccelerationInput(demand.a, demand.steer)
-
-
-def _backwards(x: Any, demand: Demand) -> Any:
-    """Whether the gear is to be reverse: rolling back, or at rest and wanting to."""
-    return logical_or(x.v_x < -STILL, logical_and(x.v_x < STILL, demand.a < 0.0))
-
-
-def _gear(back: Any) -> one:
-    return where(back, float(Gear.REVERSE), float(Gear.DRIVE))
-
-
-def driven_in_gear(x: Any, demand: Demand, p: Any) -> GearedInput:
-    """The acceleration is forward in every gear."""
-    return GearedInput(demand.a, demand.steer, _gear(_backwards(x, demand)))
-
-
-def driven_by_pedal(x: Any, demand: Demand, p: Any) -> PedalInput:
-    """The pedal drives in the direction of the gear."""
-    back = _backwards(x, demand)
-    return PedalInput(where(back, -demand.a, demand.a), demand.steer, _gear(back))
-
-
-def driven_by_pedals(x: Any, demand: Demand, p: Any) -> ActuationInput:
-    """Accelerator and brake as shares of what they are taken to give, or what they are to give
-    where there is no map."""
-    back = _backwards(x, demand)
+def _commanded(Input: Any, x: Any, demand: Demand, p: Any) -> Any:
+    """The input for a demand; pedals drive in the direction of the gear."""
+    if Input is VelocityInput:
+        return VelocityInput(demand.v, demand.steer)
+    if Input is AccelerationInput:
+        return AccelerationInput(demand.a, demand.steer)
+    # In reverse while rolling back, or at rest and demanded to.
+    slow = logical_and(x.v_x < STILL, demand.a < 0.0)
+    back = logical_or(x.v_x < -STILL, slow)
+    gear = where(back, float(Gear.REVERSE), float(Gear.DRIVE))
+    if Input is GearedInput:
+        return GearedInput(demand.a, demand.steer, gear)
     along = where(back, -demand.a, demand.a)
+    if Input is PedalInput:
+        return PedalInput(along, demand.steer, gear)
+    # Accelerator and brake as shares of what they are taken to give; without a map, accelerations.
     drive, brake = maximum(along, 0.0), maximum(-along, 0.0)
     if not isinstance(p.accel_map, NoTable):
         drive = drive * (1.0 / PEDAL_DRIVE)
     if isinstance(p.brake_map, NoTable):
-        return ActuationInput(drive - brake, 0.0 * brake, demand.steer, _gear(back))
-    return ActuationInput(drive, brake * (1.0 / PEDAL_BRAKE), demand.steer, _gear(back))
+        return ActuationInput(drive - brake, 0.0 * brake, demand.steer, gear)
+    return ActuationInput(drive, brake * (1.0 / PEDAL_BRAKE), demand.steer, gear)
 
 
 def by_steering_wheel(x: Any, steer: rad, p: Any) -> rad:
@@ -161,37 +132,27 @@ def by_steering_map(x: Any, steer: rad, p: Any) -> one:
     return limited((steer - x.steer) * (most * (1.0 / FULL_RATE)), most)
 
 
-_COMMANDS: dict[type, Callable[[Any, Demand, Any], Any]] = {
-    VelocityInput: driven_by_velocity,
-    AccelerationInput: driven_by_acceleration,
-    GearedInput: driven_in_gear,
-    PedalInput: driven_by_pedal,
-    ActuationInput: driven_by_pedals,
-}
-
-
 def on_ground(x: Any, u: Any, w: Any, ground: GroundUnder, p: Any) -> tuple[Any, Any]:
-    """What knows of slopes is told the acceleration along the car."""
+    """The acceleration along the car by the slope, for models with that input."""
     return (u if ground.down is None else u._replace(slope=ground.g * ground.down.x)), w
 
 
-def car(
-    Input: Any, *, ideal: bool = False, steering: Callable[[Any, rad, Any], Any] | None = None
-) -> Body:
+def car(Input: Any, ideal: bool, steering: Callable[[Any, rad, Any], Any] | None) -> Body:
     """The body of a model with this input; an ideal one has no limits.
 
     `steering(x, steer, p)` is the input that turns the tyres to an angle, where it is not that.
     """
-    drive = _COMMANDS[Input]
 
     def command(x: Any, demand: Demand, p: Any) -> Any:
         if ideal:
-            return drive(x, demand, p)
+            return _commanded(Input, x, demand, p)
         steer = limited(demand.steer, p.steer_lim)
-        u = drive(x, demand._replace(steer=steer), p)
+        u = _commanded(Input, x, demand._replace(steer=steer), p)
         return u if steering is None else u._replace(steer=steering(x, steer, p))
 
     def own_limits(p: Any) -> Limits:
+        if ideal:
+            return Limits()
         every = limits(p)
         # Pedals are in units of their maps, and so is what turns the wheels by other means.
         known = () if steering is not None or Input is ActuationInput else Input._fields
@@ -201,7 +162,7 @@ def car(
     return rolling_car(
         wheel_base=lambda p: p.wheel_base,
         geometry=geometry,
-        limits=unlimited if ideal else own_limits,
+        limits=own_limits,
         command=command,
         on_ground=on_ground if Input in (PedalInput, ActuationInput) else None,
     )
@@ -262,55 +223,12 @@ def driven(
     return rk4(rates, Moving(x.x, x.y, x.yaw, x.v_x, x.steer, x.a_x), dt)
 
 
-def report(x: Any, a_x: m_s2, p: Any) -> Report:
-    """The report of a car whose steering has a bias."""
+def reported(x: Any, u: Any, p: Any) -> Report:
+    """The report of a car whose steering has a bias; where its gear does not let it move, with the
+    acceleration that stops it."""
     omega = yaw_rate(x.v_x, x.steer, p.wheel_base)
+    a_x = x.a_x + x.a_stop if isinstance(x, (GearedState, MechanicalState)) else x.a_x
     return Report(x.v_x, 0.0, a_x, omega, x.steer + p.steer_bias)
-
-
-def reported(x: Any, u: Any, w: NoDisturbance, p: Any) -> Report:
-    """The report of a car whose acceleration is a state."""
-    return report(x, x.a_x, p)
-
-
-def reported_with_stop(x: Any, u: Any, w: NoDisturbance, p: Any) -> Report:
-    """The same, with the acceleration that stops a car whose gear does not let it move."""
-    return report(x, x.a_x + x.a_stop, p)
-
-
-def command_model(
-    name: str,
-    summary: str,
-    Params: type,
-    rules: Rules,
-    Input: Any,
-    *,
-    ideal: bool = False,
-    steering: Callable[[Any, rad, Any], Any] | None = None,
-    keeps: tuple[str, ...] = (),
-    **parts: Any,
-) -> Model:
-    """A model with this input; see `body.car` for `ideal` and `steering`.
-
-    Unless it is ideal its commands have dead times. `keeps` are fields of the state that upstream
-    does not reset. `parts` are further fields of the model.
-    """
-    delayed = {} if ideal else {n: DEAD_TIMES[n] for n in Input._fields if n in DEAD_TIMES}
-    kept = keeps if ideal else (*keeps, "pending")
-    usual: dict[str, Any] = {"State": State, "outputs": reported}
-    return Model(
-        name=name,
-        summary=summary,
-        Params=Params,
-        Input=Input,
-        body=car(Input, ideal=ideal, steering=steering),
-        Outputs=Report,
-        dead_times=delayed,
-        dead_time_rule=rules.dead_time if delayed else "at_least",
-        reset_keeps=kept if rules.upstream else (),
-        reproduces=rules.reproduces,
-        **usual | parts,
-    )
 
 
 class _Pose(NamedTuple):
@@ -335,86 +253,51 @@ def _rolled(x: State, a_x: m_s2, steer: rad, dt: s, p: Any) -> _Rolling:
     return rk4(rates, _Rolling(x.x, x.y, x.yaw, x.v_x), dt)
 
 
-def steer_vel(Params: type, rules: Rules) -> Model:
-    """IDEAL_STEER_VEL: velocity and steering angle are those commanded."""
+def ideal_velocity(x: State, u: VelocityInput, p: Any, dt: s, rules: Rules) -> State:
+    """Velocity and steering angle are those commanded."""
 
-    def update(x: State, u: VelocityInput, w: NoDisturbance, p: Any, dt: s) -> State:
-        def rates(at: _Pose) -> _Pose:
-            return _Pose(*rolling(at.yaw, u.velocity, u.steer, p.wheel_base))
+    def rates(at: _Pose) -> _Pose:
+        return _Pose(*rolling(at.yaw, u.velocity, u.steer, p.wheel_base))
 
-        pose = rk4(rates, _Pose(x.x, x.y, x.yaw), dt)
-        a_x = rules.velocity_change(x.v_x, u.velocity, dt, p, x.a_x)
-        return State(*pose, u.velocity, u.steer, a_x)
+    pose = rk4(rates, _Pose(x.x, x.y, x.yaw), dt)
+    a_x = rules.velocity_change(x.v_x, u.velocity, dt, p, x.a_x)
+    return State(*pose, u.velocity, u.steer, a_x)
 
-    def outputs(x: State, u: VelocityInput, w: NoDisturbance, p: Any) -> Report:
-        omega = yaw_rate(u.velocity, u.steer, p.wheel_base)
-        return Report(u.velocity, 0.0, x.a_x, omega, u.steer)
 
-    return command_model(
-        "IDEAL_STEER_VEL",
-        "Rolls with the commanded velocity and steering angle",
-        Params,
-        rules,
-        VelocityInput,
-        ideal=True,
-        update=update,
-        outputs=outputs,
-        keeps=("v_x", "a_x"),
+def ideal_acceleration(x: State, u: AccelerationInput, p: Any, dt: s, rules: Rules) -> State:
+    """Acceleration and steering angle are those commanded."""
+    return State(*_rolled(x, u.acceleration, u.steer, dt, p), u.steer, u.acceleration)
+
+
+def ideal_geared(x: State, u: GearedInput, p: Any, dt: s, rules: Rules) -> State:
+    """Acceleration and steering angle are those commanded, as far as the gear allows."""
+    after = _rolled(x, u.acceleration, u.steer, dt, p)
+    stops = forbids(u.gear, after.v_x)
+    v_x = where(stops, 0.0, after.v_x)
+    return State(
+        where(stops, x.x, after.x),
+        where(stops, x.y, after.y),
+        where(stops, x.yaw, after.yaw),
+        v_x,
+        u.steer,
+        (v_x - x.v_x) * (1.0 / maximum(dt, p.least_dt)),
     )
 
 
-def steer_acc(Params: type, rules: Rules) -> Model:
-    """IDEAL_STEER_ACC: acceleration and steering angle are those commanded."""
-
-    def update(x: State, u: AccelerationInput, w: NoDisturbance, p: Any, dt: s) -> State:
-        after = _rolled(x, u.acceleration, u.steer, dt, p)
-        return State(*after, u.steer, u.acceleration)
-
-    def outputs(x: State, u: AccelerationInput, w: NoDisturbance, p: Any) -> Report:
-        return Report(x.v_x, 0.0, u.acceleration, yaw_rate(x.v_x, u.steer, p.wheel_base), u.steer)
-
-    return command_model(
-        "IDEAL_STEER_ACC",
-        "Rolls with the commanded acceleration and steering angle",
-        Params,
-        rules,
-        AccelerationInput,
-        ideal=True,
-        update=update,
-        outputs=outputs,
-    )
+def ideal_velocity_report(x: State, u: VelocityInput, p: Any) -> Report:
+    """The report of a car that moves as commanded."""
+    omega = yaw_rate(u.velocity, u.steer, p.wheel_base)
+    return Report(u.velocity, 0.0, x.a_x, omega, u.steer)
 
 
-def steer_acc_geared(Params: type, rules: Rules) -> Model:
-    """IDEAL_STEER_ACC_GEARED: the same, moving only as its gear allows."""
+def ideal_acceleration_report(x: State, u: AccelerationInput, p: Any) -> Report:
+    """The report of a car that is accelerated and steered as commanded."""
+    return Report(x.v_x, 0.0, u.acceleration, yaw_rate(x.v_x, u.steer, p.wheel_base), u.steer)
 
-    def update(x: State, u: GearedInput, w: NoDisturbance, p: Any, dt: s) -> State:
-        after = _rolled(x, u.acceleration, u.steer, dt, p)
-        stops = forbids(u.gear, after.v_x)
-        v_x = where(stops, 0.0, after.v_x)
-        return State(
-            where(stops, x.x, after.x),
-            where(stops, x.y, after.y),
-            where(stops, x.yaw, after.yaw),
-            v_x,
-            u.steer,
-            (v_x - x.v_x) * (1.0 / maximum(dt, p.least_dt)),
-        )
 
-    def outputs(x: State, u: GearedInput, w: NoDisturbance, p: Any) -> Report:
-        return Report(x.v_x, 0.0, x.a_x, yaw_rate(x.v_x, u.steer, p.wheel_base), u.steer)
-
-    return command_model(
-        "IDEAL_STEER_ACC_GEARED",
-        "Rolls with the commanded acceleration and steering angle as the gear allows",
-        Params,
-        rules,
-        GearedInput,
-        ideal=True,
-        update=update,
-        outputs=outputs,
-        keeps=("a_x",),
-    )
+def ideal_geared_report(x: State, u: GearedInput, p: Any) -> Report:
+    """The report of a car that is accelerated as its gear allows and steered as commanded."""
+    return Report(x.v_x, 0.0, x.a_x, yaw_rate(x.v_x, u.steer, p.wheel_base), u.steer)
 
 
 def steer_rate(x: Any, target: rad, p: Any) -> rad_s:
@@ -441,62 +324,28 @@ class _DelayRolling(NamedTuple):
     steer: rad
 
 
-def delay_steer_vel(Params: type, rules: Rules) -> Model:
-    """DELAY_STEER_VEL: velocity and steering angle lag behind the commands."""
+def lagging_velocity(x: State, u: VelocityInput, p: Any, dt: s, rules: Rules) -> State:
+    """Velocity and steering angle lag behind the commands."""
+    rate = steer_rate(x, limited(u.steer, p.steer_lim), p)
+    t = time_constant(p.vel_time_constant, p)
 
-    def update(x: State, u: VelocityInput, w: NoDisturbance, p: Any, dt: s) -> State:
-        rate = steer_rate(x, limited(u.steer, p.steer_lim), p)
-        t = time_constant(p.vel_time_constant, p)
+    def rates(at: _DelayRolling) -> _DelayRolling:
+        v_x, steer = limited(at.v_x, p.vel_lim), limited(at.steer, p.steer_lim)
+        a_x = limited(limited_lag(v_x, u.velocity, t, p.vel_lim), p.vel_rate_lim)
+        return _DelayRolling(*rolling(at.yaw, v_x, steer, p.wheel_base), a_x, rate)
 
-        def rates(at: _DelayRolling) -> _DelayRolling:
-            v_x, steer = limited(at.v_x, p.vel_lim), limited(at.steer, p.steer_lim)
-            a_x = limited(limited_lag(v_x, u.velocity, t, p.vel_lim), p.vel_rate_lim)
-            return _DelayRolling(*rolling(at.yaw, v_x, steer, p.wheel_base), a_x, rate)
-
-        after = rk4(rates, _DelayRolling(x.x, x.y, x.yaw, x.v_x, x.steer), dt)
-        return State(*after, rules.velocity_change(x.v_x, after.v_x, dt, p, x.a_x))
-
-    return command_model(
-        "DELAY_STEER_VEL",
-        "Velocity and steering angle lag behind the commands",
-        Params,
-        rules,
-        VelocityInput,
-        update=update,
-        keeps=("a_x",),
-    )
+    after = rk4(rates, _DelayRolling(x.x, x.y, x.yaw, x.v_x, x.steer), dt)
+    return State(*after, rules.velocity_change(x.v_x, after.v_x, dt, p, x.a_x))
 
 
-def delay_steer_acc(Params: type, rules: Rules) -> Model:
-    """DELAY_STEER_ACC: acceleration and steering angle lag behind the commands."""
-
-    def update(x: State, u: AccelerationInput, w: NoDisturbance, p: Any, dt: s) -> State:
-        return State(*_driven(x, u, p, dt))
-
-    summary = "Acceleration and steering angle lag behind the commands"
-    name = "DELAY_STEER_ACC"
-    return command_model(name, summary, Params, rules, AccelerationInput, update=update)
+def lagging_acceleration(x: State, u: AccelerationInput, p: Any, dt: s, rules: Rules) -> State:
+    """Acceleration and steering angle lag behind the commands."""
+    return State(*_driven(x, u, p, dt))
 
 
-def delay_steer_acc_geared(Params: type, rules: Rules) -> Model:
-    """DELAY_STEER_ACC_GEARED: the same, moving only as its gear allows."""
-
-    def update(x: GearedState, u: GearedInput, w: NoDisturbance, p: Any, dt: s) -> GearedState:
-        return guarded(x, GearedState(*_driven(x, u, p, dt)), u.gear, dt, p, rules)
-
-    summary = "Acceleration and steering angle lag behind the commands; moves as the gear allows"
-    return _geared("DELAY_STEER_ACC_GEARED", summary, Params, rules, update)
-
-
-def steer_map_acc_geared(Params: type, rules: Rules) -> Model:
-    """DELAY_STEER_MAP_ACC_GEARED: acceleration lags behind what a map makes of the command."""
-
-    def update(x: GearedState, u: GearedInput, w: NoDisturbance, p: Any, dt: s) -> GearedState:
-        after = _mapped(x, u, p, dt)
-        return guarded(x, GearedState(*after), u.gear, dt, p, rules)
-
-    summary = "Acceleration lags behind what a map of command and velocity says"
-    return _geared("DELAY_STEER_MAP_ACC_GEARED", summary, Params, rules, update)
+def lagging_geared(x: GearedState, u: GearedInput, p: Any, dt: s, rules: Rules) -> GearedState:
+    """Acceleration and steering angle lag behind the commands, as far as the gear allows."""
+    return guarded(x, GearedState(*_driven(x, u, p, dt)), u.gear, dt, p, rules)
 
 
 def _driven(x: Any, u: Any, p: Any, dt: s) -> tuple[Any, ...]:
@@ -508,8 +357,8 @@ def _driven(x: Any, u: Any, p: Any, dt: s) -> tuple[Any, ...]:
     return after._replace(v_x=limited(after.v_x, p.vel_lim))
 
 
-def _mapped(x: Any, u: Any, p: Any, dt: s) -> tuple[Any, ...]:
-    """As `_driven`, with a map in place of the factors and without a dead band."""
+def lagging_map(x: GearedState, u: GearedInput, p: Any, dt: s, rules: Rules) -> GearedState:
+    """As `lagging_geared`, with a map in place of the factors and without a dead band."""
     command = limited(u.acceleration, p.vel_rate_lim)
     rate = towards(limited(u.steer, p.steer_lim), x, p)
     t = time_constant(p.acc_time_constant, p)
@@ -518,12 +367,8 @@ def _mapped(x: Any, u: Any, p: Any, dt: s) -> tuple[Any, ...]:
     else:
         curve = at_row(command, p.acceleration_map)
         after = driven(x, dt, p, lambda v_x: at_column(v_x, curve), t, lambda at: rate)
-    return after._replace(v_x=limited(after.v_x, p.vel_lim))
-
-
-def _geared(name: str, summary: str, Params: type, rules: Rules, update: Any) -> Model:
-    parts: dict[str, Any] = {"State": GearedState, "update": update, "outputs": reported_with_stop}
-    return command_model(name, summary, Params, rules, GearedInput, **parts)
+    after = after._replace(v_x=limited(after.v_x, p.vel_lim))
+    return guarded(x, GearedState(*after), u.gear, dt, p, rules)
 
 
 def acceleration(pedal: m_s2, v_x: m_s, gear: one, slope: m_s2) -> m_s2:
@@ -535,35 +380,23 @@ def acceleration(pedal: m_s2, v_x: m_s, gear: one, slope: m_s2) -> m_s2:
     return where(pedal >= 0.0, engine, braked)
 
 
-def steer_acc_geared_wo_fall_guard(Params: type, rules: Rules) -> Model:
-    """DELAY_STEER_ACC_GEARED_WO_FALL_GUARD."""
-
-    def update(x: PedalState, u: PedalInput, w: NoDisturbance, p: Any, dt: s) -> PedalState:
-        v_x, pedal = limited(x.v_x, p.vel_lim), limited(x.pedal, p.vel_rate_lim)
-        pose = rolling(x.yaw, v_x, x.steer, p.wheel_base)
-        target = scaled_acceleration(u.acceleration, p)
-        next_pedal = x.pedal + dt * lag(pedal, target, time_constant(p.acc_time_constant, p))
-        next_v = limited(x.v_x + dt * acceleration(pedal, v_x, u.gear, u.slope), p.vel_lim)
-        holds = logical_and(x.v_x * next_v <= 0.0, -next_pedal >= abs(u.slope))
-        next_v = where(holds, 0.0, next_v)
-        return x._replace(
-            x=x.x + dt * pose.x,
-            y=x.y + dt * pose.y,
-            yaw=x.yaw + dt * pose.yaw,
-            v_x=next_v,
-            steer=x.steer + dt * steer_rate(x, scaled_steer(u.steer, p), p),
-            a_x=rules.velocity_change(x.v_x, next_v, dt, p, x.a_x),
-            pedal=next_pedal,
-        )
-
-    return command_model(
-        "DELAY_STEER_ACC_GEARED_WO_FALL_GUARD",
-        "Pedal and steering angle lag behind the commands; the car may roll back",
-        Params,
-        rules,
-        PedalInput,
-        State=PedalState,
-        update=update,
+def without_fall_guard(x: PedalState, u: PedalInput, p: Any, dt: s, rules: Rules) -> PedalState:
+    """Pedal, slope and gear, and nothing that holds the car."""
+    v_x, pedal = limited(x.v_x, p.vel_lim), limited(x.pedal, p.vel_rate_lim)
+    pose = rolling(x.yaw, v_x, x.steer, p.wheel_base)
+    target = scaled_acceleration(u.acceleration, p)
+    next_pedal = x.pedal + dt * lag(pedal, target, time_constant(p.acc_time_constant, p))
+    next_v = limited(x.v_x + dt * acceleration(pedal, v_x, u.gear, u.slope), p.vel_lim)
+    holds = logical_and(x.v_x * next_v <= 0.0, -next_pedal >= abs(u.slope))
+    next_v = where(holds, 0.0, next_v)
+    return x._replace(
+        x=x.x + dt * pose.x,
+        y=x.y + dt * pose.y,
+        yaw=x.yaw + dt * pose.yaw,
+        v_x=next_v,
+        steer=x.steer + dt * steer_rate(x, scaled_steer(u.steer, p), p),
+        a_x=rules.velocity_change(x.v_x, next_v, dt, p, x.a_x),
+        pedal=next_pedal,
     )
 
 
@@ -572,26 +405,28 @@ SteerRate = Callable[[Moving], rad_s]
 
 
 def pedal_acceleration(u: ActuationInput, p: Any) -> Callable[[m_s], m_s2]:
-    """Acceleration the pedals ask for, as a function of velocity; the accelerator goes first.
+    """Acceleration the pedals demand, as a function of velocity; the accelerator goes first.
 
-    Without a map for what is pressed, it is the accelerator's number itself.
+    Without a map for the pedal that is pressed, it is the accelerator's number itself.
     """
-    by_brake = _looked_up(u.brake, p.brake_map, lambda v_x: u.accel)
-    return _looked_up(u.accel, p.accel_map, by_brake)
 
+    def looked_up(
+        pedal: Any, table: Any, otherwise: Callable[[m_s], m_s2]
+    ) -> Callable[[m_s], m_s2]:
+        if isinstance(table, NoTable):
+            return otherwise
+        curve = at_row(pedal, table)
+        return lambda v_x: where(pedal > 0.0, at_column(v_x, curve), otherwise(v_x))
 
-def _looked_up(pedal: Any, table: Any, otherwise: Callable[[m_s], m_s2]) -> Callable[[m_s], m_s2]:
-    if isinstance(table, NoTable):
-        return otherwise
-    curve = at_row(pedal, table)
-    return lambda v_x: where(pedal > 0.0, at_column(v_x, curve), otherwise(v_x))
+    by_brake = looked_up(u.brake, p.brake_map, lambda v_x: u.accel)
+    return looked_up(u.accel, p.accel_map, by_brake)
 
 
 def _actuation_driven(x: Any, u: ActuationInput, p: Any, dt: s, steer_rate: SteerRate) -> Moving:
-    asked = pedal_acceleration(u, p)
+    demand = pedal_acceleration(u, p)
 
     def target(v_x: m_s) -> m_s2:
-        return driven_acceleration(limited(asked(v_x), p.vel_rate_lim), u.gear, u.slope)
+        return driven_acceleration(limited(demand(v_x), p.vel_rate_lim), u.gear, u.slope)
 
     accel, brake = (time_constant(t, p) for t in (p.accel_time_constant, p.brake_time_constant))
     return driven(x, dt, p, target, where(u.accel > 0.0, accel, brake), steer_rate)
@@ -631,88 +466,160 @@ def mapped(x: Any, u: ActuationInput, p: Any, rules: Rules) -> SteerRate:
     return rate
 
 
-def _pedal_model(
-    name: str, summary: str, Params: type, rules: Rules, steering: Any, **parts: Any
-) -> Model:
-    return command_model(
-        name,
-        summary,
-        Params,
-        rules,
-        ActuationInput,
-        steering=steering,
-        outputs=reported_with_stop,
-        **parts,
-    )
+def _servo(steering: Callable[[Any, ActuationInput, Any, Rules], SteerRate]) -> Update:
+    """The update of a model driven by pedals whose steering moves by a rate."""
 
-
-def _servo_model(
-    name: str,
-    summary: str,
-    Params: type,
-    rules: Rules,
-    steering: Callable[[Any, ActuationInput, Any, Rules], SteerRate],
-    command: Callable[[Any, rad, Any], Any] | None = None,
-) -> Model:
-    """A model whose steering moves by a rate; `command` gives the input for a tyre angle."""
-
-    def update(x: GearedState, u: ActuationInput, w: NoDisturbance, p: Any, dt: s) -> GearedState:
+    def update(x: GearedState, u: ActuationInput, p: Any, dt: s, rules: Rules) -> GearedState:
         after = _limited(_actuation_driven(x, u, p, dt, steering(x, u, p, rules)), p)
         return guarded(x, GearedState(*after), u.gear, dt, p, rules)
 
-    return _pedal_model(name, summary, Params, rules, command, State=GearedState, update=update)
+    return update
 
 
-def plain_cmd(Params: type, rules: Rules) -> Model:
-    """ACTUATION_CMD."""
-    summary = "Pedals through maps; the steering command is a tyre angle"
-    return _servo_model("ACTUATION_CMD", summary, Params, rules, plain)
+def mechanical(
+    x: MechanicalState, u: ActuationInput, p: Any, dt: s, rules: Rules
+) -> MechanicalState:
+    """The steering column moves after the car has, in the same update."""
+    after = _actuation_driven(x, u, p, dt, lambda at: 0.0)
+    demand = tyre_target(after.v_x, x.steer, u.steer, p.vgr_coef_a, p.vgr_coef_b, p.vgr_coef_c)
+    params = p.mechanical_params
+    target = limited_target(demand, x.steer_target, dt, params)
+    speed, queued = abs(after.v_x), rules.upstream
+    steer, column = steered(x.steer, target, speed, x.column, dt, params, queued=queued)
+    after = _limited(after._replace(steer=steer), p)
+    state = MechanicalState(*after)._replace(steer_target=demand, column=column)
+    return guarded(x, state, u.gear, dt, p, rules)
 
 
-def vgr(Params: type, rules: Rules) -> Model:
-    """ACTUATION_CMD_VGR."""
-    summary = "Pedals through maps; the steering command is a wheel angle, its gear ratio varies"
-    model = "ACTUATION_CMD_VGR"
-    return _servo_model(model, summary, Params, rules, geared_wheel, by_steering_wheel)
+class Kind(NamedTuple):
+    """A model, without its parameters and rules."""
+
+    summary: str
+    Input: Any
+    update: Update
+    State: Any = State
+    outputs: Callable[[Any, Any, Any], Report] = reported
+    ideal: bool = False
+    """Whether the commands act at once, without dead times and limits."""
+    steering: Callable[[Any, rad, Any], Any] | None = None
+    """The input that turns the tyres to an angle, where it is not that."""
+    keeps: tuple[str, ...] = ()
+    """Fields of the state that upstream does not reset."""
+    mirror_odd: Mapping[str, bool] = MappingProxyType({})
 
 
-def steer_map(Params: type, rules: Rules) -> Model:
-    """ACTUATION_CMD_STEER_MAP."""
-    summary = "Pedals through maps; steering rate through a map"
-    model = "ACTUATION_CMD_STEER_MAP"
-    return _servo_model(model, summary, Params, rules, mapped, by_steering_map)
-
-
-def mechanical(Params: type, rules: Rules) -> Model:
-    """ACTUATION_CMD_MECHANICAL: the steering column moves after the car has, in the same update."""
-
-    def update(
-        x: MechanicalState, u: ActuationInput, w: NoDisturbance, p: Any, dt: s
-    ) -> MechanicalState:
-        after = _actuation_driven(x, u, p, dt, lambda at: 0.0)
-        asked = tyre_target(after.v_x, x.steer, u.steer, p.vgr_coef_a, p.vgr_coef_b, p.vgr_coef_c)
-        target = limited_target(asked, x.steer_target, dt, p.mechanical_params)
-        steer, column = steered(
-            x.steer,
-            target,
-            abs(after.v_x),
-            x.column,
-            dt,
-            p.mechanical_params,
-            queued=rules.upstream,
-        )
-        after = _limited(after._replace(steer=steer), p)
-        state = MechanicalState(*after)._replace(steer_target=asked, column=column)
-        return guarded(x, state, u.gear, dt, p, rules)
-
-    return _pedal_model(
-        "ACTUATION_CMD_MECHANICAL",
+KINDS = {
+    "IDEAL_STEER_VEL": Kind(
+        "Rolls with the commanded velocity and steering angle",
+        VelocityInput,
+        ideal_velocity,
+        outputs=ideal_velocity_report,
+        ideal=True,
+        keeps=("v_x", "a_x"),
+    ),
+    "IDEAL_STEER_ACC": Kind(
+        "Rolls with the commanded acceleration and steering angle",
+        AccelerationInput,
+        ideal_acceleration,
+        outputs=ideal_acceleration_report,
+        ideal=True,
+    ),
+    "IDEAL_STEER_ACC_GEARED": Kind(
+        "Rolls with the commanded acceleration and steering angle as the gear allows",
+        GearedInput,
+        ideal_geared,
+        outputs=ideal_geared_report,
+        ideal=True,
+        keeps=("a_x",),
+    ),
+    "DELAY_STEER_VEL": Kind(
+        "Velocity and steering angle lag behind the commands",
+        VelocityInput,
+        lagging_velocity,
+        keeps=("a_x",),
+    ),
+    "DELAY_STEER_ACC": Kind(
+        "Acceleration and steering angle lag behind the commands",
+        AccelerationInput,
+        lagging_acceleration,
+    ),
+    "DELAY_STEER_ACC_GEARED": Kind(
+        "Acceleration and steering angle lag behind the commands; moves as the gear allows",
+        GearedInput,
+        lagging_geared,
+        GearedState,
+    ),
+    "DELAY_STEER_ACC_GEARED_WO_FALL_GUARD": Kind(
+        "Pedal and steering angle lag behind the commands; the car may roll back",
+        PedalInput,
+        without_fall_guard,
+        PedalState,
+    ),
+    "DELAY_STEER_MAP_ACC_GEARED": Kind(
+        "Acceleration lags behind what a map of command and velocity says",
+        GearedInput,
+        lagging_map,
+        GearedState,
+    ),
+    "ACTUATION_CMD": Kind(
+        "Pedals through maps; the steering command is a tyre angle",
+        ActuationInput,
+        _servo(plain),
+        GearedState,
+    ),
+    "ACTUATION_CMD_VGR": Kind(
+        "Pedals through maps; the steering command is a wheel angle, its gear ratio varies",
+        ActuationInput,
+        _servo(geared_wheel),
+        GearedState,
+        steering=by_steering_wheel,
+    ),
+    "ACTUATION_CMD_STEER_MAP": Kind(
+        "Pedals through maps; steering rate through a map",
+        ActuationInput,
+        _servo(mapped),
+        GearedState,
+        steering=by_steering_map,
+    ),
+    "ACTUATION_CMD_MECHANICAL": Kind(
         "Pedals through maps; the steering command turns a column with inertia and friction",
-        Params,
-        rules,
-        by_steering_wheel,
-        State=MechanicalState,
-        update=update,
+        ActuationInput,
+        mechanical,
+        MechanicalState,
+        steering=by_steering_wheel,
         keeps=("steer_target",),
         mirror_odd=dict.fromkeys(("column.rate", "column.integral", "column.error"), True),
+    ),
+}
+"""The models that compile, by upstream's names."""
+
+
+def command_model(name: str, Params: type, rules: Rules) -> Model:
+    """The model of a name with these parameters and rules."""
+    kind = KINDS[name]
+
+    def update(x: Any, u: Any, w: NoDisturbance, p: Any, dt: s) -> Any:
+        return kind.update(x, u, p, dt, rules)
+
+    def outputs(x: Any, u: Any, w: NoDisturbance, p: Any) -> Report:
+        return kind.outputs(x, u, p)
+
+    names = () if kind.ideal else kind.Input._fields
+    delayed = {n: DEAD_TIMES[n] for n in names if n in DEAD_TIMES}
+    kept = kind.keeps if kind.ideal else (*kind.keeps, "pending")
+    return Model(
+        name=name,
+        summary=kind.summary,
+        State=kind.State,
+        Params=Params,
+        Input=kind.Input,
+        Outputs=Report,
+        update=update,
+        outputs=outputs,
+        body=car(kind.Input, kind.ideal, kind.steering),
+        dead_times=delayed,
+        dead_time_rule=rules.dead_time if delayed else "at_least",
+        reset_keeps=kept if rules.upstream else (),
+        reproduces=rules.reproduces,
+        mirror_odd=kind.mirror_odd,
     )

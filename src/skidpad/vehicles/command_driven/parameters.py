@@ -2,16 +2,14 @@
 
     gather(["simulator_model.param.yaml", "vehicle_info.param.yaml"], "DELAY_STEER_ACC_GEARED")
 
-`schema` lists the parameters. A name nobody knows gives a warning, since files are shared with
-other nodes; a value of the wrong type, a missing one or an unreadable map is an error.
+Sources are YAML files of ROS 2 nodes and Python mappings, made flat; `records.PARAMETERS` lists the
+parameters. An unknown name gives a warning, since files are shared with other nodes; a value of the
+wrong type, a missing one or an unreadable map is an error.
 
-Parameters as users have them: YAML files of ROS 2 nodes and Python mappings, made flat.
-
-Maps from two coordinates to a number, and the CSV files in which Autoware keeps them.
-
-The first line of a file holds a label and the column coordinates; every other line a row coordinate
-and its values. Rows are what is commanded (acceleration, pedal, steering); columns are velocities
-(m/s), in a steering map steering angles (rad).
+A map is a `Table` from two coordinates to a number, and the CSV files in which Autoware keeps them:
+the first line holds a label and the column coordinates, every other line a row coordinate and its
+values. Rows are commands (acceleration, pedal, steering); columns are velocities (m/s), in a
+steering map steering angles (rad).
 """
 
 from __future__ import annotations

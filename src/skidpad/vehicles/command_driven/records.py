@@ -1,16 +1,13 @@
-"""States, inputs and reports of the command-driven models.
+"""Records and parameters of the command-driven models, and the rules of their two modes.
 
 The body point is the middle of the rear axle (`base_link`). ISO 8855: x forward, y left, z up.
 
-Every parameter of Autoware's simple_planning_simulator: type, default, unit, meaning, users.
+`PARAMETERS` has every parameter of Autoware's simple_planning_simulator: type, default, unit,
+meaning, users. The defaults are those in upstream's source (autoware.universe b8ce82e), which its
+YAML files override and from which its documentation differs here and there. The parameter records
+of the models are made from that table.
 
-The defaults are those in upstream's source (autoware.universe b8ce82e), which its YAML files
-override and from which its documentation differs here and there.
-
-Parameter records of the models, put together from the table of all parameters.
-
-Where the models and the program they come from part: the repairs, each beside what it repairs.
-
+`Rules` are the points on which the repaired models differ from the program they come from;
 docs/errata.md has the evidence for each.
 """
 
@@ -127,7 +124,7 @@ class ActuationInput(NamedTuple):
     """Commands of the models driven by pedals and steering actuation."""
 
     accel: one = 0.0
-    """Accelerator: a coordinate of its map, or an acceleration in m/s² where there is none."""
+    """Accelerator: a coordinate of its map, or an acceleration in m/s² without one."""
     brake: one = 0.0
     """Brake: a coordinate of its map."""
     steer: rad = 0.0
@@ -164,7 +161,7 @@ class Parameter:
     name: str
     kind: Kind
     default: Any
-    """None: there is none; the models in `models` cannot do without the parameter."""
+    """Default; None for a parameter that `models` cannot do without."""
     unit: str
     meaning: str
     models: tuple[str, ...] = ()

@@ -1,14 +1,8 @@
 """`commonroad_std`: single track for drifting, CommonRoad's STD: spinning wheels on Pacejka tyres.
 
 Engine and brakes turn the wheels, whose slip against the road pushes the car. An axle stands for a
-left and a right tyre that are mirror images, so what one pulls aside the other cancels.
-
-Records of `commonroad_std`.
-
-The motion of `commonroad_std`: what its wheels and tyres do to the car.
-
-The motion of `commonroad_std` as `commonroad-vehicle-models` 3.0.2 computes it, errors
-included.
+left and a right tyre that are mirror images, so the pulls of the two to the side cancel. At the
+end: the motion as `commonroad-vehicle-models` 3.0.2 computes it, errors included.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""States to begin with, from the seven numbers that all of CommonRoad's cars understand."""
+"""Initial states from the seven numbers that all of CommonRoad's cars share."""
 
 from __future__ import annotations
 

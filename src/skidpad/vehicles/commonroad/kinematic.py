@@ -1,14 +1,11 @@
-"""`commonroad_ks`: kinematic single track, CommonRoad's KS, seen from its rear axle.
+"""CommonRoad's kinematic cars, whose wheels do not slip.
 
-`commonroad_kst`: kinematic single track that pulls a trailer from its rear axle: CommonRoad KST.
-
-Without slip the trailer turns towards the tractor with v sin(hitch) / l_trailer. Going backwards it
-folds up sooner or later, as real ones do; at `hitch_max` it is held.
-
-`commonroad_kinematic_bicycle`: a car without slip, moved by acceleration and steering rate.
-
-The `KinematicBicycle` of commonroad-control. The reference point is the centre of mass, and `v` the
-speed of that point, so the yaw rate is v sin(beta) / l_r.
+`commonroad_ks` is the kinematic single track KS, seen from its rear axle. `commonroad_kst` (KST)
+pulls a trailer from its rear axle, which turns towards the tractor with v sin(hitch) / l_trailer.
+Going backwards it folds up sooner or later, as real ones do; at `hitch_max` it is held.
+`commonroad_kinematic_bicycle` is the `KinematicBicycle` of commonroad-control, moved by
+acceleration and steering rate. Its reference point is the centre of mass, and `v` the speed of that
+point, so the yaw rate is v sin(beta) / l_r.
 """
 
 from __future__ import annotations

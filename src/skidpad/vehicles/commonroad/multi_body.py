@@ -1,23 +1,15 @@
 """`commonroad_mb`: CommonRoad's multi-body car: a body on springs, two axles, four wheels.
 
 29 states: besides the planar motion the body leans, squats and drops, each axle leans, drops and
-moves sideways under it, and every wheel spins on a tyre of its own.
+moves sideways under it, and every wheel spins on a tyre of its own. Equations as facts from
+`commonroad-vehicle-models` 3.0.2 (`vehicle_dynamics_mb`), which goes back to the vehicle dynamics
+model of the US Department of Transportation. Wheels are in the order fr, fl, rr, rl, that of the
+state. At the end: the motion as that program computes it, errors included.
 
-Records of `commonroad_mb`.
-
-The signs are upstream's, whose equations hold in axes with y to the right and z down as well as
-in those of its output, with y to the left. Read with y to the left, what upstream calls the left
-wheel is on the right, a positive roll angle has the left side down, a positive pitch angle the nose
-up, and a positive height is below. The names here say so: lean, squat, drop.
-
-The motion of `commonroad_mb`: a body on two suspended axles with four spinning wheels.
-
-Equations as facts from `commonroad-vehicle-models` 3.0.2 (`vehicle_dynamics_mb`), which goes back
-to the vehicle dynamics model of the US Department of Transportation. Wheels are in the order fr,
-fl, rr, rl, that of the state.
-
-The motion of `commonroad_mb` as `commonroad-vehicle-models` 3.0.2 computes it, errors
-included.
+The signs are upstream's, whose equations hold in axes with y to the right and z down as well as in
+those of its output, with y to the left. Read with y to the left, what upstream calls the left wheel
+is on the right, a positive roll angle has the left side down, a positive pitch angle the nose up,
+and a positive height is below. The names here say so: lean, squat, drop.
 """
 
 from __future__ import annotations

@@ -1,24 +1,14 @@
-"""Inputs and parameters that several of CommonRoad's vehicles share.
+"""What several of CommonRoad's vehicles share: parameter sets, inputs, limits and factories.
 
-CommonRoad's parameter sets 1 to 4, as plain numbers.
+The parameter sets 1 to 4 are plain numbers in SI units from `parameters/parameters_vehicle1.yaml`
+to `parameters_vehicle4.yaml` of the package `commonroad-vehicle-models` 3.0.2 (M. Althoff, G.
+Würsching, TU München). Sets 1 to 3 go back to vehicles measured for the US Department of
+Transportation, whence the odd digits: they were converted from feet and pounds. All share one tyre,
+the defaults of `tyre.Coefficients`. docs/commonroad_vehicles.md lists CommonRoad's names for ours.
 
-Source: `parameters/parameters_vehicle1.yaml` to `parameters_vehicle4.yaml` of the package
-`commonroad-vehicle-models` 3.0.2 (M. Althoff, G. Würsching, TU München), in SI units there. Sets 1
-to 3 go back to vehicles measured for the US Department of Transportation, whence the odd digits:
-they were converted from feet and pounds. All share one tyre, the defaults of
-`components.magic_formula.Coefficients`. The names are skidpad's; docs/commonroad_vehicles.md lists
-them beside CommonRoad's.
-
-Factories of CommonRoad's vehicles: a parameter set by number, and upstream's numbers on
-request.
-
-What CommonRoad's vehicles make of a command: limits of steering and of acceleration.
-
-Facts from M. Althoff and G. Würsching, "CommonRoad: Vehicle Models" (2020a), and its Python package
-`commonroad-vehicle-models` 3.0.2. Limits act on the rate, so a vehicle may pass a limit by what it
-moves within one stage of an integrator, and no further.
-
-Slow motion as `commonroad-vehicle-models` writes it, which its ST, STD and MB share.
+Limits of steering and acceleration act on the rate, so a vehicle may pass a limit by what it moves
+within one stage of an integrator, and no further. Source: M. Althoff and G. Würsching, "CommonRoad:
+Vehicle Models" (2020a).
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""`commonroad_st`: single track on linear tyres, CommonRoad's ST.
+"""CommonRoad's cars on linear tyres, and its point mass.
 
-The state holds speed and slip angle instead of two velocities, and angles are taken as small: the
-force across an axle is its stiffness times (steering angle - beta - l omega / v). That has no
-meaning at rest, so a slow car follows its wheels; see `components.low_speed`.
+`commonroad_st` is the single track ST. Its state holds speed and slip angle instead of two
+velocities, and angles are taken as small: the force across an axle is its stiffness times (steering
+angle - beta - l omega / v). That has no meaning at rest, so a slow car follows its wheels; see
+`tyres.low_speed`.
 
-`commonroad_dynamic_bicycle`: two linear tyres under loads that acceleration moves.
+`commonroad_dynamic_bicycle` is the `DynamicBicycle` of commonroad-control: two linear tyres under
+loads that acceleration moves. By default the slip angles are those of the wheel planes, with a
+smooth floor on the rolling speed below `v_blend`: at standstill and in reverse the tyres resist,
+and above `v_blend` the motion is upstream's.
 
-The `DynamicBicycle` of commonroad-control. By default the slip angles are those of the wheel
-planes, with a smooth floor on the rolling speed below `v_blend`: at standstill and in reverse the
-tyres resist, and above `v_blend` the motion is upstream's.
-
-`double_integrator`: a point mass along and across a reference path.
+`double_integrator` is a point mass along and across a reference path.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
-"""Actuators: first-order lags, limits, dead bands, as rates in continuous time.
+"""Laws of actuators: lags, limits, dead bands and ramps, as rates or in steps of dt.
 
-A value that follows its goal at a limited rate and lands on it, in steps of dt.
-
-The rate is found once per step. A step that would reach or pass the goal ends on it.
-
-A one-sided ramp with a rounded foot, and its integral: forces of what can push and not pull.
-
-A step of the classical Runge-Kutta method inside an update, over a small record.
+`approach` follows a goal at a limited rate and lands on it: the rate is found once per step, and a
+step that would reach or pass the goal ends on it. `ramp` is one-sided with a rounded foot, for the
+forces of contacts that push and do not pull; `ramp_integral` is its energy. `rk4` is a step of the
+classical Runge-Kutta method inside an update, over a small record.
 """
 
 from __future__ import annotations

@@ -3,25 +3,27 @@
 Which equations a car has is the class of its record `air`: `PlainAir`, `Aerodynamics` or one of
 `aero_map`, or another that keeps the contract:
 
-1. `Wind` is a record of disturbances that it adds to those of the car, empty if there are none.
+1. `Wind` is a record of disturbances that it adds to those of the car, empty in still air.
 2. `replaces` names parameters of the car that it makes do without.
 3. `forces(x, w, travel, p)` is what the air does to the car as its body sits.
 4. `resistance(v_x, p)` is the force, not negative forwards, that holds a speed in calm air.
 
-Driving resistance: rolling, linear and quadratic terms lumped into one force along body x.
+The function `resistance` lumps rolling, linear and quadratic terms into one force along body x.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from ...geometry.pose import unrotated
 from ...ops import abs, smooth_hypot, tanh
 from ...units import Allowed, N, N_s2_m2, N_s_m, Nm, kg_m3, m, m2, m_s, non_negative, one, positive
 from .assembly import NoStates, assembled
-from .chassis import Travel
 from .table import at_column, at_row, checked_table
+
+if TYPE_CHECKING:
+    from .chassis import Travel
 
 
 def resistance(v_x: m_s, C_r0: N, C_r1: N_s_m, C_r2: N_s2_m2, v_0: m_s) -> N:
@@ -203,7 +205,7 @@ def aero_map(
 ) -> Any:
     """`Aerodynamics` by ride height: `c_x[i][j]` at the heights `front[i]` and `rear[j]`.
 
-    How far the body sinks is told by a chassis: of `RollPitch` also under the downforce itself.
+    The chassis determines how far the body sinks: `RollPitch` also under the downforce itself.
     """
     cells = {"c_x": c_x, "c_z_f": c_z_f, "c_z_r": c_z_r}
     tables = {

@@ -1,12 +1,8 @@
-"""Toe and camber by tables of kinematics and compliance, as a test rig gives them.
-
-Each is over the travel of a wheel and a force on it; signs are those of `wheel_alignment`.
-
-How suspension and steering set each wheel: toe and camber over travel and under forces.
+"""How suspension and steering set each wheel: toe and camber over travel and under forces.
 
 Which equations a car has is the class of its record `alignment`: `FixedAlignment`,
-`LinearAlignment` or one of `alignment_tables` (in a file of that name), or another that keeps the
-contract:
+`LinearAlignment`, one of `alignment_tables` (tables of kinematics and compliance, as a test rig
+gives them), or another that keeps the contract:
 
 1. `States` is a record of the states that it adds to those of the car.
 2. `angles(x, travel, p)` are headings and cambers of the wheels fl, fr, rl, rr on a body that sits

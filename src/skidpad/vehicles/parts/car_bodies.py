@@ -1,4 +1,4 @@
-"""Bodies of cars whose states have the usual fields; what they need besides is a shape, a driver.
+"""Bodies of cars whose states have the usual fields; a shape and a driver complete them.
 
 Both kinds have x, y and yaw of the reference point and the steering angle `steer`.
 """

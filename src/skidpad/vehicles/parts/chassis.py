@@ -45,7 +45,7 @@ axis stays where it is.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple
 
 from ...errors import InvalidValue
 from ...ops import logical_or, maximum, smooth_step, where
@@ -72,7 +72,6 @@ from .actuators import ramp
 from .assembly import NoStates
 from .kinematics import Acceleration
 from .load_transfer import (
-    Axles,
     CornerLoads,
     Force,
     Velocity,
@@ -128,59 +127,6 @@ class Suspension(NamedTuple):
     driving."""
 
 
-class Car(Axles, Protocol):
-    """Parameters of a car that a sprung mass belongs to."""
-
-    @property
-    def m(self) -> kg:
-        """Mass."""
-        ...
-
-    @property
-    def z_cg(self) -> m:
-        """Height of the centre of mass."""
-        ...
-
-    @property
-    def g(self) -> m_s2:
-        """Gravity."""
-        ...
-
-
-class Unsprung(Protocol):
-    """Masses of the axles, and heights that belong to them."""
-
-    @property
-    def m_u_f(self) -> kg:
-        """Unsprung mass of the front axle."""
-        ...
-
-    @property
-    def m_u_r(self) -> kg:
-        """Unsprung mass of the rear axle."""
-        ...
-
-    @property
-    def h_u_f(self) -> m:
-        """Height of the centre of the front one."""
-        ...
-
-    @property
-    def h_u_r(self) -> m:
-        """Height of the centre of the rear one."""
-        ...
-
-    @property
-    def h_rc_f(self) -> m:
-        """Height of the front roll centre."""
-        ...
-
-    @property
-    def h_rc_r(self) -> m:
-        """Height of the rear roll centre."""
-        ...
-
-
 class SprungMass(NamedTuple):
     """The body without its axles; of parameters alone."""
 
@@ -218,7 +164,7 @@ class Travel(NamedTuple):
     far the body has come down to the road, tyres included."""
 
 
-def sprung_mass(s: Unsprung, p: Car) -> SprungMass:
+def sprung_mass(s: Any, p: Any) -> SprungMass:
     """Place and height of the sprung mass: what is left of the car without its axles."""
     mass = p.m - s.m_u_f - s.m_u_r
     by_mass, by_wheelbase = 1.0 / mass, 1.0 / (p.l_f + p.l_r)
@@ -230,7 +176,7 @@ def sprung_mass(s: Unsprung, p: Car) -> SprungMass:
     return SprungMass(mass, l_f, l_r, on_front * mass, on_rear * mass, height - axis, height)
 
 
-def roll_stiffness(s: Suspension, p: Car) -> tuple[Nm, Nm]:
+def roll_stiffness(s: Suspension, p: Any) -> tuple[Nm, Nm]:
     """Moment per rad of roll of the springs and the bar of each axle."""
     return (
         (0.5 * s.k_f) * (p.track_f * p.track_f) + s.bar_f,
@@ -238,7 +184,7 @@ def roll_stiffness(s: Suspension, p: Car) -> tuple[Nm, Nm]:
     )
 
 
-def roll_gradient(s: Suspension, p: Car) -> Any:
+def roll_gradient(s: Suspension, p: Any) -> Any:
     """Roll per lateral acceleration in rad/(m/s²): m_s h / (K_f + K_r - m_s g h).
 
     The body leans outwards, so its weight adds to the moment (Gillespie, eq. 6-36).
@@ -248,7 +194,7 @@ def roll_gradient(s: Suspension, p: Car) -> Any:
     return leaning / (K_f + K_r - leaning * p.g)
 
 
-def roll_levers(s: Unsprung, p: Car) -> tuple[Any, Any]:
+def roll_levers(s: Any, p: Any) -> tuple[Any, Any]:
     """Moment per lateral acceleration that reaches the ground past the springs, by axle, in kg·m.
 
     Sprung mass at the roll centre, and unsprung mass at its own height.
@@ -266,7 +212,7 @@ def link_shares(a_x: m_s2, s: Suspension) -> LinkShares:
     )
 
 
-def wheel_travel(travel: Travel, p: Axles) -> tuple[m, m, m, m]:
+def wheel_travel(travel: Travel, p: Any) -> tuple[m, m, m, m]:
     """Travel of each wheel towards the body: its own, or the axle's, more on the side that is
     down."""
     if travel.wheels is not None:
@@ -280,7 +226,7 @@ def wheel_travel(travel: Travel, p: Axles) -> tuple[m, m, m, m]:
     )
 
 
-def check_unsprung(s: Unsprung, p: Car) -> None:
+def check_unsprung(s: Any, p: Any) -> None:
     """Raise if an axle weighs more than what it carries on the road."""
     by_wheelbase = p.m / (p.l_f + p.l_r)
     axles = (("m_u_f", s.m_u_f, p.l_r), ("m_u_r", s.m_u_r, p.l_f))
@@ -292,7 +238,7 @@ def check_unsprung(s: Unsprung, p: Car) -> None:
             )
 
 
-def check_sprung(s: Suspension, p: Car) -> None:
+def check_sprung(s: Suspension, p: Any) -> None:
     """Raise if no body is left without the axles, or if its weight overcomes its springs."""
     check_unsprung(s, p)
     body, (K_f, K_r) = sprung_mass(s, p), roll_stiffness(s, p)
@@ -304,7 +250,7 @@ def check_sprung(s: Suspension, p: Car) -> None:
         )
 
 
-def pitch_transfer(a_x: m_s2, p: Car) -> N:
+def pitch_transfer(a_x: m_s2, p: Any) -> N:
     """Load that goes from the front to the rear axle while the tyres push with m a_x."""
     return (p.m * p.z_cg * (1.0 / (p.l_f + p.l_r))) * a_x
 

@@ -1,13 +1,12 @@
-"""How a car without wheel spin is told to drive and brake: by a force or by an acceleration.
+"""How cars without wheel spin are driven: force or acceleration, gears, and how demands slow them.
 
-Which of the two is the class of the record `drive` among the parameters of the car.
+Whether `single_track` takes a force or an acceleration is the class of the record `drive` among its
+parameters. Gears are numbered as in Autoware, with the rule that a car moves only the way its gear
+says.
 
-Gears as Autoware numbers them, and the rule that lets a car move only the way its gear says.
-
-What a demand to be slower is to a vehicle: it stops and stays, and does not turn round.
-
-A vehicle goes forward unless its driver demands for a speed below 0; against that way an
-acceleration slows it, and nothing else.
+A demand to slow down stops a vehicle and holds it; it does not turn the motion round. A vehicle
+goes forward unless its driver demands a speed below 0; an acceleration against that direction slows
+the vehicle, and nothing else.
 """
 
 from __future__ import annotations

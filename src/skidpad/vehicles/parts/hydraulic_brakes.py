@@ -1,4 +1,4 @@
-"""Brakes: torques as they are told, or a pedal that presses discs through oil."""
+"""Brakes: wheel torques as inputs, or a pedal that presses discs through oil."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ fraction = Annotated[one, Allowed(0.0, 1.0)]
 
 
 class BrakeTorques(NamedTuple):
-    """Four brake torques that act as they are told, one for each wheel."""
+    """Four brake torques that act as their inputs, one for each wheel."""
 
 
 class BrakePressures(NamedTuple):

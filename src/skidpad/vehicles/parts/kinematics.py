@@ -1,19 +1,10 @@
-"""Planar rigid body: pose kinematics, the rotating body frame, kinetic energy.
+"""Kinematics of planar rigid bodies and of cars without tyre slip.
 
-Ackermann steering without slip: the rear axle, the four wheels and any point of the body.
-
-The middle of the rear axle moves straight ahead, and all wheels roll about one point on the line of
-that axle. Curvature is that of the path of the point it is said of, positive to the left. Points of
-the body are given from the middle of the rear axle: x forward, y left.
-
-A car as a single track without slip, seen from its centre of mass.
-
-Where `single_track` looks at the middle of the rear axle, which moves straight ahead, the centre of
-mass moves at the slip angle beta to the left of the heading.
-
-A car as a single track without slip: it turns about a point on the line of its rear axle.
-
-The body point is the middle of the rear axle, which moves straight ahead.
+Pose, rotating body frame and kinetic energy; then Ackermann steering: the middle of the rear axle
+moves straight ahead, and all wheels roll about one point on the line of that axle. Curvature is
+that of the path of the point it belongs to, positive to the left. Points of the body are given from
+the middle of the rear axle: x forward, y left. Seen from its centre of mass, such a car moves at
+the slip angle beta to the left of the heading.
 """
 
 from __future__ import annotations

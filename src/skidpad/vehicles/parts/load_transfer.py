@@ -1,49 +1,31 @@
-"""Wheel loads under acceleration, and the algebraic loop that they close.
+"""Forces on axles, wheel loads under acceleration, and the algebraic loop that they close.
 
 Tyre forces depend on the loads, the loads on the accelerations, and those on the forces. As long as
 friction does not depend on load, all of it is affine in (a_x, a_y): one 2-by-2 system, solved
-exactly with one division.
+exactly with one division (`accelerations`). Two wheels of an axle are taken together, sums for the
+forces and differences for the yaw moment: with loads `mean - shift` (left) and `mean + shift`
+(right) every force is a sum or a difference of friction times mean or shift.
 
-Wheel loads of a car that may lift wheels: never negative, balanced as far as the road allows.
+`corner_loads` are those of a sprung car, from how its tyres push the body: the force along the car
+moves load between the axles and that across it between the sides, where `roll_front` says how much
+of the roll the front axle takes. Loads add up to the weight on the car, and moments about the
+ground balance, also with wheels in the air: what an axle with a lifted wheel cannot take goes to
+the other one. Only when both inner wheels are up the roll balance is lost, as the car would tip
+over.
 
-An axle that pitch would pull off the road carries nothing and the other one everything. When the
-inner wheel of an axle lifts, that axle has shifted all it can and the other axle takes the rest of
-the roll moment; once both inner wheels are up the roll balance cannot be kept (the car would tip).
-Between these events the loads are affine in acceleration, so a law in force at one acceleration can
-be solved exactly with `load_transfer.accelerations`.
+`load_shares` are those of any number of wheels on equal springs under a rigid body: loads are an
+affine function of where the wheels are, with three wheels or more the only such one that balances
+the weight and both overturning moments; with two wheels side by side the moment about the length
+axis alone.
 
-Loads on the four wheels of a sprung car, from how its tyres push the body.
-
-The tyres push at the ground, so their force along the car moves load between the axles and that
-across it between the sides, where `roll_front` says how much of the roll the front axle takes.
-Loads add up to the weight on the car, and moments about the ground balance, also with wheels in
-the air: what an axle with a lifted wheel cannot take goes to the other one. Only when both inner
-wheels are up the roll balance is lost, as the car would tip over.
-
-Loads on any number of wheels, from the weight and the forces with which they push.
-
-The wheels stand on equal springs under a rigid body, so that their loads are an affine function of
-where they are: with three wheels or more the only such loads that balance the weight and both
-overturning moments, with two wheels side by side those that balance the weight and the moment about
-the length axis, as if something held the body level.
-
-Loads of two axles while the car is accelerated at a given rate.
-
-Where equations of small angles end: a body that leans further has rolled over.
-
-Two wheels of an axle taken together: sums for the forces, differences for the yaw moment.
-
-A wheel's tyre force is its friction vector times its load. With the loads of an axle written as
-`mean - shift` (left) and `mean + shift` (right), every force needed is a sum or a difference of
-friction times mean or shift. No wheel is handled alone, which halves the arithmetic.
-
-Motion of the four contact patches and their slip angles. Wheels are fl, fr, rl, rr.
+Wheels are fl, fr, rl, rr. A body that leans further than `UPRIGHT` has rolled over: there equations
+of small angles end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from ...geometry.pose import turned, turned_back
 from ...ops import abs, atan2, clip, maximum, minimum, sqrt, where
@@ -323,54 +305,6 @@ def accelerations(
     )
 
 
-class Axles(Protocol):
-    """Where the wheels are, and when they lift."""
-
-    @property
-    def l_f(self) -> m:
-        """Centre of mass to front axle."""
-        ...
-
-    @property
-    def l_r(self) -> m:
-        """Centre of mass to rear axle."""
-        ...
-
-    @property
-    def track_f(self) -> m:
-        """Between the front wheels."""
-        ...
-
-    @property
-    def track_r(self) -> m:
-        """Between the rear wheels."""
-        ...
-
-    @property
-    def F_lift(self) -> N:
-        """Load below which a wheel begins to lift."""
-        ...
-
-
-class Springs(Axles, Protocol):
-    """Parameters of the balance."""
-
-    @property
-    def m(self) -> kg:
-        """Mass."""
-        ...
-
-    @property
-    def z_cg(self) -> m:
-        """Height of the centre of mass."""
-        ...
-
-    @property
-    def roll_front(self) -> one:
-        """Share of the front axle in the roll moment."""
-        ...
-
-
 class AxleWeights(NamedTuple):
     """Load of each axle of a car that its tyres do not push."""
 
@@ -387,12 +321,12 @@ class CornerLoads(NamedTuple):
     rr: N
 
 
-def axle_weights(weight: N, down: N, down_front: one, p: Axles) -> AxleWeights:
+def axle_weights(weight: N, down: N, down_front: one, p: Any) -> AxleWeights:
     """Loads under the weight at the centre of mass and a downforce, shared by `down_front`."""
     return loads_under(weight, down_front * down, (1.0 - down_front) * down, p)
 
 
-def loads_under(weight: N, front: N, rear: N, p: Axles) -> AxleWeights:
+def loads_under(weight: N, front: N, rear: N, p: Any) -> AxleWeights:
     """Loads under the weight at the centre of mass and a force pressing each axle."""
     by_wheelbase = 1.0 / (p.l_f + p.l_r)
     return AxleWeights(
@@ -400,7 +334,7 @@ def loads_under(weight: N, front: N, rear: N, p: Axles) -> AxleWeights:
     )
 
 
-def corner_loads(at_rest: AxleWeights, a_x: m_s2, a_y: m_s2, p: Springs) -> CornerLoads:
+def corner_loads(at_rest: AxleWeights, a_x: m_s2, a_y: m_s2, p: Any) -> CornerLoads:
     """Loads while the tyres push with the mass times (a_x, a_y), in body axes."""
     leaning = p.m * p.z_cg
     pitch = (leaning * (1.0 / (p.l_f + p.l_r))) * a_x
@@ -409,7 +343,7 @@ def corner_loads(at_rest: AxleWeights, a_x: m_s2, a_y: m_s2, p: Springs) -> Corn
     return spread_loads(at_rest.front - pitch, at_rest.rear + pitch, shift_f, shift_r, p)
 
 
-def spread_loads(front: N, rear: N, shift_f: N, shift_r: N, p: Axles) -> CornerLoads:
+def spread_loads(front: N, rear: N, shift_f: N, shift_r: N, p: Any) -> CornerLoads:
     """Loads of the wheels of two axles, of which a shift goes from each left one to the right one.
 
     The moment of an axle about the ground is its shift times its track. Loads of the

@@ -1,17 +1,14 @@
-"""A planar car on a road: what the road under its four wheels does to body, loads and pose.
+"""What the road under the four wheels of a planar car does to body, loads and pose.
 
 The body lies on the plane under its wheels. Its velocity and yaw rate are in the axes of that
-plane; the pose is what is seen from above. Gravity pulls along the plane and presses onto it, and
-so does what keeps the car on a road that bends up or down. Wheels are taken to be over the places
-that they have on level ground, which on a slope are a little too far apart.
+plane; the pose is its projection onto the map. Gravity pulls along the plane and presses onto it,
+and so does what keeps the car on a road that bends up or down. Wheels are taken to be over the
+places that they have on level ground, which on a slope are a little too far apart. A road that is
+flat changes nothing, down to the last bit.
 
-A road that is flat changes nothing, down to the last bit.
-
-What is left of a road once the plane under the four wheels is taken off: what shakes a car.
-
-A body on springs is told from the plane under its wheels (`on_road.py`), which tilts and rises as
-it goes along. Heights are measured from that plane, velocities off it are those over ground. So
-what the plane does comes in by its rates alone, and no road needs a curvature.
+`Unevenness` is the rest of a road once that plane is taken off, which shakes a car on springs.
+Heights are measured from the plane, which tilts and rises as the car goes along, velocities off it
+over ground. So the plane enters by its rates alone, and no road needs a curvature.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 How slip follows the motion is the class of the record `slip` among a car's parameters: `SteadySlip`
 or `FirstOrderSlip`, or another with `v_low`, `states` (whether slip is a state) and `acting`.
-
-Wheels that spin: slip against the road, and the torques of engine and brakes on the axles.
 """
 
 from __future__ import annotations

@@ -1,27 +1,19 @@
 """What a driver turns: the front wheels themselves, or a steering wheel in front of a gear.
 
 Which of them is the class of a car's record `steering`: `DirectSteering` or `SteeringWheel`.
+Steering linkage and toe set which way each wheel points, as cosines and sines.
 
-A steering column driven by a torque: PID controller, assist polynomial, inertia and friction.
-
-It repeats the mechanical controller of Autoware's simple_planning_simulator, with one point to know
+The steering column driven by a torque (PID controller, assist polynomial, inertia and friction)
+repeats the mechanical controller of Autoware's simple_planning_simulator, with one point to know
 about: the delay of the torque does not act on the torque. The age of the first torque only decides
-whether the column may move, so the delay postpones the first motion after a reset.
-
-Which way each wheel of a car points: steering linkage and toe, as cosines and sines.
-
-Variable gear ratio between steering wheel and tyre, after Autoware's vehicle_cmd_converter.
-
-The ratio grows with speed and falls with the angle: ratio = a + b v² - c |wheel|.
-
-Steering of two front wheels from one angle or from a twist, within a limit.
-
-The one angle is that of a wheel in the middle of the front axle; see `ackermann` for the geometry.
+whether the column may move, so the delay postpones the first motion after a reset. The variable
+gear ratio between steering wheel and tyre is that of Autoware's vehicle_cmd_converter; it grows
+with speed and falls with the angle: ratio = a + b v² - c |wheel|.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple
 
 from ...geometry.pose import turned
 from ...ops import (
@@ -241,41 +233,7 @@ class Heading(NamedTuple):
     s: one
 
 
-class Alignment(Protocol):
-    """Parameters of the linkage."""
-
-    @property
-    def l_f(self) -> m:
-        """Centre of mass to front axle."""
-        ...
-
-    @property
-    def l_r(self) -> m:
-        """Centre of mass to rear axle."""
-        ...
-
-    @property
-    def track_f(self) -> m:
-        """Between the front wheels."""
-        ...
-
-    @property
-    def ackermann(self) -> one:
-        """0: parallel wheels; 1: they point about one centre on the line of the rear axle."""
-        ...
-
-    @property
-    def toe_f(self) -> rad:
-        """Toe of the front wheels, positive in."""
-        ...
-
-    @property
-    def toe_r(self) -> rad:
-        """Toe of the rear wheels, positive in."""
-        ...
-
-
-def four_headings(steer: rad, p: Alignment) -> tuple[Heading, Heading, Heading, Heading]:
+def four_headings(steer: rad, p: Any) -> tuple[Heading, Heading, Heading, Heading]:
     """Headings of the wheels fl, fr, rl, rr at an angle of the wheel in the middle.
 
     With the share e of Ackermann's geometry the front wheels have tan(steer) / (1 -+ e b

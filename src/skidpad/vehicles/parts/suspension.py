@@ -1,32 +1,24 @@
 """A chassis of a body and four wheels that move up and down by themselves: 7 degrees of freedom.
 
-The load of a wheel is what its tyre is pressed in with, over the height of the road under it, so it
-drives over bumps, and a wheel in the air has none. The stiffness is that of the tyre (`C_z` of its
-radii at the load of rest). Equations: docs/vehicles.md; what links do: `suspended_body.py`.
+The load of a wheel is the force that presses its tyre in, over the height of the road under it, so
+it drives over bumps, and a wheel in the air has none. The stiffness is that of the tyre (`C_z` of
+its radii at the load of rest). Equations: docs/vehicles.md.
 
-A body on four wheels that move up and down by themselves: states, travel, and what links do.
+How links guide a wheel determines both how its contact patch moves as the wheel travels and which
+part of the force at the patch bypasses the spring: by power one follows from the other, so energy
+is exact. Per travel a patch goes outwards by 2 h_rc / track and, in front, forwards by `anti_f`; so
+a force F there presses its wheel by F times that up, and the body down. That is load past the
+springs, anti-dive, and jacking. Unsprung masses go across as those of a rigid axle would, at their
+own height, with the force of their own axle; what moves them does not go through links.
 
-How links guide a wheel says both how its contact patch moves as the wheel travels, and which part
-of the force at the patch goes past the spring: the one by power is the other, so energy is exact.
-Per travel a patch goes outwards by 2 h_rc / track and, in front, forwards by `anti_f`; so a force F
-there presses its wheel by F times that up, and the body down. That is load past the springs,
-anti-dive, and jacking.
+Springs, dampers, anti-roll bars and stops are between a wheel and the body. Travel is positive when
+wheel and body approach each other (bump), and so is its rate; a force is positive when it pushes
+them apart. A spring and a stop have `force(travel)` and `energy(travel)`, a damper has
+`force(rate)`. `corner` puts them together by class: `corner(spring=..., damper=...)`.
 
-Unsprung masses go across as those of a rigid axle would, at their own height, with the force of
-their own axle; what moves them does not go through links.
-
-Springs, dampers, anti-roll bars and stops between a wheel and the body.
-
-Travel is positive when wheel and body approach each other (bump), and so is its rate; a force is
-positive when it pushes them apart. A spring and a stop have `force(travel)` and `energy(travel)`, a
-damper has `force(rate)`. `Corner` puts them together by class: `corner(spring=..., damper=...)`.
-
-A tyre as the spring and damper on which a wheel stands: it pushes at the road, cannot pull.
-
-A quarter of a car: body over wheel over road, with any elements between the first two.
-
+`Quarter` is a quarter of a car: body over wheel over road, with any corner between the first two.
 Heights are positive upwards, from where everything stands when the forces at travel 0 carry the
-weight. The tyre is a spring and damper that pushes at the road and cannot pull.
+weight. Its tyre is a spring and damper that pushes at the road and cannot pull.
 """
 
 from __future__ import annotations
@@ -343,7 +335,7 @@ class AntiRollBar(NamedTuple):
 
 
 class NoStop(NamedTuple):
-    """In place of a stop: there is none."""
+    """Takes the place of a stop that is left out."""
 
     def force(self, travel: m) -> N:
         """None."""
@@ -455,7 +447,7 @@ LEVEL = (0.0, 0.0, 0.0, 0.0)
 OTHER = (1, 0, 3, 2)
 """The place of the other wheel of the axle."""
 _NUDGE: m = 1e-4
-"""Travel over which the stiffness at a travel is told."""
+"""Half of the difference in travel by which a stiffness is estimated."""
 _ROUNDS = 8
 """Of Newton's method for the travel at which springs carry a load: stops take the most."""
 

@@ -23,11 +23,11 @@ PLAIN: Units = (one, one, one)
 
 
 class NoTable(NamedTuple):
-    """In place of a table: there is none."""
+    """Takes the place of a table that is left out."""
 
 
 def table_type(rows: int, columns: int, units: Units = PLAIN) -> Any:
-    """The one record class of tables with so many rows and columns and these units.
+    """The one record class of tables with this number of rows and columns and these units.
 
     Its fields are `row_0`, ..., `column_0`, ..., and the values row by row, `v_0_0`, `v_0_1`, ...
     """
@@ -63,7 +63,7 @@ def table(
 
 
 def checked_table(name: str, numbers: Any, units: Units = PLAIN) -> Any:
-    """`table` of the rows, columns and values a user gave under a name; raises if it is none."""
+    """`table` of the rows, columns and values a user gave under a name; raises for any other."""
     rows, columns, values = numbers
     for what, knots in (("rows", rows), ("columns", columns)):
         if len(knots) < 2 or not all(a < b for a, b in pairwise(knots)):
@@ -107,7 +107,7 @@ def at_column(column: Any, curve: Curve) -> Any:
 
 
 def curve_type(count: int, units: tuple[Any, Any] = (one, one)) -> Any:
-    """The one record class of curves through so many points: `knot_0`, ..., `value_0`, ..."""
+    """The one record class of curves through `count` points: `knot_0`, ..., `value_0`, ..."""
     return _curve_type(count, units)
 
 

@@ -1,4 +1,4 @@
-"""A spinning wheel on the ground: what it pushes with, and how fast it spins afterwards.
+"""A spinning wheel on the ground: the force it pushes with, and how fast it spins afterwards.
 
 Within the limits of friction the wheel stops its slip in one step: the force along it is the one
 with which it rolls at the end of the step, the force across it stops the share of the vehicle's
@@ -7,16 +7,8 @@ mass that it has to hold. So results depend on the step only where a wheel slide
 Axes are those of the wheel: x along it, y to its left. `traction` is the right law;
 `upstream_traction` repeats the program MVSim (1.2.0) with its errors, which docs/errata.md lists.
 The friction of Ward and Iagnemma is that of "A dynamic-model-based wheel slip detector for mobile
-robots on outdoor terrain", IEEE Transactions on Robotics 24 (2008).
-
-A force within the circle of friction, the same in any direction.
-
-Motion as two wheels of an axle tell it: from their spin, as if they rolled without slip.
-
-Four tyres that share their friction between drive and cornering, under loads they cause.
-
-Friction depends on the loads through the ellipse, the loads depend on the accelerations, and those
-on friction: `former_formula_student` says how it leaves this loop.
+robots on outdoor terrain", IEEE Transactions on Robotics 24 (2008). `estimated_twist` is odometry:
+the motion of a vehicle from the spin of two wheels, as if they rolled without slip.
 """
 
 from __future__ import annotations

@@ -18,8 +18,6 @@ loads on states, and each tyre is evaluated once. Equations: docs/vehicles.md.
 Which equations a car has is the class of its records `tyres`, `slip`, `chassis`, `alignment`,
 `steering`, `air`, `powertrain`, `brakes`, `trailers` and `road`; there is one model of each
 combination.
-
-What `two_track` does for its chassis: loads that follow the tyres, and a start in balance.
 """
 
 from __future__ import annotations

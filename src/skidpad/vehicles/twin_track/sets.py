@@ -1,7 +1,8 @@
 """Cars as parameter sets of `two_track` and `single_track`: `two_track("compact")`.
 
-Every number has its source in the text of its set, or is an estimate; what no text names is one.
-Makers tell masses, dimensions, power and performance and no inertia, stiffness or damping:
+Every number has its source in the text of its set, or is an estimate; a number that no text names
+is one. Makers publish masses, dimensions, power and performance and no inertia, stiffness or
+damping:
 
 * I_z of road cars is 0.97 to 1 m l_f l_r, the usual dynamic index (estimate).
 * Lateral stiffness in front is that of axle, not tyre: the compliance of steering and suspension,
@@ -9,10 +10,8 @@ Makers tell masses, dimensions, power and performance and no inertia, stiffness 
 * C_drag is c_d A times 1.2 kg/m³; rolling resistance 0.010 to 0.012 of car tyres (estimate).
 * Torque in the lowest gear, and brakes that can lock the wheels (estimate).
 * `power` is at the wheels: what the engine is rated at less a tenth (estimate). The cars
-  themselves know no power; `controllers.aids.power_limit` holds them to it. `formula_student`
-  alone has motors with a power (`WheelMotors`).
-
-The numbers of a car, with what they are from: the sets of `two_track` and `single_track`.
+  themselves have no limit of power; `control.driver_aids.power_limit` holds them to it.
+  `formula_student` alone has motors with a power (`WheelMotors`).
 """
 
 from __future__ import annotations
@@ -347,7 +346,7 @@ SETS: Mapping[str, CarSet] = {
 
 
 def car_set(name: str) -> CarSet:
-    """The car of a name; raises for a name that is none."""
+    """The car of a name; raises for an unknown name."""
     if name not in SETS:
         raise InvalidValue(unknown_name("skidpad", name, tuple(SETS), "parameter set"))
     return SETS[name]

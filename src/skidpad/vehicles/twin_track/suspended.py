@@ -1,17 +1,16 @@
 """`full_car`: `two_track` on independent suspensions, with 14 degrees of freedom.
 
 The body heaves, rolls and pitches, each wheel moves up and down and spins, and all of it drives:
-over bumps, kerbs and crests, too. Every other part is as of `two_track`. Slip is a state unless
-told otherwise, so that the car stands where it is braked. Equations: docs/vehicles.md.
+over bumps, kerbs and crests, too. Every other part is as of `two_track`. Slip is a state by
+default, so that the car stands where it is braked. Equations: docs/vehicles.md.
 
     full_car()                                        # a compact car
     full_car("sports")                                # a car of a parameter set, with estimates
     full_car(chassis=independent_suspension(front=corner(spring=ProgressiveSpring())))
     full_car(tyre=T, road=Road.iso8608("C", length=200.0, seed=1))
 
-Suspensions of the parameter sets for `full_car`: estimates, derived in the same way for all.
-
-No maker tells them. From the numbers of a set, and a few that are usual for its kind of car:
+Suspensions of the parameter sets are estimates, since no maker publishes them, derived in the same
+way for all from the numbers of a set and a few that are usual for its kind of car:
 
 * Unsprung mass of an axle: a share of the mass of the car, at the height of the wheel centres.
 * Springs: a body on springs alone bounces at a frequency, a little faster behind than in front.

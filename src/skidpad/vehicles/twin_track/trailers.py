@@ -1,10 +1,9 @@
-"""What hangs behind `two_track`: nothing, or trailers, whose masses and forces its body feels.
+"""Trailers behind `two_track`: how car and trailers move together, and trailers as numbers.
 
-A car with `NoTrailers` has the equations of the car alone. With trailers all bodies are solved
-for together (`components/articulation.py`).
+A car with `NoTrailers` has the equations of the car alone. With trailers all bodies are solved for
+together (`parts.trailers`).
 
-Trailers and a tractor as numbers of `two_track`: `two_track("suv", trailers=CARAVAN)`.
-
+    two_track("suv", trailers=CARAVAN)
     two_track(**TRACTOR, trailers=SEMI_TRAILER)                    # 40 t on five axles
     two_track("compact", trailers=CARAVAN)
     two_track(**TRACTOR, trailers=(SEMI_TRAILER, DOLLY, SEMI_TRAILER._replace(behind=0.0)))

@@ -1,11 +1,7 @@
-"""From the description of a wheeled vehicle to one that runs.
+"""Vehicles from the descriptions of wheeled robots: records, body and model.
 
-The body of a wheeled vehicle, whichever wheels and controller it has.
-
-Records of wheeled vehicles, put together for the wheels and the controller that one has.
-
-The reference point is the one that wheels and chassis are described from. ISO 8855: x forward, y
-left, z up.
+The records are put together for the wheels and the controller that a vehicle has. The reference
+point is the one that wheels and chassis are described from. ISO 8855: x forward, y left, z up.
 """
 
 from __future__ import annotations
@@ -146,7 +142,7 @@ class WheeledBody:
         return Limits(steer_max=p.steer_max, omega_max=0.0, grip=grip, inputs=inputs)
 
     def command(self, x: Any, demand: Demand, p: Any) -> Any:
-        """What its controller is told."""
+        """Input of its controller."""
         Input = self.parts.controller.Input
         if Input is TwistInput:
             return TwistInput(demand.v, demand.omega)

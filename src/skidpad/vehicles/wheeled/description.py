@@ -1,14 +1,12 @@
 """What a wheeled robot is: its chassis, wheels, friction, drivetrain and controller, checked.
 
-A `Description` is what a world file says about a vehicle. `build.vehicle` turns it into one that
-runs. Points are given from the vehicle's reference point, x forward, y left; lengths in m.
+A `Description` is what a world file says about a vehicle; `build.vehicle` turns it into one that
+runs. Points are given from the vehicle's reference point, x forward, y left; lengths in m. `KINDS`
+says for each kind of vehicle which wheels it has, how it is driven, and upstream's defaults.
 
-The kinds of wheeled vehicles: which wheels they have, who drives, and upstream's defaults.
-
-Mass, centre of mass and yaw inertia of a vehicle from its chassis and wheels.
-
-The chassis is a plate of even thickness and density, a wheel a box as long as its diameter, as in
-Box2D, which MVSim hands both to. Steering the wheels does not change the result.
+Mass, centre of mass and yaw inertia are those of a chassis that is a plate of even thickness and
+density, and of wheels that are boxes as long as their diameter, as in Box2D, which MVSim hands both
+to. Steering the wheels does not change the result.
 """
 
 from __future__ import annotations
@@ -231,7 +229,7 @@ class Control:
     """Those of the kind if None; see `kinds.KINDS`."""
     form: Form = field(default_factory=Form)
     set_point: Mapping[str, float] = field(default_factory=dict[str, float])
-    """What it is told before anyone commands it, by names of its input."""
+    """Input before the first command, by field names."""
 
     __repr__ = brief_repr
 

@@ -1,9 +1,7 @@
 """One step of a wheeled vehicle: its controller, its wheels on the ground, then its body.
 
 The body moves as in Box2D: first the velocity by the forces, then the position by the new velocity.
-
-Where the vehicles and the program they come from part: the repairs, each beside what it repairs.
-
+`Rules` are the points on which the repaired vehicle differs from the program it comes from;
 docs/errata.md has the evidence for each.
 """
 

@@ -1,18 +1,16 @@
-"""A combustion engine: full-load and drag torque over speed, idle, rev limit, throttle.
+"""A powertrain of one combustion engine: clutch, gearbox, final drive, differentials.
 
-What burns gives the torque `tau_engine`, at most full load and drag together; drag takes its part
-whether it burns or not. The throttle asks for a share, the idle governor for what keeps it turning.
+The engine has full-load and drag torque over speed, idle, rev limit and throttle. Combustion gives
+the torque `tau_engine`, at most full load and drag together; drag takes its part whether it burns
+or not. The throttle demands a share, the idle governor what keeps the engine turning.
 
-A clutch that holds without creeping: shafts that twist, in series with friction that slips.
-
-The twist follows the slip and, the more torque it carries, the more of the slip goes by (Dahl): it
-is a spring for small slip, and a friction of full capacity for large. Half closed, by the share
-`closed`, it feels that share of the slip and hands on that share of the torque, so that at every
-closing what goes in and does not come out is stored in the twist or lost:
+The clutch holds without creeping: shafts that twist, in series with friction that slips. The twist
+follows the slip and, the more torque it carries, the more of the slip goes by (Dahl): it is a
+spring for small slip, and a friction of full capacity for large. Half closed, by the share
+`closed`, it takes that share of the slip and hands on that share of the torque, so that at every
+closing the difference between input and output is stored in the twist or lost:
 
     torque = closed (k twist + damping),    twist' = closed slip - |closed slip| k twist / capacity
-
-A powertrain of one engine: clutch, gearbox, final drive, differentials.
 """
 
 from __future__ import annotations

@@ -1,22 +1,17 @@
-"""An electric motor with its inverter: torque within limits of torque, power and speed; its losses.
+"""Electric powertrains: motor and inverter, battery or supply, one motor or one for each wheel.
 
 Torque requests follow the pedal with a lag, and are states. What the shaft gets of them is within
-the limits of this very moment, whatever the wheels do: a wheel that spins up suddenly takes no more
-than the power there is. Drive and regeneration are separate requests, so that a brake that lags
-behind never becomes a drive the other way.
+the limits of torque, power and speed of this very moment, whatever the wheels do: a wheel that
+spins up suddenly takes no more than the power there is. Drive and regeneration are separate
+requests, so that a brake that lags behind never becomes a drive the other way.
 
-Where electric power comes from: a battery with its state of charge, or a plain supply.
+A battery has an open-circuit voltage over charge and an inner resistance: V = ocv - R I. A power P
+at the terminals takes the current I with ocv I - R I² = P. Stored energy is charge times the
+integral of the voltage, so that its rate is -ocv I = -(P + R I²) exactly.
 
-Open-circuit voltage over charge and an inner resistance: V = ocv - R I. A power P at the terminals
-takes the current I with ocv I - R I² = P. Stored energy is charge times the integral of the
-voltage, so that its rate is -ocv I = -(P + R I²) exactly.
-
-A powertrain of one electric motor: battery, motor, a fixed gear, differentials.
-
-Powertrains with a torque for each wheel: as it is told, or of motors with a limited power.
-
-A car asks either for the torques that its wheels get of those that were told (`delivered`), for its
-outputs (`Outputs`, `powers`) and for the spin of a wheel that it cannot drive beyond (`top`).
+`WheelTorques` and `WheelMotors` have a torque for each wheel as inputs. A car asks either for the
+torques that its wheels get of these inputs (`delivered`), for its outputs (`Outputs`, `powers`) and
+for the spin of a wheel that it cannot drive beyond (`top`).
 """
 
 from __future__ import annotations
@@ -540,7 +535,7 @@ class MotorDrive(NamedTuple):
 
 
 class WheelTorques(NamedTuple):
-    """Four torques that act as they are told, one for each wheel: no powertrain at all."""
+    """Four torques that act as their inputs, one for each wheel: no powertrain at all."""
 
     Outputs = NoStates
 
@@ -553,7 +548,7 @@ class WheelTorques(NamedTuple):
         return NoStates()
 
     def top(self) -> rad_s:
-        """There is none."""
+        """This powertrain has no such limit."""
         return inf
 
 

@@ -1,16 +1,12 @@
-"""Gears between a motor and the differentials.
+"""Gears, differentials, and which wheels are driven through which of them.
 
 Losses of gears are friction under the torque that they carry: (1 - efficiency) of it resists the
-turning, whichever way power flows, and none is there at rest.
+turning, whichever way power flows, and vanishes at rest.
 
-Differentials: how one shaft drives two, left and right or front and rear.
-
-Each gives `share` of its torque to the first output and the rest to the second, less and plus what
-its friction transfers to the slower one: T_1 = share T - c, T_2 = (1 - share) T + c. Its input
-turns with share spin_1 + (1 - share) spin_2, so what is lost is c (spin_1 - spin_2). Every
+A differential gives `share` of its torque to the first output and the rest to the second, less and
+plus what its friction transfers to the slower one: T_1 = share T - c, T_2 = (1 - share) T + c. Its
+input turns with share spin_1 + (1 - share) spin_2, so what is lost is c (spin_1 - spin_2). Every
 `transfer` c has the sign of the slip spin_1 - spin_2: nothing is gained. Sums of torques are exact.
-
-Which wheels are driven, and through which differentials.
 """
 
 from __future__ import annotations
