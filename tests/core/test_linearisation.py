@@ -25,7 +25,7 @@ from skidpad.run.linearisation import (
     linearise_continuous,
     normalised_acceleration,
 )
-from skidpad.vehicles.commonroad import kinematic
+from skidpad.vehicles.commonroad import bicycles
 
 FOLDER = Path(__file__).parents[1] / "data" / "commonroad"
 RECORDED = {
@@ -134,8 +134,8 @@ def test_what_is_held_over_a_step_is_sampled_at_its_start() -> None:
     def coasting(x: Any, u: Any, w: Any, p: Any) -> Any:
         return u._replace(a=u.a - 0.5 * x.v / 1.0)
 
-    model = replace(kinematic.KINEMATIC_BICYCLE_MODEL, name="coasting", hold=coasting)
-    car = sp.Vehicle(model, kinematic.KINEMATIC_BICYCLE_MODEL.Params())
+    model = replace(bicycles.KINEMATIC_BICYCLE_MODEL, name="coasting", hold=coasting)
+    car = sp.Vehicle(model, bicycles.KINEMATIC_BICYCLE_MODEL.Params())
     x, u, dt = np.array([0.0, 1.0, 9.0, 0.3, 0.1]), np.array([0.5, 0.1]), 0.1
     x_next, A, B = linearise(car, x, u, dt)
     # Held, the speed changes by one product; sampled at every stage it would follow e^(-dt/2).

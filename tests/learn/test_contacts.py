@@ -12,7 +12,7 @@ from skidpad.learn.course import touches, walls_of
 from skidpad.learn.programs import touch_each_other
 from skidpad.learn.task import unit_poses, units_of
 from skidpad.vehicles import two_track, wheeled
-from skidpad.vehicles.commonroad.kinematic import commonroad_kst
+from skidpad.vehicles.commonroad.single_track import commonroad_kst
 from skidpad.vehicles.formula import four_wheel
 from skidpad.vehicles.twin_track.trailers import SEMI_TRAILER, TRACTOR
 

@@ -14,7 +14,7 @@ from skidpad.learn.programs import compiled
 from skidpad.learn.task import units_of
 from skidpad.learn.tasks import park
 from skidpad.learn.tasks.park import Bay
-from skidpad.vehicles.commonroad.kinematic import commonroad_ks, commonroad_kst
+from skidpad.vehicles.commonroad.single_track import commonroad_ks, commonroad_kst
 from skidpad.vehicles.truck import ackermann_truck
 
 TRUCK = commonroad_kst()

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from .bicycle import single_track
     from .brains2_sim import brains2
     from .command_driven import autoware
+    from .commonroad.bicycles import commonroad_dynamic_bicycle, commonroad_kinematic_bicycle
+    from .commonroad.bicycles import double_integrator as double_integrator
     from .commonroad.drift import commonroad_std as commonroad_std
     from .commonroad.initial_state import start
-    from .commonroad.kinematic import commonroad_kinematic_bicycle
-    from .commonroad.kinematic import commonroad_ks as commonroad_ks
-    from .commonroad.kinematic import commonroad_kst as commonroad_kst
     from .commonroad.multi_body import commonroad_mb as commonroad_mb
-    from .commonroad.single_track import commonroad_dynamic_bicycle, commonroad_st
-    from .commonroad.single_track import double_integrator as double_integrator
+    from .commonroad.single_track import commonroad_ks as commonroad_ks
+    from .commonroad.single_track import commonroad_kst as commonroad_kst
+    from .commonroad.single_track import commonroad_st
     from .formula import four_wheel, kinematic_bicycle
     from .truck import ackermann_truck
     from .twin_track.formula_student import formula_student

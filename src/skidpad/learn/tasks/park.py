@@ -24,7 +24,7 @@ from ...geometry.polygon import line_edges
 from ...geometry.pose import towed
 from ...ops import abs, logical_and, logical_or, maximum, smooth_hypot, where
 from ...units import Allowed, m, m_s, one, rad
-from ...vehicles.commonroad.kinematic import commonroad_kst
+from ...vehicles.commonroad.single_track import commonroad_kst
 from ...view.stage import Polygon
 from ..task import Lidar, Pace, Start, Task, Unit, box, pace_of, unit_poses, units_of
 from .race import record_hints

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, NamedTuple
 
-from ...core.body import Velocity as std_upstream_Velocity
+from ...core.body import Velocity as BodyVelocity
 from ...core.model import Model, NoDisturbance
 from ...core.record import extended
 from ...ops import atan, cos, logical_or, maximum, sin, tanh, where
@@ -62,8 +62,8 @@ from .records import (
     limited,
     steering_rate,
     torque_limited,
+    upstream_rolling_rate,
 )
-from .records import rolling_rate as std_upstream_rolling_rate
 from .tyre import Coefficients, Quirks, Slip, axle_force, tyre_force
 
 share = Annotated[one, Allowed(0.0, 1.0)]
@@ -287,13 +287,13 @@ QUIRKS = Quirks(shift_in_sine=True, ply_by_camber=True, drive_reversed=True)
 def upstream_motion(x: State, u: CarInput, p: Params) -> Motion:
     """Rates, mixed with those of a car without slip around 2 v_kin; in reverse no tyre acts."""
     acting = limited(u.steer_rate, u.a, x.steer, x.v, p)
-    now = std_upstream_tyres(x, acting.a, p)
+    now = upstream_tyres(x, acting.a, p)
     fast = x.v > p.v_kin
     slide = sliding(x, now.force_f, now.force_r, 1.0 / where(fast, x.v, p.v_kin), p)
     share = slip_share(x, p)
-    line_rate = std_upstream_rolling_rate(x.v, x.beta, x.steer, acting, p.l_f, p.l_r)
+    line_rate = upstream_rolling_rate(x.v, x.beta, x.steer, acting, p.l_f, p.l_r)
     pose = pose_rate(x.yaw, *upstream_velocity(x, u, p))
-    spin_f, spin_r = std_upstream_spins(x, acting.a, now, share, p)
+    spin_f, spin_r = upstream_spins(x, acting.a, now, share, p)
     rate = State(
         pose.x,
         pose.y,
@@ -313,14 +313,14 @@ def slip_share(x: State, p: Params) -> one:
     return 0.5 * (1.0 + tanh((x.v - 2.0 * p.v_kin) * (2.0 / p.v_kin)))
 
 
-def upstream_velocity(x: State, u: CarInput, p: Params) -> std_upstream_Velocity:
+def upstream_velocity(x: State, u: CarInput, p: Params) -> BodyVelocity:
     """How the car moves over ground: a slow one turns as its wheels point, and slips as it does."""
     line = centre_track_rolling(x.v, x.steer, p.l_f, p.l_r)
     omega = mixed(slip_share(x, p), x.omega, line.omega)
-    return std_upstream_Velocity(x.v * cos(x.beta), x.v * sin(x.beta), omega)
+    return BodyVelocity(x.v * cos(x.beta), x.v * sin(x.beta), omega)
 
 
-def std_upstream_tyres(x: State, a: m_s2, p: Params) -> Tyres:
+def upstream_tyres(x: State, a: m_s2, p: Params) -> Tyres:
     """Slip and force of both axles; wheels never roll backwards."""
     w_f, w_r = wheel_velocities(x, p)
     v_y = x.v * sin(x.beta)
@@ -342,9 +342,7 @@ def _force(slip: Slip, F_z: N, p: Params) -> Force:
     return tyre_force(slip, F_z, p.tyre, QUIRKS)
 
 
-def std_upstream_spins(
-    x: State, a: m_s2, now: Tyres, share: one, p: Params
-) -> tuple[rad_s2, rad_s2]:
+def upstream_spins(x: State, a: m_s2, now: Tyres, share: one, p: Params) -> tuple[rad_s2, rad_s2]:
     """Angular accelerations of the wheels, of which none may turn backwards."""
     torque = axle_torques(a, a <= 0.0, p.m, p.R_w, p.brake_split, p.engine_split)
     w_f, w_r = wheel_velocities(x, p)

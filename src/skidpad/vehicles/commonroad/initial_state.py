@@ -10,7 +10,7 @@ from ...core.model import Vehicle, vehicle_of
 from ...errors import InvalidValue
 from ...ops import cos, sin
 from ...units import m, m_s, rad, rad_s
-from . import drift, kinematic, multi_body, single_track
+from . import bicycles, drift, multi_body, single_track
 
 
 def start(
@@ -42,11 +42,11 @@ def start(
 
 
 _KNOWN: tuple[Any, ...] = (
-    kinematic.KinematicBicycleState,
-    single_track.DynamicBicycleState,
-    kinematic.State,
-    kinematic.KstState,
-    single_track.State,
+    bicycles.KinematicBicycleState,
+    bicycles.DynamicBicycleState,
+    single_track.KsState,
+    single_track.KstState,
+    single_track.StState,
     drift.State,
     multi_body.State,
 )

@@ -18,7 +18,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
 
-from ...core.body import Velocity as mb_upstream_Velocity
+from ... import units
+from ...core.body import Velocity as BodyVelocity
 from ...core.model import Model, NoDisturbance
 from ...core.record import extended
 from ...ops import abs, atan, cos, logical_and, maximum, pow, sin, where
@@ -41,7 +42,6 @@ from ...units import (
     rad_s,
     rad_s2,
 )
-from ...units import s as mb_records_s
 from ..parts.disturbance import additive
 from ..parts.kinematics import (
     Acceleration,
@@ -76,9 +76,9 @@ from .records import (
     CommonRoadFactory,
     Limited,
     limited,
-    rolling_rate,
     steering_rate,
     torque_limited,
+    upstream_rolling_rate,
 )
 from .suspended_axle import (
     Axle,
@@ -205,7 +205,7 @@ class Params(CarParams):
     v_dyn: Annotated[m_s, positive] = 2.0
     """Speed from which it follows its tyre forces alone; above v_kin. The spin of a wheel then
     settles with 2300 1/s, less at other speeds: RK4 takes steps of 1 ms."""
-    t_kin: Annotated[mb_records_s, positive] = 0.02
+    t_kin: Annotated[units.s, positive] = 0.02
     """Time in which a slow car and its wheels get into line."""
     omega_lock: Annotated[rad_s, positive] = 3.0
     """Spin below which a brake holds its wheel rather than slows it."""
@@ -598,24 +598,22 @@ def upstream_motion(x: State, u: CarInput, p: Params) -> Motion:
     """Rates; below v_kin the first six are those of a car without slip."""
     acting = limited(u.steer_rate, u.a, x.steer, x.v_x, p)
     now = take_apart(x, p, upstream=True)
-    four = mb_upstream_wheels(x, now, p)
+    four = upstream_wheels(x, now, p)
     front, rear = on_axles(x, [wheel.force for wheel in four])
     slide = planar(x, front, rear, now, p)
     slow = abs(x.v_x) < p.v_kin
-    line_rate = rolling_rate(x.v_x, x.lean, x.steer, acting, p.l_f, p.l_r)
+    line_rate = upstream_rolling_rate(x.v_x, x.lean, x.steer, acting, p.l_f, p.l_r)
     over_ground = Planar(
         where(slow, acting.a, slide.v_x), slide.v_y, where(slow, line_rate.omega, slide.omega)
     )
-    inside = suspended(
-        x, front, rear, mb_upstream_pitch_moment(x, front.x + rear.x, now, p), now, p
-    )
-    spins = mb_upstream_spin_rates(x, acting, four, p)
+    inside = suspended(x, front, rear, upstream_pitch_moment(x, front.x + rear.x, now, p), now, p)
+    spins = upstream_spin_rates(x, acting, four, p)
     pose = pose_rate(x.yaw, *upstream_velocity(x, u, p))
     rate = assembled(x, pose, acting.steer_rate, over_ground, inside, spins, p)
     return Motion(rate, four, now)
 
 
-def mb_upstream_pitch_moment(x: State, along: N, now: Parts, p: Params) -> Nm:
+def upstream_pitch_moment(x: State, along: N, now: Parts, p: Params) -> Nm:
     """Moment on the body, as if the body were all that the tyres accelerate."""
     return (
         p.l_f * (now.hold_f.spring.right + now.hold_f.spring.left)
@@ -624,18 +622,18 @@ def mb_upstream_pitch_moment(x: State, along: N, now: Parts, p: Params) -> Nm:
     )
 
 
-def upstream_velocity(x: State, u: CarInput, p: Params) -> mb_upstream_Velocity:
+def upstream_velocity(x: State, u: CarInput, p: Params) -> BodyVelocity:
     """How the car moves over ground. In reverse the program moves it forwards."""
     slow, line = abs(x.v_x) < p.v_kin, centre_track_rolling(x.v_x, x.steer, p.l_f, p.l_r)
     way: one = where(x.v_x < 0.0, -1.0, 1.0)
-    return mb_upstream_Velocity(
+    return BodyVelocity(
         where(slow, x.v_x * cos(line.beta), way * x.v_x),
         where(slow, x.v_x * sin(line.beta), way * x.v_y),
         where(slow, line.omega, x.omega),
     )
 
 
-def mb_upstream_wheels(x: State, now: Parts, p: Params) -> list[Wheel]:
+def upstream_wheels(x: State, now: Parts, p: Params) -> list[Wheel]:
     """Slip and force of each wheel; a wheel that rolls backwards has no slip that is a number."""
     slow = abs(x.v_x) < p.v_kin
     four: list[Wheel] = []
@@ -659,7 +657,7 @@ def _force(slip: Slip, F_z: float, p: Params) -> Force:
     return tyre_force(slip, F_z, p.tyre, QUIRKS)
 
 
-def mb_upstream_spin_rates(x: State, acting: Limited, four: list[Wheel], p: Params) -> list[rad_s2]:
+def upstream_spin_rates(x: State, acting: Limited, four: list[Wheel], p: Params) -> list[rad_s2]:
     """Angular acceleration of each wheel, of which none may turn backwards."""
     a: m_s2 = acting.a
     torque = axle_torques(a, a <= 0.0, p.m, p.R_w, p.brake_split, p.engine_split)

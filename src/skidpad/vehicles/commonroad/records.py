@@ -424,7 +424,9 @@ def limited(steer_rate: rad_s, a: m_s2, steer: rad, v: m_s, p: Any) -> Limited:
     )
 
 
-def rolling_rate(v: m_s, beta: rad, steer: rad, acting: Limited, l_f: m, l_r: m) -> NoSlipRate:
+def upstream_rolling_rate(
+    v: m_s, beta: rad, steer: rad, acting: Limited, l_f: m, l_r: m
+) -> NoSlipRate:
     """Rates of slip angle and yaw rate of a slow car, with the program's two errors.
 
     In the rate of the slip angle the tangent of the steering angle is squared once too often, and

@@ -1,32 +1,29 @@
-"""CommonRoad's cars on linear tyres, and its point mass.
+"""The single-track cars of commonroad-vehicle-models: KS, KST and ST.
 
-`commonroad_st` is the single track ST. Its state holds speed and slip angle instead of two
+`commonroad_ks` is kinematic, seen from its rear axle, and its wheels do not slip. `commonroad_kst`
+pulls a trailer from its rear axle, which turns towards the tractor with v sin(hitch) / l_trailer.
+Going backwards it folds up sooner or later, as real ones do; at `hitch_max` it is held.
+
+`commonroad_st` is dynamic, on linear tyres. Its state holds speed and slip angle instead of two
 velocities, and angles are taken as small: the force across an axle is its stiffness times (steering
 angle - beta - l omega / v). That has no meaning at rest, so a slow car follows its wheels; see
 `tyres.low_speed`.
-
-`commonroad_dynamic_bicycle` is the `DynamicBicycle` of commonroad-control: two linear tyres under
-loads that acceleration moves. By default the slip angles are those of the wheel planes, with a
-smooth floor on the rolling speed below `v_blend`: at standstill and in reverse the tyres resist,
-and above `v_blend` the motion is upstream's.
-
-`double_integrator` is a point mass along and across a reference path.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import pi
 from typing import Annotated, Any, NamedTuple
 
-from ...core.body import Acceleration as double_integrator_Acceleration
-from ...core.body import Body, Demand, Geometry, GroundUnder, Limits, Pose, Velocity, car_geometry
+from ...core.body import Velocity
 from ...core.model import Model, NoDisturbance
 from ...core.record import extended
-from ...ops import abs, atan, cos, pow, sin, tan, where
+from ...ops import abs, cos, logical_and, sin, where
 from ...tyres.low_speed import dynamic_share, led, mixed
 from ...units import (
-    J,
+    Allowed,
     N,
     kg,
     kg_m2,
@@ -41,45 +38,222 @@ from ...units import (
     rad_s2,
     s,
 )
-from ..parts.actuators import limited as double_integrator_limited
 from ..parts.disturbance import additive
-from ..parts.drive_command import asked_acceleration
 from ..parts.kinematics import (
     Acceleration,
+    body_acceleration,
     centre_track_rolling,
-    kinetic_energy,
+    following,
     path_acceleration,
     pose_rate,
+    rolling,
     rolling_rate,
-    velocity_rate,
 )
-from ..parts.load_transfer import (
-    AxleLoads,
-    floored_speed,
-    in_wheel_frame,
-    on_road,
-    pitch_loads,
-    smooth_slip_angle,
+from ..parts.load_transfer import AxleLoads, floored_speed, on_road, pitch_loads
+from .body import (
+    rear_axle_body,
+    seen_from_the_mass,
+    seen_from_the_rear,
+    slipping_body,
+    with_trailer,
 )
-from ..parts.load_transfer import Velocity as dynamic_bicycle_Velocity
-from .body import dynamic_bicycle_body, seen_from_the_mass, slipping_body
 from .records import (
-    BMW_3_SERIES,
     BMW_320I,
-    CONTROL,
+    TRUCK_WITH_TRAILER,
     VEHICLE_MODELS,
-    BicycleInput,
-    BicycleParams,
+    AxleOutputs,
     CarInput,
     CarParams,
     CommonRoadFactory,
+    Limited,
     limited,
+    upstream_rolling_rate,
 )
-from .records import AxleOutputs as st_Outputs
-from .records import rolling_rate as upstream_rolling_rate
 
 
-class State(NamedTuple):
+class KsState(NamedTuple):
+    """Pose of the rear axle, speed and steering angle. ISO 8855: x forward, y left."""
+
+    x: m = 0.0
+    """Position of the middle of the rear axle in the world frame."""
+    y: m = 0.0
+    """Position of the middle of the rear axle in the world frame."""
+    steer: rad = 0.0
+    """Steering angle, positive to the left."""
+    v: m_s = 0.0
+    """Velocity of the rear axle, negative in reverse."""
+    yaw: rad = 0.0
+    """Heading from the world x axis, positive to the left, not wrapped."""
+
+
+class KsOutputs(NamedTuple):
+    """Accelerations of the centre of mass, and the turn."""
+
+    a_x: m_s2
+    """Acceleration of the centre of mass over ground, along the car."""
+    a_y: m_s2
+    """Acceleration of the centre of mass over ground, across the car, positive to the left."""
+    omega: rad_s
+    """Yaw rate, positive to the left."""
+
+
+def ks_derivative(x: KsState, u: CarInput, w: NoDisturbance, p: CarParams) -> KsState:
+    """Time derivative of the state."""
+    acting = limited(u.steer_rate, u.a, x.steer, x.v, p)
+    pose = rolling(x.yaw, x.v, x.steer, p.l_f + p.l_r)
+    return KsState(pose.x, pose.y, acting.steer_rate, acting.a, pose.yaw)
+
+
+def turn(v: m_s, steer: rad, acting: Limited, l_f: m, l_r: m) -> KsOutputs:
+    """Accelerations where the mass is, not where the reference point is, and the yaw rate."""
+    omega, omega_rate = following(v, acting.a, steer, acting.steer_rate, l_f + l_r)
+    a = body_acceleration(Acceleration(acting.a, l_r * omega_rate), v, l_r * omega, omega)
+    return KsOutputs(a.x, a.y, omega)
+
+
+def ks_outputs(x: KsState, u: CarInput, w: NoDisturbance, p: CarParams) -> KsOutputs:
+    """Accelerations under the commands that act."""
+    acting = limited(u.steer_rate, u.a, x.steer, x.v, p)
+    return turn(x.v, x.steer, acting, p.l_f, p.l_r)
+
+
+KS_MODEL = additive(
+    Model(
+        name="commonroad_ks",
+        State=KsState,
+        Input=CarInput,
+        Params=CarParams,
+        Outputs=KsOutputs,
+        derivative=ks_derivative,
+        outputs=ks_outputs,
+        body=rear_axle_body(seen_from_the_rear),
+        summary="CommonRoad KS: kinematic single track, rear axle",
+    )
+)
+
+commonroad_ks = CommonRoadFactory(KS_MODEL, sets=(1, 2, 3, 4))
+
+
+@extended
+class KstState(KsState):
+    """Pose of the tractor's rear axle, speed, steering angle and hitch angle."""
+
+    hitch: rad = 0.0
+    """Heading of the trailer less that of the tractor."""
+
+
+class KstParams(NamedTuple):
+    """Geometry and limits; CommonRoad's vehicle 4, a truck with its trailer, by default."""
+
+    l_f: Annotated[m, positive] = TRUCK_WITH_TRAILER["l_f"]
+    """Distance from the tractor's centre of mass to its front axle."""
+    l_r: Annotated[m, positive] = TRUCK_WITH_TRAILER["l_r"]
+    """Distance from the tractor's centre of mass to its rear axle."""
+    l_trailer: Annotated[m, positive] = TRUCK_WITH_TRAILER["l_trailer"]
+    """Distance from the tractor's rear axle, where the hitch is, to the trailer's axle."""
+    hitch_max: Annotated[rad, positive] = 0.5 * pi
+    """Largest hitch angle, either side."""
+    steer_max: Annotated[rad, non_negative] = TRUCK_WITH_TRAILER["steer_max"]
+    """Largest steering angle, either side."""
+    steer_rate_max: Annotated[rad_s, non_negative] = TRUCK_WITH_TRAILER["steer_rate_max"]
+    """Largest steering rate, either side."""
+    a_max: Annotated[m_s2, non_negative] = TRUCK_WITH_TRAILER["a_max"]
+    """Largest acceleration, either way."""
+    v_switch: Annotated[m_s, positive] = TRUCK_WITH_TRAILER["v_switch"]
+    """Speed above which the engine's power limits the acceleration forwards."""
+    v_min: Annotated[m_s, Allowed(high=0.0)] = TRUCK_WITH_TRAILER["v_min"]
+    """Fastest in reverse, negative."""
+    v_max: Annotated[m_s, positive] = TRUCK_WITH_TRAILER["v_max"]
+    """Fastest forwards."""
+    length: Annotated[m, positive] = TRUCK_WITH_TRAILER["length"]
+    """Length of the body; it does not influence the motion."""
+    width: Annotated[m, positive] = TRUCK_WITH_TRAILER["width"]
+    """Width of the body; it does not influence the motion."""
+    trailer_length: Annotated[m, positive] = TRUCK_WITH_TRAILER["trailer_length"]
+    """Length of the trailer; it does not influence the motion."""
+    trailer_width: Annotated[m, positive] = TRUCK_WITH_TRAILER["trailer_width"]
+    """Width of the trailer; it does not influence the motion."""
+
+
+class KstOutputs(NamedTuple):
+    """Accelerations of the tractor, and where the trailer is."""
+
+    a_x: m_s2
+    """Acceleration of the tractor's centre of mass over ground, along the tractor."""
+    a_y: m_s2
+    """Acceleration of the tractor's centre of mass over ground, positive to the left."""
+    omega: rad_s
+    """Yaw rate of the tractor, positive to the left."""
+    x_trailer: m
+    """Position of the trailer's axle in the world frame."""
+    y_trailer: m
+    """Position of the trailer's axle in the world frame."""
+    yaw_trailer: rad
+    """Heading of the trailer."""
+
+
+def hitch_rate(x: KstState, omega: rad_s, p: KstParams) -> rad_s:
+    """Rate of the hitch angle of a trailer that does not slip, beyond no limit."""
+    return -x.v * sin(x.hitch) * (1.0 / p.l_trailer) - omega
+
+
+def folding(x: KstState, free: rad_s, p: KstParams) -> rad_s:
+    """The rate within the limit: at `hitch_max` the trailer comes back but folds no further."""
+    stopped = logical_and(abs(x.hitch) >= p.hitch_max, free * x.hitch > 0.0)
+    return where(stopped, 0.0, free)
+
+
+def upstream_folding(x: KstState, free: rad_s, p: KstParams) -> rad_s:
+    """The rate as CommonRoad's program has it: beyond the limit the trailer stays for ever.
+
+    The program also moves the state of its caller back to the limit, which a function cannot.
+    """
+    return where(abs(x.hitch) > p.hitch_max, 0.0, free)
+
+
+def _kst_model(rule: Any) -> Model:
+    def derivative(x: KstState, u: CarInput, w: NoDisturbance, p: KstParams) -> KstState:
+        """Time derivative of the state."""
+        acting = limited(u.steer_rate, u.a, x.steer, x.v, p)
+        pose = rolling(x.yaw, x.v, x.steer, p.l_f + p.l_r)
+        hitch = rule(x, hitch_rate(x, pose.yaw, p), p)
+        return KstState(pose.x, pose.y, acting.steer_rate, acting.a, pose.yaw, hitch)
+
+    return additive(
+        Model(
+            name="commonroad_kst",
+            State=KstState,
+            Input=CarInput,
+            Params=KstParams,
+            Outputs=KstOutputs,
+            derivative=derivative,
+            outputs=kst_outputs,
+            body=rear_axle_body(with_trailer),
+            mirror_odd={"hitch": True},
+            summary="CommonRoad KST: kinematic single track with a trailer",
+        )
+    )
+
+
+def kst_outputs(x: KstState, u: CarInput, w: NoDisturbance, p: KstParams) -> KstOutputs:
+    """The tractor's accelerations, which do not feel the trailer, and the trailer's pose."""
+    acting = limited(u.steer_rate, u.a, x.steer, x.v, p)
+    tractor = turn(x.v, x.steer, acting, p.l_f, p.l_r)
+    yaw = x.yaw + x.hitch
+    x_trailer = x.x - p.l_trailer * cos(yaw)
+    y_trailer = x.y - p.l_trailer * sin(yaw)
+    return KstOutputs(*tractor, x_trailer, y_trailer, yaw)
+
+
+KST_MODEL = _kst_model(folding)
+KST_UPSTREAM_MODEL = replace(_kst_model(upstream_folding), reproduces=VEHICLE_MODELS)
+
+commonroad_kst = CommonRoadFactory(
+    KST_MODEL, upstream=KST_UPSTREAM_MODEL, sets=(1, 2, 3, 4), own=("l_trailer",)
+)
+
+
+class StState(NamedTuple):
     """Pose, speed, slip angle and steering angle. ISO 8855: x forward, y left."""
 
     x: m = 0.0
@@ -99,7 +273,7 @@ class State(NamedTuple):
 
 
 @extended
-class Params(CarParams):
+class StParams(CarParams):
     """Masses, tyres and limits; CommonRoad's vehicle 2, a BMW 320i, by default."""
 
     m: Annotated[kg, positive] = BMW_320I["m"]
@@ -122,7 +296,7 @@ class Params(CarParams):
     """Time in which the yaw rate of a slow car gets into line with its wheels."""
 
 
-class Forces(NamedTuple):
+class StForces(NamedTuple):
     """Slip, lateral force and load of both axles."""
 
     alpha_f: rad
@@ -133,44 +307,46 @@ class Forces(NamedTuple):
     F_z_r: N
 
 
-class Turning(NamedTuple):
+class StTurning(NamedTuple):
     """Rates of the two states that the tyres decide."""
 
     omega: rad_s2
     beta: rad_s
 
 
-def forces(x: State, loads: AxleLoads, speed: m_s, p: Params) -> Forces:
+def st_forces(x: StState, loads: AxleLoads, speed: m_s, p: StParams) -> StForces:
     """Linear tyre forces; `speed` is what the velocity across an axle is compared with."""
     by_speed = 1.0 / speed
     alpha_f = (x.v * (x.steer - x.beta) - p.l_f * x.omega) * by_speed
     alpha_r = (p.l_r * x.omega - x.v * x.beta) * by_speed
     F_z_f, F_z_r = loads
-    return Forces(alpha_f, alpha_r, p.C_f * alpha_f * F_z_f, p.C_r * alpha_r * F_z_r, F_z_f, F_z_r)
+    return StForces(
+        alpha_f, alpha_r, p.C_f * alpha_f * F_z_f, p.C_r * alpha_r * F_z_r, F_z_f, F_z_r
+    )
 
 
-def sliding(x: State, force: Forces, speed: m_s, p: Params) -> Turning:
+def sliding(x: StState, force: StForces, speed: m_s, p: StParams) -> StTurning:
     """Rates under the tyre forces."""
     across = (force.F_y_f + force.F_y_r) * (1.0 / p.m)
-    return Turning(
+    return StTurning(
         (p.l_f * force.F_y_f - p.l_r * force.F_y_r) * (1.0 / p.I_z),
         across * x.v / (speed * speed) - x.omega,
     )
 
 
-class Motion(NamedTuple):
+class StMotion(NamedTuple):
     """Everything about the car at one instant that both the derivative and the outputs need."""
 
-    rate: State
-    force: Forces
+    rate: StState
+    force: StForces
 
 
-def motion(x: State, u: CarInput, p: Params) -> Motion:
+def st_motion(x: StState, u: CarInput, p: StParams) -> StMotion:
     """Rates and forces at any speed, forwards and backwards."""
     acting = limited(u.steer_rate, u.a, x.steer, x.v, p)
     speed = floored_speed(x.v, p.v_dyn)
     loads = pitch_loads(acting.a, p.m, p.g, p.l_f, p.l_r, p.h_s)
-    force = forces(x, AxleLoads(*map(on_road, loads)), speed, p)
+    force = st_forces(x, AxleLoads(*map(on_road, loads)), speed, p)
     slide = sliding(x, force, speed, p)
     share = dynamic_share(x.v, p)
     line = centre_track_rolling(x.v, x.steer, p.l_f, p.l_r)
@@ -178,7 +354,7 @@ def motion(x: State, u: CarInput, p: Params) -> Motion:
     beta = mixed(share, x.beta, line.beta)
     pose = pose_rate(x.yaw, x.v * cos(beta), x.v * sin(beta), mixed(share, x.omega, line.omega))
     omega_rate = led(x.omega, line.omega, line_rate.omega, p.t_kin)
-    rate = State(
+    rate = StState(
         pose.x,
         pose.y,
         acting.steer_rate,
@@ -187,21 +363,21 @@ def motion(x: State, u: CarInput, p: Params) -> Motion:
         mixed(share, slide.omega, omega_rate),
         mixed(share, slide.beta, line_rate.beta),
     )
-    return Motion(rate, force)
+    return StMotion(rate, force)
 
 
-def upstream_motion(x: State, u: CarInput, p: Params) -> Motion:
+def st_upstream_motion(x: StState, u: CarInput, p: StParams) -> StMotion:
     """Rates as CommonRoad's program has them: kinematic below v_kin, and at -v as at v."""
     acting = limited(u.steer_rate, u.a, x.steer, x.v, p)
     slow = abs(x.v) < p.v_kin
     # Both branches are evaluated, so the one not taken needs a speed to divide by too.
     speed = where(slow, p.v_kin, x.v)
     loads = pitch_loads(acting.a, p.m, p.g, p.l_f, p.l_r, p.h_s)
-    force = forces(x, loads, speed, p)
+    force = st_forces(x, loads, speed, p)
     slide = sliding(x, force, speed, p)
     line_rate = upstream_rolling_rate(x.v, x.beta, x.steer, acting, p.l_f, p.l_r)
-    pose = pose_rate(x.yaw, *upstream_velocity(x, u, p))
-    rate = State(
+    pose = pose_rate(x.yaw, *st_upstream_velocity(x, u, p))
+    rate = StState(
         pose.x,
         pose.y,
         acting.steer_rate,
@@ -210,34 +386,34 @@ def upstream_motion(x: State, u: CarInput, p: Params) -> Motion:
         where(slow, line_rate.omega, slide.omega),
         where(slow, line_rate.beta, slide.beta),
     )
-    return Motion(rate, force)
+    return StMotion(rate, force)
 
 
-def upstream_velocity(x: State, u: CarInput, p: Params) -> Velocity:
+def st_upstream_velocity(x: StState, u: CarInput, p: StParams) -> Velocity:
     """How the car moves over ground: as its wheels point below v_kin."""
     slow, line = abs(x.v) < p.v_kin, centre_track_rolling(x.v, x.steer, p.l_f, p.l_r)
     beta = where(slow, line.beta, x.beta)
     return Velocity(x.v * cos(beta), x.v * sin(beta), where(slow, line.omega, x.omega))
 
 
-def _model(move: Callable[[State, CarInput, Params], Motion]) -> Model:
-    def derivative(x: State, u: CarInput, w: NoDisturbance, p: Params) -> State:
+def _st_model(move: Callable[[StState, CarInput, StParams], StMotion]) -> Model:
+    def derivative(x: StState, u: CarInput, w: NoDisturbance, p: StParams) -> StState:
         """Time derivative of the state."""
         return move(x, u, p).rate
 
-    def outputs(x: State, u: CarInput, w: NoDisturbance, p: Params) -> st_Outputs:
+    def outputs(x: StState, u: CarInput, w: NoDisturbance, p: StParams) -> AxleOutputs:
         """Accelerations of the motion, slip and forces."""
         now = move(x, u, p)
         turning = now.rate.yaw + now.rate.beta
-        return st_Outputs(*path_acceleration(x.v, x.beta, now.rate.v, turning), *now.force)
+        return AxleOutputs(*path_acceleration(x.v, x.beta, now.rate.v, turning), *now.force)
 
     return additive(
         Model(
             name="commonroad_st",
-            State=State,
+            State=StState,
             Input=CarInput,
-            Params=Params,
-            Outputs=st_Outputs,
+            Params=StParams,
+            Outputs=AxleOutputs,
             derivative=derivative,
             outputs=outputs,
             body=slipping_body(seen_from_the_mass),
@@ -246,340 +422,12 @@ def _model(move: Callable[[State, CarInput, Params], Motion]) -> Model:
     )
 
 
-MODEL = _model(motion)
-UPSTREAM_MODEL = replace(
-    _model(upstream_motion),
-    body=slipping_body(seen_from_the_mass, upstream_velocity),
+ST_MODEL = _st_model(st_motion)
+ST_UPSTREAM_MODEL = replace(
+    _st_model(st_upstream_motion),
+    body=slipping_body(seen_from_the_mass, st_upstream_velocity),
     reproduces=VEHICLE_MODELS,
     exempt={"rest": "below 0.1 m/s it integrates increments of the yaw rate and forgets no error"},
 )
 
-commonroad_st = CommonRoadFactory(MODEL, upstream=UPSTREAM_MODEL, sets=(1, 2, 3))
-
-
-class DynamicBicycleState(NamedTuple):
-    """Pose, velocity and steering angle. ISO 8855: x forward, y left."""
-
-    x: m = 0.0
-    """Position of the centre of mass in the world frame."""
-    y: m = 0.0
-    """Position of the centre of mass in the world frame."""
-    v_x: m_s = 0.0
-    """Velocity of the centre of mass along the car, forward positive."""
-    v_y: m_s = 0.0
-    """Velocity of the centre of mass across the car, positive to the left."""
-    yaw: rad = 0.0
-    """Heading from the world x axis, positive to the left, not wrapped."""
-    omega: rad_s = 0.0
-    """Yaw rate, positive to the left."""
-    steer: rad = 0.0
-    """Steering angle, positive to the left."""
-
-
-@extended
-class DynamicBicycleParams(BicycleParams):
-    """Masses, tyres and limits: the BMW of the 3 series of commonroad-control."""
-
-    m: Annotated[kg, positive] = BMW_3_SERIES["m"]
-    """Mass."""
-    I_z: Annotated[kg_m2, positive] = BMW_3_SERIES["I_z"]
-    """Yaw inertia about the centre of mass."""
-    C_f: Annotated[one, non_negative] = BMW_3_SERIES["C_f"]
-    """Cornering stiffness of the front axle over its load, in 1/rad."""
-    C_r: Annotated[one, non_negative] = BMW_3_SERIES["C_r"]
-    """Cornering stiffness of the rear axle over its load, in 1/rad."""
-    z_cg: Annotated[m, non_negative] = BMW_3_SERIES["z_cg"]
-    """Height of the centre of mass."""
-    g: Annotated[m_s2, non_negative] = BMW_3_SERIES["g"]
-    """Gravity."""
-    v_blend: Annotated[m_s, positive] = 1.2
-    """Rolling speed below which slip angles have a smooth floor; upstream has none. The fastest
-    motion at rest then decays with 480 1/s (760 1/s under the largest acceleration), which RK4
-    follows in steps of 5 ms (3.5 ms)."""
-
-
-class Axles(NamedTuple):
-    """A value for the front and the rear axle."""
-
-    front: float
-    rear: float
-
-
-def contact(
-    x: DynamicBicycleState, p: DynamicBicycleParams
-) -> tuple[dynamic_bicycle_Velocity, dynamic_bicycle_Velocity]:
-    """Velocity over ground of the front and rear contact patch, in the body frame."""
-    return (
-        dynamic_bicycle_Velocity(x.v_x, x.v_y + p.l_f * x.omega),
-        dynamic_bicycle_Velocity(x.v_x, x.v_y - p.l_r * x.omega),
-    )
-
-
-def slip_angles(x: DynamicBicycleState, p: DynamicBicycleParams) -> Axles:
-    """Slip angles of the wheels, at any speed and either way."""
-    front, rear = contact(x, p)
-    turned = in_wheel_frame(front, cos(x.steer), sin(x.steer))
-    return Axles(smooth_slip_angle(turned, p.v_blend), smooth_slip_angle(rear, p.v_blend))
-
-
-def upstream_slip_angles(x: DynamicBicycleState, p: DynamicBicycleParams) -> Axles:
-    """Slip angles by one arc tangent: NaN at rest and of the wrong sign in reverse."""
-    front, rear = contact(x, p)
-    # A power and not a division, which Python refuses at 0.
-    by_speed = pow(x.v_x, -1.0)
-    return Axles(x.steer - atan(front.y * by_speed), -atan(rear.y * by_speed))
-
-
-def loads(a: m_s2, p: DynamicBicycleParams) -> Axles:
-    """Load on each axle under a commanded acceleration; negative beyond what can be."""
-    return Axles(*pitch_loads(a, p.m, p.g, p.l_f, p.l_r, p.z_cg))
-
-
-class DynamicBicycleMotion(NamedTuple):
-    """What derivative and outputs need of one instant."""
-
-    alpha: Axles
-    F_y: Axles
-    F_z: Axles
-    a: Acceleration
-
-
-def _motion(
-    slip: Callable[[DynamicBicycleState, DynamicBicycleParams], Axles],
-    load: Callable[[m_s2, DynamicBicycleParams], Axles],
-) -> Callable[[DynamicBicycleState, BicycleInput, DynamicBicycleParams], DynamicBicycleMotion]:
-    """The motion under a rule of slip and one of loads."""
-
-    def motion(
-        x: DynamicBicycleState, u: BicycleInput, p: DynamicBicycleParams
-    ) -> DynamicBicycleMotion:
-        alpha, F_z = slip(x, p), load(u.a, p)
-        front, rear = p.C_f * alpha.front * F_z.front, p.C_r * alpha.rear * F_z.rear
-        by_mass = 1.0 / p.m
-        a = Acceleration(
-            u.a - by_mass * front * sin(x.steer), by_mass * (front * cos(x.steer) + rear)
-        )
-        return DynamicBicycleMotion(alpha, Axles(front, rear), F_z, a)
-
-    return motion
-
-
-def _dynamic_bicycle_model(
-    motion: Callable[
-        [DynamicBicycleState, BicycleInput, DynamicBicycleParams], DynamicBicycleMotion
-    ],
-) -> Model:
-    def derivative(
-        x: DynamicBicycleState, u: BicycleInput, w: NoDisturbance, p: DynamicBicycleParams
-    ) -> DynamicBicycleState:
-        """Time derivative of the state."""
-        now = motion(x, u, p)
-        pose = pose_rate(x.yaw, x.v_x, x.v_y, x.omega)
-        v = velocity_rate(now.a, x.v_x, x.v_y, x.omega)
-        moment = p.l_f * now.F_y.front * cos(x.steer) - p.l_r * now.F_y.rear
-        return DynamicBicycleState(
-            pose.x, pose.y, v.x, v.y, pose.yaw, moment * (1.0 / p.I_z), u.steer_rate
-        )
-
-    def outputs(
-        x: DynamicBicycleState, u: BicycleInput, w: NoDisturbance, p: DynamicBicycleParams
-    ) -> st_Outputs:
-        """Accelerations, slip and forces."""
-        now = motion(x, u, p)
-        return st_Outputs(*now.a, *now.alpha, *now.F_y, *now.F_z)
-
-    return additive(
-        Model(
-            name="commonroad_dynamic_bicycle",
-            State=DynamicBicycleState,
-            Input=BicycleInput,
-            Params=DynamicBicycleParams,
-            Outputs=st_Outputs,
-            derivative=derivative,
-            outputs=outputs,
-            body=dynamic_bicycle_body(),
-            energy=energy,
-            summary="Bicycle on linear tyres with load transfer, at any speed",
-        )
-    )
-
-
-def energy(x: DynamicBicycleState, p: DynamicBicycleParams) -> J:
-    """Kinetic energy."""
-    return kinetic_energy(x.v_x, x.v_y, x.omega, p.m, p.I_z)
-
-
-def road_loads(a: m_s2, p: DynamicBicycleParams) -> Axles:
-    """Load on each axle; 0 for one that would lift."""
-    return Axles(*map(on_road, loads(a, p)))
-
-
-DYNAMIC_BICYCLE_MODEL = _dynamic_bicycle_model(_motion(slip_angles, road_loads))
-_ONE_ARC = "slip angles by one arc tangent of a quotient by v_x, which is NaN at rest"
-DYNAMIC_BICYCLE_UPSTREAM_MODEL = replace(
-    _dynamic_bicycle_model(_motion(upstream_slip_angles, loads)),
-    reproduces=CONTROL,
-    exempt={
-        "gradients": _ONE_ARC,
-        "energy": "in reverse its tyres push the way they slip, so energy grows",
-        "rest": _ONE_ARC,
-        "motion": _ONE_ARC,
-        "driving": _ONE_ARC,
-        "standing": _ONE_ARC,
-    },
-)
-
-commonroad_dynamic_bicycle = CommonRoadFactory(
-    DYNAMIC_BICYCLE_MODEL, upstream=DYNAMIC_BICYCLE_UPSTREAM_MODEL
-)
-
-TURN_TIME: s = 0.3
-"""In which a command brings about a velocity across the path."""
-
-
-class DoubleIntegratorState(NamedTuple):
-    """Position and velocity in the coordinates of a path: along it and to its left."""
-
-    s: m = 0.0
-    """Distance along the path."""
-    d: m = 0.0
-    """Distance from the path, positive to the left."""
-    v_s: m_s = 0.0
-    """Velocity along the path."""
-    v_d: m_s = 0.0
-    """Velocity across the path, positive to the left."""
-
-
-class Input(NamedTuple):
-    """Accelerations, which act as they are."""
-
-    a_s: m_s2 = 0.0
-    """Acceleration along the path."""
-    a_d: m_s2 = 0.0
-    """Acceleration across the path, positive to the left."""
-
-
-class DoubleIntegratorParams(NamedTuple):
-    """Limits that the motion itself does not need."""
-
-    a_long_max: Annotated[m_s2, positive] = BMW_3_SERIES["a_long_max"]
-    """Largest acceleration along the path, either way; see `skidpad.linearise`."""
-    a_lat_max: Annotated[m_s2, positive] = BMW_3_SERIES["a_lat_max"]
-    """Largest acceleration across the path, either side."""
-
-
-class Outputs(NamedTuple):
-    """Accelerations."""
-
-    a_long: m_s2
-    """Acceleration along the path."""
-    a_lat: m_s2
-    """Acceleration across the path, positive to the left."""
-
-
-def derivative(
-    x: DoubleIntegratorState, u: Input, w: NoDisturbance, p: DoubleIntegratorParams
-) -> DoubleIntegratorState:
-    """Time derivative of the state."""
-    return DoubleIntegratorState(x.v_s, x.v_d, u.a_s, u.a_d)
-
-
-def outputs(
-    x: DoubleIntegratorState, u: Input, w: NoDisturbance, p: DoubleIntegratorParams
-) -> Outputs:
-    """The accelerations commanded."""
-    return Outputs(u.a_s, u.a_d)
-
-
-def pose(x: DoubleIntegratorState, p: DoubleIntegratorParams) -> Pose:
-    """On a straight path along the world's x axis, which the mass always faces."""
-    return Pose(x.s, x.d, 0.0 * x.s)
-
-
-def velocity(x: DoubleIntegratorState, u: Input, p: DoubleIntegratorParams) -> Velocity:
-    """Along and across the path; it never turns."""
-    return Velocity(x.v_s, x.v_d, 0.0 * x.v_s)
-
-
-def acceleration(
-    x: DoubleIntegratorState, rate: DoubleIntegratorState, p: DoubleIntegratorParams
-) -> double_integrator_Acceleration:
-    """Along and across the path."""
-    return double_integrator_Acceleration(rate.v_s, rate.v_d, 0.0 * rate.v_s)
-
-
-def placed(
-    x: DoubleIntegratorState, pose: Pose, velocity: Velocity, p: DoubleIntegratorParams
-) -> DoubleIntegratorState:
-    """Elsewhere; a turn is left out."""
-    return DoubleIntegratorState(pose.x, pose.y, velocity.v_x, velocity.v_y)
-
-
-def geometry(p: DoubleIntegratorParams) -> Geometry:
-    """A car of the size that commonroad-control draws for it; its wheels do not turn."""
-    half = 0.5 * BMW_3_SERIES["length"]
-    return car_geometry(
-        front_axle=BMW_3_SERIES["l_f"],
-        rear_axle=-BMW_3_SERIES["l_r"],
-        front=half,
-        rear=-half,
-        width=BMW_3_SERIES["width"],
-        height=1.45,
-        mass=BMW_3_SERIES["m"],
-        centre_of_mass=(0.0, 0.0),
-        steer="",
-    )
-
-
-def limits(p: DoubleIntegratorParams) -> Limits:
-    """Those of the parameters; the motion does not apply them."""
-    along, across = p.a_long_max, p.a_lat_max
-    ranges = {"a_s": (-along, along), "a_d": (-across, across)}
-    return Limits(a_max=along, a_min=-along, grip=across, inputs=ranges)
-
-
-def command(x: DoubleIntegratorState, demand: Demand, p: DoubleIntegratorParams) -> Input:
-    """It goes the way that the wheels of a car would point: at v tan(steer) to the left."""
-    across = (x.v_s * tan(demand.steer) - x.v_d) * (1.0 / TURN_TIME)
-    along = asked_acceleration(demand, x.v_s)
-    return Input(
-        double_integrator_limited(along, p.a_long_max),
-        double_integrator_limited(across, p.a_lat_max),
-    )
-
-
-def on_ground(
-    x: DoubleIntegratorState, u: Input, w: Any, ground: GroundUnder, p: DoubleIntegratorParams
-) -> tuple[Input, Any]:
-    """Gravity as a disturbance of the velocities."""
-    if ground.down is None:
-        return u, w
-    return u, w._replace(v_s=ground.g * ground.down.x, v_d=ground.g * ground.down.y)
-
-
-DOUBLE_INTEGRATOR_MODEL = additive(
-    Model(
-        name="double_integrator",
-        State=DoubleIntegratorState,
-        Input=Input,
-        Params=DoubleIntegratorParams,
-        Outputs=Outputs,
-        derivative=derivative,
-        outputs=outputs,
-        body=Body(
-            reference="the mass",
-            pose=pose,
-            velocity=velocity,
-            acceleration=acceleration,
-            placed=placed,
-            geometry=geometry,
-            limits=limits,
-            command=command,
-            on_ground=on_ground,
-        ),
-        mirror_odd={"d": True, "v_d": True, "a_d": True, "a_lat": True},
-        summary="Point mass along and across a path; CommonRoad's double integrator",
-    )
-)
-
-double_integrator = CommonRoadFactory(DOUBLE_INTEGRATOR_MODEL)
+commonroad_st = CommonRoadFactory(ST_MODEL, upstream=ST_UPSTREAM_MODEL, sets=(1, 2, 3))
