@@ -217,7 +217,7 @@ def _kst_model(rule: Any) -> Model:
         acting = limited(u.steer_rate, u.a, x.steer, x.v, p)
         pose = rolling(x.yaw, x.v, x.steer, p.l_f + p.l_r)
         hitch = rule(x, hitch_rate(x, pose.yaw, p), p)
-        return KstState(pose.x, pose.y, acting.steer_rate, acting.a, pose.yaw, hitch)
+        return KstState._make((pose.x, pose.y, acting.steer_rate, acting.a, pose.yaw, hitch))
 
     return additive(
         Model(
