@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -158,6 +159,16 @@ def test_a_brief_note_counts_what_it_leaves_out() -> None:
     assert where == "Scene.warnings list them in full"
     many = in_brief([f"kind {k}: a" for k in range(MOST_LINES + 3)])
     assert many[MOST_LINES:] == ("and 3 more kinds of notes", "Scene.warnings list them in full")
+
+
+def test_notes_without_number_are_cut_at_once() -> None:
+    subjects = [f"unheard_of_{k}" for k in range(200_000)]
+    begin = time.process_time()
+    cut, _ = in_brief([f"not simulated: {'; '.join(subjects)}"])
+    # Joining the subjects anew for every number of them took minutes.
+    assert time.process_time() - begin < 5.0
+    assert len(cut) < LONGEST_LINE + 20
+    assert cut.endswith(f"; {200_000 - cut.count('unheard_of_')} more")
 
 
 def test_a_receiver_without_a_georeference_is_noted() -> None:

@@ -174,14 +174,15 @@ def _check_regular(path: Path, mode: int) -> None:
 def referenced_file(by: Path, name: str, line: int) -> Path:
     """The path of a file that another one names in a line: within its folder, relative to it.
 
-    Links inside of that folder may lead elsewhere: its owner made them, a text file from a stranger
-    cannot. Formats whose files lie elsewhere by definition, such as
-    the images of ROS maps and the definitions of MVSim's worlds, resolve their paths themselves.
+    Links inside of that folder must not lead out of it: archives from strangers may hold some.
+    Formats whose files lie elsewhere by definition, such as the images of ROS maps and the
+    definitions of MVSim's worlds, resolve their paths themselves.
     """
     plain = name.replace("\\", "/")
     parts = os.path.normpath(plain).replace("\\", "/").split("/")
     drive = re.match(r"[A-Za-z]:", plain)
-    if not name or "\0" in name or plain.startswith("/") or drive or parts[0] == "..":
+    outside = not name or "\0" in name or plain.startswith("/") or drive or parts[0] == ".."
+    if outside or not (by.parent / plain).resolve().is_relative_to(by.parent.resolve()):
         raise InvalidValue(
             f"{by}, line {line}: the file {name!r:.200} must lie within the folder of the one that "
             f"names it, {by.parent.absolute()}, by a path relative to that"

@@ -204,6 +204,23 @@ def test_a_road_names_no_file_outside_of_its_folder(name: str, tmp_path: Path) -
         read_crg(file)
 
 
+def test_a_link_of_a_road_leads_to_no_file_outside_of_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "secret.crg").write_text("$CT\nsecret\n$\n$$\n")
+    folder = tmp_path / "roads"
+    folder.mkdir()
+    (folder / "link.crg").symlink_to("../secret.crg")
+    file = folder / "track.crg"
+    file.write_text(REFERRING.format("link.crg"))
+    with pytest.raises(InvalidValue, match=r"track\.crg, line 2: .* must lie within the folder"):
+        read_crg(file)
+    # A folder that is itself a link is the folder of its files.
+    (folder / "rows.crg").write_text("$CT\n$\n")
+    (tmp_path / "linked").symlink_to("roads")
+    file.write_text(REFERRING.format("rows.crg"))
+    with pytest.raises(InvalidValue, match="has no rows of numbers"):
+        read_crg(tmp_path / "linked" / "track.crg")
+
+
 def test_a_road_names_a_file_of_its_folder(tmp_path: Path) -> None:
     file = tmp_path / "track.crg"
     file.write_text(REFERRING.format("parts/../parts/rows.crg"))

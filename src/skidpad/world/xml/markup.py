@@ -19,6 +19,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from itertools import accumulate, takewhile
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -290,9 +291,9 @@ def _shortened(line: str) -> str:
     if len(line) <= LONGEST_LINE:
         return line
     subjects = line.split("; ")
-    kept = next(
-        n for n in range(len(subjects), -1, -1) if len("; ".join(subjects[:n])) <= LONGEST_LINE
-    )
+    # Each length is that of the subjects so far with a separator behind each.
+    lengths = accumulate(len(subject) + 2 for subject in subjects)
+    kept = sum(1 for _ in takewhile(lambda length: length - 2 <= LONGEST_LINE, lengths))
     if kept == 0:
         more = f"; {len(subjects) - 1} more" if len(subjects) > 1 else ""
         return f"{subjects[0][:LONGEST_LINE].rstrip()}…{more}"
