@@ -15,7 +15,7 @@ from mcap.writer import CompressionType, Writer
 from typer.testing import CliRunner
 
 from core.files.bags import write_bag, write_database
-from ros2.rosbag2_readers import RELEASES, BadConversion, read_metadata
+from ros2.rosbag2_readers import RELEASES, BadConversion, read_metadata, read_qos
 from ros2.test_rosbag2_writer import KILLED
 from skidpad.cli import app
 from skidpad.errors import InvalidValue
@@ -175,6 +175,20 @@ def test_recovered_bags_of_every_release_are_read_by_all(
             (theirs,) = connection.ext.offered_qos_profiles
             assert (theirs.depth, theirs.reliability.name) == (7, "BEST_EFFORT")
             assert theirs.durability.name == "TRANSIENT_LOCAL"
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_channels_of_a_mended_file_are_read_by_all(tmp_path: Path, release: str) -> None:
+    """`ros2 bag play` takes the quality of service from the file, not from metadata.yaml."""
+    as_rosbag2(tmp_path / "bag", chunked=True, qos=NEW_QOS)
+    file = tmp_path / "bag/bag_0.mcap"
+    file.write_bytes(file.read_bytes()[:-40])
+    recover_bag(tmp_path / "bag")
+    channels = opened_channels(tmp_path / "bag")
+    assert len(channels) == 2
+    for metadata in channels.values():
+        (offered,) = read_qos(metadata["offered_qos_profiles"], release)
+        assert (offered.depth, offered.policies["reliability"]) == (7, "best_effort")
 
 
 @pytest.mark.parametrize("version", [8, 9])

@@ -7,7 +7,7 @@ import shutil
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -372,13 +372,22 @@ def _whole(contents: Contents) -> _Whole:
             chunks.append((chunk, indexes))
     return _Whole(
         list(contents.schemas.values()),
-        list(contents.channels.values()),
+        [_for_all_releases(channel) for channel in contents.channels.values()],
         chunks,
         damaged,
         len(contents.loose),
         len(contents.data) - contents.end,
         contents.complete and contents.statistics is not None,
     )
+
+
+def _for_all_releases(channel: Any) -> Any:
+    """A channel with its quality of service in the form that all releases of ROS 2 read."""
+    profiles = channel.metadata.get("offered_qos_profiles")
+    if not profiles:
+        return channel
+    written = {"offered_qos_profiles": qos_text(qos_profiles(profiles))}
+    return replace(channel, metadata={**channel.metadata, **written})
 
 
 def _write(contents: Contents, whole: _Whole, path: Path) -> None:
