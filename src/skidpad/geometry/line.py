@@ -49,7 +49,7 @@ class Nearest(NamedTuple):
     """The point of a line that is nearest to each of some places."""
 
     s: Array
-    """Distance along the line to it, m; negative before the start if the line goes on there."""
+    """Distance along the line to it, m; negative before the start if the line continues there."""
     left: Array
     """Distance from it, m; positive where the place is to the left of the line."""
 
@@ -236,7 +236,7 @@ class Line:
         """The line at a distance along it in m, or at many.
 
         Beyond the ends of an open line it goes straight on. Laps of a closed one are the same but
-        for the heading, which goes on by the turns of each.
+        for the heading, which grows by the turns of each.
         """
         return self.point(self.spot(s))
 

@@ -73,7 +73,7 @@ class RoadPlane(NamedTuple):
     down: Direction
     """Direction of gravity in the axes of the plane."""
     change: SlopeChange
-    """How the slope changes as the vehicle goes on."""
+    """How the slope changes as the vehicle moves."""
 
 
 class PlaneMotion(NamedTuple):

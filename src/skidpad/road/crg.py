@@ -45,7 +45,7 @@ _NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eEdD][-+]?[0-9]+)?")
 
 
 class Channel(NamedTuple):
-    """A column of the rows, or a virtual one that only a start and an increment tell."""
+    """A column of the rows, or a virtual one given by a start and an increment."""
 
     name: str
     unit: str
@@ -82,7 +82,7 @@ class CrgFile:
     channels: tuple[Channel, ...]
     """The column of each has its number."""
     rows: Array
-    """Numbers (rows, channels); NaN where there is none."""
+    """Numbers (rows, channels); NaN for missing ones."""
 
     def error(self, fault: str, line: int | None = None) -> InvalidValue:
         """An error about this file."""
@@ -257,7 +257,7 @@ def _text_rows(path: Path, data: bytes, first: int, digits: int, width: int) -> 
 _PHI, _SLOPE, _BANK = "reference line phi", "reference line slope", "reference line banking"
 _AT, _NUMBERED = "long section at v =", "long section "
 _DEFAULT_INCREMENT = 0.01
-"""Of u and of v where a file tells none, in m."""
+"""Default increment of u and of v, in m."""
 _TOLERANCE = 1e-4
 """Difference in m, or share of 1e-6, by which a file may contradict itself."""
 
@@ -284,7 +284,7 @@ class CrgRoad:
     origin: tuple[float, float, float]
     """x, y and z of the line at the first row, in m."""
     end: tuple[float | None, float | None, float | None]
-    """The same at the last row, where the file tells it."""
+    """The same at the last row, where the file has it."""
 
     @property
     def line(self) -> tuple[Array, Array, Array]:
@@ -333,10 +333,11 @@ def crg_road(file: CrgFile) -> CrgRoad:
 
 
 def _agree(file: CrgFile, name: str, value: float) -> None:
-    """Raise if the header tells another number than the rows and channels do."""
-    told = file.header.get(name, value)
-    if not abs(told - value) <= max(1e-6 * (abs(told) + abs(value)), _TOLERANCE):
-        raise file.error(f"{name} = {told:g} does not fit {value:g} of its data", file.lines[name])
+    """Raise if the header has another number than the rows and channels."""
+    stated = file.header.get(name, value)
+    if not abs(stated - value) <= max(1e-6 * (abs(stated) + abs(value)), _TOLERANCE):
+        fault = f"{name} = {stated:g} does not fit {value:g} of its data"
+        raise file.error(fault, file.lines[name])
 
 
 def _row_places(file: CrgFile) -> tuple[float, float]:
@@ -486,15 +487,15 @@ def _without_gaps(road: CrgRoad, modifiers: Mapping[str, float]) -> CrgRoad:
     first = np.argmax(there, axis=1)[:, None]
     last = road.z.shape[1] - 1 - np.argmax(there[:, ::-1], axis=1)[:, None]
     column = np.arange(road.z.shape[1])[None, :]
-    beside = (column < first) | (column > last)
-    if not (there | beside).all():
-        row = int(np.flatnonzero(~(there | beside).all(axis=1))[0]) + 1
+    outside = (column < first) | (column > last)
+    if not (there | outside).all():
+        row = int(np.flatnonzero(~(there | outside).all(axis=1))[0]) + 1
         raise road.file.error(f"row {row} has a gap between its heights")
     if mode == 0.0:
         return road
     nearest = np.take_along_axis(road.z, np.clip(column, first, last), axis=1)
     filling = (nearest if mode == 2.0 else 0.0) + offset
-    return replace(road, z=np.where(beside, filling, road.z))
+    return replace(road, z=np.where(outside, filling, road.z))
 
 
 def _placed_line(road: CrgRoad, modifiers: Mapping[str, float]) -> PlacedLine:
@@ -514,7 +515,7 @@ def _placed_line(road: CrgRoad, modifiers: Mapping[str, float]) -> PlacedLine:
 def _turned(
     line: PlacedLine, turn: float, x: float, y: float, dx: float, dy: float, dz: float
 ) -> PlacedLine:
-    """The line turned about a point and moved; as it is, to the last bit, if neither is asked."""
+    """The line turned about a point and moved; unchanged, to the last bit, by neither."""
     if turn == 0.0:
         return line._replace(x=line.x + dx, y=line.y + dy, z=line.z + dz)
     c, s = np.cos(turn), np.sin(turn)

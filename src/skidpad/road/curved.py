@@ -6,7 +6,7 @@ equal distances of v, or where a list says.
 A curved line is points at equal steps of u. Between two of them a place lies in the wedge of the
 cross sections through both, each at a right angle to the line through the neighbours of its point,
 as OpenCRG has it; so u and v are continuous. Before the first and behind the last point the line
-goes straight on. A kernel cannot search, so a map of square cells tells the segment nearest to
+continues straight. A kernel cannot search, so a map of square cells has the segment nearest to
 each; two steps along the line from there reach the segment of the place.
 
 The records come first; `curved_line` and `line_road` make them from points and heights.
@@ -27,7 +27,7 @@ from ..units import m, one, per_m, positive, rad
 from .records import ColumnGrid, HeightGrid, SurfacePoint, grid_of
 
 _MOVES = 2
-"""Steps from the segment that the map tells: from 5 m away on a radius of 50 m the first one leaves
+"""Steps from the segment in the map: from 5 m away on a radius of 50 m the first one leaves
 2 cm, the second less than 1e-6 m."""
 _LEAST_WIDTH: one = 1e-3
 """Least width of a wedge over that on the line; at the centre of a curve all sections meet."""

@@ -108,7 +108,7 @@ def _polynomial(coefficients: list[float], x: Array) -> Array:
 CLASSES = "ABCDEFGH"
 """Roughness classes, smooth to rough."""
 N_0 = 0.1
-"""Spatial frequency at which classes are told apart, in 1/m."""
+"""Spatial frequency at which classes are defined, in 1/m."""
 WAVELENGTHS = (1.0 / 2.83, 1.0 / 0.011)
 """Shortest and longest wave of the norm, in m."""
 _SMOOTHEST = 16e-6

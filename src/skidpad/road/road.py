@@ -61,9 +61,9 @@ class Road:
     """
 
     surface: Any = FLAT.surface
-    """The record that tells the height."""
+    """The record of the height."""
     friction: Any = FLAT.grip
-    """The record that tells the grip."""
+    """The record of the grip."""
 
     @property
     def record(self) -> Any:
@@ -279,7 +279,7 @@ def _places(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _at_all(value: Any, x: Any, y: Any) -> Any:
-    """A value at all places, also one that is the same everywhere and so was told once."""
+    """A value at all places, from one for each or one for all."""
     if not any(isinstance(v, np.ndarray) for v in (x, y)):
         return value
     shape = np.broadcast_shapes(np.shape(x), np.shape(y))

@@ -1,7 +1,7 @@
-"""Lidar: ranges along the rays of a fan, on any mounting, with noise, and in motion if asked for.
+"""Lidar: ranges along the rays of a fan, on any mounting, with noise, and distorted by motion.
 
 What a beam gives follows REP 117 of ROS: a distance in m, `inf` where nothing is within reach,
-`-inf` where something is nearer than the sensor can tell, and `nan` for a beam that was lost.
+`-inf` where something is nearer than the sensor can measure, and `nan` for a beam that was lost.
 """
 
 from __future__ import annotations

@@ -466,8 +466,8 @@ class SelectedOutputs(SensorModel):
 
     def output(self, x: Any, u: Any, w: Any = None) -> Any:
         """The fields, found by name."""
-        told = {} if self._only_state else by_field(self._vehicle.outputs(x, u, w))
-        values = {**told, **by_field(x)}
+        outputs = {} if self._only_state else by_field(self._vehicle.outputs(x, u, w))
+        values = {**outputs, **by_field(x)}
         return self.Output._make(values[name] for name in self._fields)
 
 
@@ -521,7 +521,7 @@ class MountedSensor(SensorModel):
 
     The output has the values that the sensor measures, without a stamp. The noise is, if not given,
     the white noise and the bias of the sensor's channels. `motion(x, u, w)` returns the
-    `sensors.Motion` of a vehicle that does not tell its own.
+    `sensors.Motion` of a vehicle whose body does not give it.
     """
 
     def __init__(
@@ -590,7 +590,7 @@ def _check_instant(sensor: Sensor) -> None:
 
 
 def _check_motion(sensor: Sensor, vehicle: Vehicle) -> None:
-    """Raise if the vehicle does not tell enough of its motion."""
+    """Raise if the vehicle does not give enough of its motion."""
     if vehicle.model.body is None:
         raise InvalidValue(f"vehicle = {vehicle.name!r} has no body: {_GIVE_MOTION}")
     if not vehicle.model.continuous and sensor.shows_accelerations:

@@ -80,7 +80,7 @@ NOT_KNOWN = Acceleration(*(float("nan"),) * 3)
 def motion_of(
     vehicle: Vehicle, x: Any, u: Any = None, w: Any = None, p: Any = None, **others: Any
 ) -> Motion:
-    """The motion of a vehicle at a state and input, as its body tells it.
+    """The motion of a vehicle at a state and input, as its body gives it.
 
     Accelerations are exact, from the derivative; those of a discrete model are NaN. `x` and `u` are
     records of numbers, symbols or arrays, or arrays with the fields on their last axis, such as a
@@ -112,7 +112,7 @@ def motion_of(
 def motion_along(trajectory: Trajectory, vehicle: Vehicle | None = None, **others: Any) -> Motion:
     """The motion at every sample of a recorded run, as arrays.
 
-    With the vehicle it is as its body tells it, the accelerations exact; those of a discrete model,
+    With the vehicle it is as its body gives it, the accelerations exact; those of a discrete model,
     and of one with dead times, are differences of the velocities. Without it the columns named as
     the fields of `Motion` are taken, and accelerations that were not recorded are differences.
     `others` replace or add fields, numbers or arrays.

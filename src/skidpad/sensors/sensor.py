@@ -171,7 +171,8 @@ class Instrument(ABC):
         """Samples one after the other: fields (samples, vehicles, fields), whether each is
         received, and what to remember."""
         truth, shape = batch.truth, (batch.t.size, errors.count)
-        since = _time_since(batch.t, before)
+        # 0 at the very first sample.
+        since = np.diff(batch.t, prepend=batch.t[0] if before is None else before.t)
         elapsed = since[:, None]
         previous = _one_earlier(truth, before) if self.looks_back else truth
         true = self.compared(truth, previous, elapsed)
@@ -330,11 +331,11 @@ class Sensor(Instrument):
     @cached_property
     def shows_accelerations(self) -> bool:
         """Whether its numbers depend on the motion's accelerations, which discrete models do not
-        tell."""
+        know."""
         count = len(self.channels)
         known, blind = (
-            record.flatten(self.measure(Motion(**told)))[:count]
-            for told in ({}, NOT_KNOWN._asdict())
+            record.flatten(self.measure(Motion(**fields)))[:count]
+            for fields in ({}, NOT_KNOWN._asdict())
         )
         pairs = zip(known, blind, strict=True)
         return any(math.isnan(b) and not math.isnan(a) for a, b in pairs)
@@ -351,14 +352,6 @@ def _stacked(values: Sequence[Any], shape: tuple[int, int]) -> Array:
     for k, value in enumerate(values):
         out[:, :, k] = value
     return out
-
-
-def _time_since(t: Array, before: Memory | None) -> Array:
-    """Time since the sample before each in s; 0 at the very first."""
-    since = np.empty(t.size)
-    since[0] = 0.0 if before is None else t[0] - before.t
-    np.subtract(t[1:], t[:-1], out=since[1:])
-    return since
 
 
 def _one_earlier(truth: Any, before: Memory | None) -> Any:

@@ -295,7 +295,7 @@ class ElevationMap:
 
     @property
     def road(self) -> Road:
-        """The same heights as a road, which goes on beyond the map as high as its border."""
+        """The same heights as a road, which beyond the map is as high as its border."""
         return Road.grid(self.heights, self.corner, self.resolution)
 
 

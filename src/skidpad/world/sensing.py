@@ -382,7 +382,7 @@ class Instruments:
         a_x, a_y, omega_rate = mean_acceleration(before.tolist(), now, dt)
         a_z = 0.0
         if self._world.is_flying(owner):
-            # It falls: what is felt on the ground as specific force is gone.
+            # It falls, without the specific force of standing on the ground.
             g = self._scene.settings.gravity
             fall_x, fall_y = down(pitch, roll)
             a_x, a_y, a_z = a_x + g * fall_x, a_y + g * fall_y, -g * cos(pitch) * cos(roll)

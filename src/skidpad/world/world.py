@@ -29,7 +29,7 @@ from .contact.touches import MOST_EVENTS, Contact, ContactEvent
 from .ground.ground import Ground, warn_of_no_grip, warn_of_own_roads
 from .motion.build import BuiltVehicle, built_vehicle, initial_motion, warn_of_overlaps
 from .motion.groups import Bodies, Group, Halt, Halts, check_place, grouped, warn_of_long_steps
-from .scene import Inventory, Scene, VehicleSpec
+from .scene import Inventory, Scene
 from .sensing import Sensing
 from .vehicle import Following, WorldVehicle
 
@@ -157,7 +157,12 @@ class World:
         self._bodies = [Bodies(group) for group in self._groups]
         raises = self._on_diverge == "raise"
         self._halts = Halts(self._bodies, raises=raises, extent=_extent(scene))
-        steps = {spec.name: _key_steps(spec) for spec in scene.vehicles}
+        steps = {
+            spec.name: keyboard.steps_of(it.kind, it.control.kind)
+            if isinstance(it := spec.dynamics, Description)
+            else keyboard.OWN
+            for spec in scene.vehicles
+        }
         self.vehicles: Mapping[str, WorldVehicle] = Inventory[WorldVehicle](
             "vehicle",
             {
@@ -412,7 +417,7 @@ class World:
     def __reduce__(self) -> tuple[Any, ...]:
         """For `pickle` and `copy`: the scene and this moment, as `restore` brings it back."""
         made = self.scene, self.seed, self.on_diverge
-        return _at_moment, (*made, self.snapshot(), tuple(self.contact_events))
+        return _restored_world, (*made, self.snapshot(), tuple(self.contact_events))
 
     def reset(self, seed: int | None = None) -> None:
         """Start again, with the same random numbers or those of another seed."""
@@ -436,7 +441,7 @@ class World:
         )
 
 
-def _at_moment(
+def _restored_world(
     scene: Scene,
     seed: int,
     on_diverge: OnDiverge,
@@ -464,10 +469,3 @@ def _extent(scene: Scene) -> m:
 def _check_on_diverge(choice: str) -> None:
     if choice not in ("stop", "raise"):
         raise InvalidValue(f"on_diverge = {choice!r} is unknown; allowed are 'stop', 'raise'")
-
-
-def _key_steps(spec: VehicleSpec) -> keyboard.Steps:
-    """How far one key press goes."""
-    if isinstance(spec.dynamics, Description):
-        return keyboard.steps_of(spec.dynamics.kind, spec.dynamics.control.kind)
-    return keyboard.OWN

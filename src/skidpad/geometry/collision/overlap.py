@@ -3,7 +3,7 @@
 All loops run over plain arrays. Everything is exact in the sense that no shape is approximated:
 only coordinates are rounded, to float64, relative to the vehicle. Touching counts.
 
-At poses (`mark_...`), convex parts and segments are told apart by separating axes.
+At poses (`mark_...`), separating axes decide for convex parts and segments.
 
 Along a motion with constant twist (`first_contacts`), every point of the vehicle turns about one
 centre or shifts along a straight line; time is the fraction of the motion. Two bodies that are

@@ -102,7 +102,7 @@ class CentreLine:
         """The row at each s in m, shape (N, 6): linear between the points.
 
         On a closed track s may be anything: laps before and after are the same but for s, and phi,
-        which goes on by a turn each lap. On an open one the ends are held.
+        which grows by a turn each lap. On an open one the ends are held.
         """
         distances = np.atleast_1d(np.asarray(s, dtype=np.float64))
         if distances.ndim != 1 or not np.isfinite(distances).all():
@@ -217,8 +217,8 @@ def _found_line(file: Path, chosen: Any, cones: Array, colours: list[str]) -> Ar
         return None
     if chosen != "auto":
         return _line_rows(Path(chosen))
-    beside = file.with_name(f"{file.stem}_center_line.csv")
-    return _line_rows(beside) if beside.is_file() else line_between(cones, colours)
+    neighbour = file.with_name(f"{file.stem}_center_line.csv")
+    return _line_rows(neighbour) if neighbour.is_file() else line_between(cones, colours)
 
 
 def _line_rows(file: Path) -> Array:

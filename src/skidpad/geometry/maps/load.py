@@ -99,7 +99,7 @@ TABLE_READERS: tuple[tuple[tuple[str, ...], Reader], ...] = (
 def load(path: str | os.PathLike[str], **options: Any) -> Map:
     """The map in a file; options go to the reader of its format.
 
-    `.geojson`, `.json`: `read_geojson`. `.yaml`, `.yml`: `read_occupancy`, the file beside an
+    `.geojson`, `.json`: `read_geojson`. `.yaml`, `.yml`: `read_occupancy`, the file next to an
     image; `.png`, `.pgm`, `.bmp`: `read_image`, an image alone; `.gridmap`, `.gridmap.gz`:
     `read_gridmap`. `.csv`: `read_cones`, `read_centre_line`, `read_tum` or `read_points`, by the
     header. `.xml`, `.pb`: `read_commonroad`.

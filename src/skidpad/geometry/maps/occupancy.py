@@ -94,7 +94,7 @@ def read_image(
     if resolution is None:
         raise InvalidValue(
             f"{file} is an image, which does not say how large it is: give resolution in m per "
-            "pixel, or load the YAML file beside it"
+            "pixel, or load the YAML file next to it"
         )
     entries = {"resolution": resolution, "origin": origin, **reading}
     unknown_options = set(entries) - set(Reading._fields)

@@ -32,7 +32,7 @@ Side = Literal["left", "right"]
 
 
 SPACING: m = 0.5
-"""Distance of the points of a centre line, unless told."""
+"""Distance of the points of a centre line, by default."""
 LEAST_POINTS = 4
 _BORDERS = cast("Array", None)
 """Walls that are to be made of the borders."""
@@ -348,7 +348,7 @@ def random_track(
 ) -> Track:
     """The closed track of a seed, from the origin on and counter-clockwise.
 
-    It has the length and width asked for, no bend of its centre line is tighter than `radius`, and
+    It has this length and width, no bend of its centre line is tighter than `radius`, and
     parts that do not follow each other are at least half a width apart. By itself it is of the size
     of Formula Student's; F1TENTH's have about `length=60, width=2, radius=1, spacing=0.2`, road
     courses `length=5000, width=12, radius=15, spacing=2`. It depends on its seed and the sizes

@@ -1,4 +1,4 @@
-"""Tracks from files: tables of points and widths, cones, walls and grids, told apart by content."""
+"""Tracks from files: tables of points and widths, cones, walls and grids, recognised by content."""
 
 from __future__ import annotations
 
@@ -183,14 +183,11 @@ def _of_ring(file: Path, start: tuple[m, m, rad] | None, options: dict[str, Any]
     with reading(file, "holds no track"):
         if map_.grid is not None:
             return Track.of_grid(map_.grid, start, name=file.stem, **options)
-        track = Track.of_grid(_cells_of_walls(map_), start, **options)
+        # The walls as cells; what is solid within them encloses nothing, and is no ring.
+        x0, y0, x1, y1 = map_.bounds
+        size = max(x1 - x0, y1 - y0) / _CELLS
+        cells = Grid.over(map_.bounds, size, 3.0 * size)
+        ends = cells.to_grid(map_.segments.reshape(-1, 2)).reshape(-1, 4)
+        occupied = cells_under(ends / size, cells.shape)
+        track = Track.of_grid(Grid(occupied, size, cells.origin), start, **options)
         return replace(track, walls=map_.segments, grid=None, name=file.stem)
-
-
-def _cells_of_walls(map_: Map) -> Grid:
-    """The walls of a map as cells; what is solid within them encloses nothing, and is no ring."""
-    x0, y0, x1, y1 = map_.bounds
-    size = max(x1 - x0, y1 - y0) / _CELLS
-    cells = Grid.over(map_.bounds, size, 3.0 * size)
-    ends = cells.to_grid(map_.segments.reshape(-1, 2)).reshape(-1, 4)
-    return Grid(cells_under(ends / size, cells.shape), size, cells.origin)

@@ -24,7 +24,7 @@ from .map import DistanceField, distances_to_cells
 
 _WIDEST_STEP: m = 0.5
 _STEPS_ACROSS = 8.0
-"""Steps of the line that its mean width has, unless told."""
+"""Steps of the line across its mean width, by default."""
 _BLUR = 0.25
 """Share of the mean width over which the line is averaged, as borders are stairs of cells."""
 _BY_EDGES, _BY_CORNERS = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]]), np.ones((3, 3))
@@ -32,7 +32,7 @@ _BY_EDGES, _BY_CORNERS = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]]), np.ones((3
 
 
 class Way(NamedTuple):
-    """A closed centre line in m, and how far it is from what is beside it."""
+    """A closed centre line in m, and its distances to what is on its sides."""
 
     centre: Array
     left: Array
@@ -44,7 +44,9 @@ def way_around(grid: Grid, start: tuple[m, m, rad] | None, spacing: m | None) ->
     pose = None if start is None else pose_of("start", start)
     if pose is not None and not all(map(math.isfinite, pose)):
         raise InvalidValue(f"start = {pose} must be finite")
-    ring = _ring(grid, pose)
+    free = ~grid.occupied if grid.unknown is None else ~(grid.occupied | grid.unknown)
+    numbers, _ = _areas(np.pad(free, 1), _BY_EDGES)
+    ring = _largest_ring(numbers, grid) if pose is None else _ring_at(numbers, grid, pose)
     # One cell around it. There is a border around the grid, too, which it begins one cell after.
     (top, bottom), (first, last) = (
         np.flatnonzero(ring.any(axis=axis))[[0, -1]].tolist() for axis in (1, 0)
@@ -66,13 +68,6 @@ def way_around(grid: Grid, start: tuple[m, m, rad] | None, spacing: m | None) ->
     way = Way(centre, inner.at(centre), outer.at(centre))
     way = way if pose is None else _begun(way, grid, pose)
     return Way(grid.to_world(way.centre), way.left, way.right)
-
-
-def _ring(grid: Grid, start: tuple[m, m, rad] | None) -> Mask:
-    """The cells of the ring, with a border of cells around that are not of it."""
-    free = ~grid.occupied if grid.unknown is None else ~(grid.occupied | grid.unknown)
-    numbers, _ = _areas(np.pad(free, 1), _BY_EDGES)
-    return _largest_ring(numbers, grid) if start is None else _ring_at(numbers, grid, start)
 
 
 def _ring_at(numbers: NDArray[np.int64], grid: Grid, start: tuple[m, m, rad]) -> Mask:
@@ -169,7 +164,7 @@ def _traced(points: dict[tuple[int, int, int], tuple[float, float]], negative: M
 
 
 def _beside(edge: tuple[int, int, int], negative: Mask) -> list[tuple[int, int, int]]:
-    """The edges to which the line goes on from one, through the squares on both sides of it."""
+    """The edges to which the line continues from one, through the squares on both sides of it."""
     r, c, across = edge
     squares = [(r - 1, c), (r, c)] if across else [(r, c - 1), (r, c)]
     neighbours: list[tuple[int, int, int]] = []

@@ -164,11 +164,6 @@ def _number(v: dict[str, Lanes], x: Lanes, y: Lanes) -> Lanes:
     return v["middle"] + v["per_rad"] * _bearing(*turned_back(v["cos"], v["sin"], x, y))
 
 
-def _wraps(v: dict[str, Lanes], low: Lanes, high: Lanes) -> Lanes:
-    """Whether a range of rays goes on at the other end of the scan."""
-    return (high >= v["per_turn"]) | (low + v["per_turn"] <= v["top"])
-
-
 @instruction
 def look(
     typing: Any, view: Any, discs: Any, block: Any, nearest: Any, near: Any, places: Any
@@ -190,7 +185,9 @@ def look(
         half = (part + part * part * part * 0.5708) * v["per_rad"] + v["margin"]
         middle = _number(v, x, y)
         low, high = middle - half, middle + half
-        whole = around | _wraps(v, low, high)
+        # The range continues at the other end of the scan.
+        wraps = (high >= v["per_turn"]) | (low + v["per_turn"] <= v["top"])
+        whole = around | wraps
         first = whole.pick(0.0, low.within(0.0, v["top"]))
         last = whole.pick(v["top"], high.within(0.0, v["top"]))
         gap = distance - radius
@@ -246,7 +243,7 @@ def prepare(typing: Any, view: Any, table: Any, block: Any, plan: Any, places: A
         low = first + (span < 0.0).pick(span, 0.0) - v["margin"]
         high = first + (span > 0.0).pick(span, 0.0) + v["margin"]
         inside = (high >= 0.0) & (low <= v["top"])
-        # The range goes on at the other end of the scan.
+        # The range continues at the other end of the scan.
         over, under = high >= v["per_turn"], low + v["per_turn"] <= v["top"]
         wraps = over | under
         first = over.pick(high - v["per_turn"], under.pick(high, low)).within(0.0, v["top"])

@@ -232,17 +232,14 @@ def loop(builder: Any, first: Any, last: Any, step: int, body: Callable[[Any], A
     more = builder.icmp_signed("<=", following, last)
     more = more if holds is None else builder.and_(more, holds)
     again = builder.cbranch(more, inside, after)
-    again.set_metadata("llvm.loop", _not_unrolled(builder.module))
-    builder.position_at_end(after)
-    return holds
-
-
-def _not_unrolled(module: Any) -> Any:
-    """LLVM's mark of a loop: a node that has itself as its first operand."""
+    # LLVM's mark of a loop that is not unrolled has itself as its first operand.
+    module = builder.module
     demand = module.add_metadata([ir.MetaDataString(module, "llvm.loop.unroll.disable")])
     mark = ir.MDValue(module, [demand, demand], name=str(len(module.metadata)))
     mark.operands = (mark, demand)
-    return mark
+    again.set_metadata("llvm.loop", mark)
+    builder.position_at_end(after)
+    return holds
 
 
 def store_in_row(

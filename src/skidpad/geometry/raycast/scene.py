@@ -126,15 +126,6 @@ def check_rays(x: Array, y: Array, angle: Array) -> None:
     check_size("yaw", angle, LARGEST_ANGLE, "rad")
 
 
-def jitter_of(values: Any, shape: tuple[int, ...]) -> Array:
-    """What is added to the angles of the rays, for each pose its own."""
-    array = np.asarray(values, dtype=np.float64)
-    if array.shape != shape:
-        raise InvalidValue(f"jitter has shape {array.shape}: it must be {shape}, as the ranges")
-    check_size("jitter", array, LARGEST_ANGLE, "rad")
-    return array
-
-
 def limit_of(max_range: Any) -> float:
     """The largest range in m: above 0, may be infinite."""
     try:
@@ -275,7 +266,13 @@ class Scene:
         rows = self._scan_uneven if rays.view is None else self._scan_even
         beams, margin = rays.beams[None], 0.0
         if jitter is not None:
-            beams, margin = rays.shaken(jitter_of(jitter, out.shape))
+            by = np.asarray(jitter, dtype=np.float64)
+            if by.shape != out.shape:
+                raise InvalidValue(
+                    f"jitter has shape {by.shape}: it must be {out.shape}, as the ranges"
+                )
+            check_size("jitter", by, LARGEST_ANGLE, "rad")
+            beams, margin = rays.shaken(by)
         direct = out.flags.c_contiguous and not rays.backwards
         ranges = out if direct else np.empty(out.shape, out.dtype)
 

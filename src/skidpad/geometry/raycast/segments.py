@@ -228,7 +228,7 @@ def _expanded(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
 FINEST = 16
 """Bits of each coordinate that decide what is near to what."""
 CHAINED = 0.9
-"""Share of segments that go on from others, above which they are left in their order."""
+"""Share of segments that follow others, above which they are left in their order."""
 LEVELS = 16
 """Most levels of a tree; numbers of nodes carry their level in their last four bits."""
 
@@ -256,7 +256,10 @@ class Tree(NamedTuple):
 
 def grown(rows: Array, *, flat: bool = False) -> Tree:
     """The tree of segments, as rows of `FIELDS`, or just their blocks."""
-    table = in_blocks(rows if _in_chains(rows) else rows[np.lexsort(_neighbourhood(rows))])
+    # Where nearly every segment follows the one before, neighbours are together already.
+    follows = np.all(rows[:-1, 2:4] == rows[1:, :2], axis=1).sum()
+    in_chains = follows > CHAINED * len(rows)
+    table = in_blocks(rows if in_chains else rows[np.lexsort(_neighbourhood(rows))])
     levels = np.zeros(LEVELS + 1, np.int64)
     if flat or len(rows) == 0:
         levels[1] = len(table) // BLOCK
@@ -268,17 +271,14 @@ def grown(rows: Array, *, flat: bool = False) -> Tree:
     blocks: list[Array] = []
     starts = [0]
     while len(boxes) > 1 or not blocks:
-        blocks.append(_discs(middle, radius))
+        spare = np.tile([0.0, 0.0, -1.0], (-len(middle) % 8, 1))
+        discs = np.concatenate([np.column_stack([middle, radius]), spare])
+        blocks.append(np.ascontiguousarray(discs.reshape(-1, 8, 3).transpose(0, 2, 1)))
         starts.append(starts[-1] + len(blocks[-1]))
         boxes, middle, radius = _above(boxes, middle, radius)
     levels[0] = len(blocks)
     levels[1 : len(starts)] = starts[:-1]
     return Tree(table, np.concatenate(blocks).reshape(-1), levels)
-
-
-def _in_chains(rows: Array) -> bool:
-    """Whether nearly every segment goes on from the one before: neighbours are together then."""
-    return bool(np.all(rows[:-1, 2:4] == rows[1:, :2], axis=1).sum() > CHAINED * len(rows))
 
 
 def _neighbourhood(rows: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -303,14 +303,6 @@ def _neighbourhood(rows: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 def _middle(boxes: Array) -> Array:
     return 0.5 * (boxes[:, :2] + boxes[:, 2:])
-
-
-def _discs(middle: Array, radius: Array) -> Array:
-    """Discs in blocks of eight, shape (blocks, 3, 8)."""
-    filled = np.column_stack([middle, radius])
-    spare = -len(filled) % 8
-    filled = np.concatenate([filled, np.tile([0.0, 0.0, -1.0], (spare, 1))])
-    return np.ascontiguousarray(filled.reshape(-1, 8, 3).transpose(0, 2, 1))
 
 
 def _above(boxes: Array, middle: Array, radius: Array) -> tuple[Array, Array, Array]:

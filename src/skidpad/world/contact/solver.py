@@ -180,7 +180,7 @@ def _ease(body: Any, at: Any, u: Point) -> float:
     if mass == 0.0:
         return 0.0
     middle, offset = body.worldCenter, body.localCenter
-    # Box2D tells the inertia about the body's origin.
+    # Box2D gives the inertia about the body's origin.
     inertia = body.inertia - mass * (offset.x * offset.x + offset.y * offset.y)
     arm = (at.x - middle.x) * u[1] - (at.y - middle.y) * u[0]
     return 1.0 / mass + (arm * arm / inertia if inertia > 0.0 else 0.0)

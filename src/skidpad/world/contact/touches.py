@@ -119,7 +119,7 @@ class _Meeting:
 
 
 class _Open(NamedTuple):
-    """A contact that goes on."""
+    """A contact that has not ended."""
 
     since: s
     where: _Where
@@ -188,7 +188,7 @@ class Touches:
     def settle(self, time: s, gone: Collection[str] = ()) -> None:
         """Note what began and ended in a step that ends at a time.
 
-        `gone` are bodies that touch nothing any more, whatever Box2D still thinks.
+        `gone` are bodies that touch nothing any more, although Box2D has not noticed yet.
         """
         if not (self._shapes or self._open or self._new):
             return

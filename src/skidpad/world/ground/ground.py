@@ -717,8 +717,8 @@ class Ground:
             self._still.forget()
 
     def fly(self, group: int, before: AnyArray) -> None:
-        """Let the vehicles of a group that are in free flight go on in a step from states (B, nx)
-        as they were, whatever their models made of it."""
+        """Move the vehicles of a group that are in free flight on from states (B, nx) before a
+        step, whatever their models made of it."""
         footing = self._footings[group]
         rows = np.flatnonzero(footing.ride.flying).tolist()
         if not rows:
@@ -735,7 +735,7 @@ class Ground:
         )
 
     def push(self, names: Iterable[str]) -> None:
-        """Let vehicles in free flight go on with the velocities that they have now."""
+        """Take the present velocities of vehicles in free flight for those of their flight."""
         for name in names:
             footing, row = self._at[name]
             if footing.ride.flying[row]:

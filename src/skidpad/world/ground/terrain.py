@@ -42,7 +42,7 @@ class _BlockTop:
     z: m
     """Height of its reference point, at rest."""
     moves: bool
-    """Whether its pose has to be asked for."""
+    """Whether its pose changes."""
 
     def height(self, x: Array, y: Array, pose: Moving, z: m) -> Array:
         """Heights at points of the world of a block at a pose; NaN outside."""
@@ -141,12 +141,6 @@ def seen_from(pose: Moving, x: Array, y: Array) -> tuple[Array, Array]:
     return to_body(pose[:3], np.asarray(x), np.asarray(y))
 
 
-def blocks_with_tops(scene: Scene) -> list[BlockSpec]:
-    """The blocks of a scene that are ground, the lower ones first."""
-    blocks = [block for block in scene.blocks if block.intangible or _is_climbable(block)]
-    return sorted(blocks, key=lambda block: (block.pose.z, block.name))
-
-
 def _is_climbable(block: BlockSpec) -> bool:
     return block.geometry is not None and block.geometry.kind in CLIMBABLE
 
@@ -179,7 +173,9 @@ class Terrain:
         if upstream:
             self._over += lattices
         self._tops = BlockTops()
-        for block in blocks_with_tops(scene):
+        # Those that are ground, the lower ones first.
+        blocks = [block for block in scene.blocks if block.intangible or _is_climbable(block)]
+        for block in sorted(blocks, key=lambda block: (block.pose.z, block.name)):
             stands = not block.skip_elevation_adjust
             z = self.start(block.pose, block.shape.z_max) if stands else block.pose.z
             self._tops.add(block, z)
@@ -203,7 +199,13 @@ class Terrain:
         moves = any(e.animation for e in self._planes)
         if self.sloping or moves or tops is None:
             return None
-        return np.concatenate([tops, *(plane_edges(e) for e in self._planes)])
+        planes = (
+            edges_at(
+                [rectangle(e.x_min, e.x_max, e.y_min, e.y_max)], (e.pose.x, e.pose.y, e.pose.yaw)
+            )
+            for e in self._planes
+        )
+        return np.concatenate([tops, *planes])
 
     def follow(self, at: Callable[[str], Moving]) -> None:
         """Ask from now on where blocks are that can be pushed."""
@@ -280,13 +282,6 @@ class Lattice:
             z = near + a * (z10 + b * (z11 - z10) - near)
         inside = (u >= 0.0) & (u <= nx - 1) & (v >= 0.0) & (v <= ny - 1)
         return np.where(inside, z, np.nan)
-
-
-def plane_edges(element: HorizontalPlane) -> Array:
-    """Edges (4, 4) of a horizontal plane in the world."""
-    e = element
-    corners = rectangle(e.x_min, e.x_max, e.y_min, e.y_max)
-    return edges_at([corners], (e.pose.x, e.pose.y, e.pose.yaw))
 
 
 class Plane:

@@ -49,7 +49,6 @@ from ..scene import (
     OccupancyGrid,
     OwnDynamics,
     Scene,
-    Shape,
     VehicleSpec,
     WorldWarning,
 )
@@ -133,7 +132,12 @@ def built_vehicle(
     if shape is not None:
         vehicle = replace(vehicle, outlines=(shape.outline,))
     geometry = vehicle.geometry
-    parts = solid_parts(_chassis(geometry, shape), CHASSIS)
+    chassis = (
+        [piece for outline in geometry.outlines for piece in convex_parts(cleaned(outline))]
+        if shape is None
+        else shape.parts
+    )
+    parts = solid_parts(chassis, CHASSIS)
     turning = [*_turning(geometry, len(parts))]
     parts += [Part(_wheel_outline(wheel), WHEEL) for wheel in geometry.wheels]
     trailing = [part for part in turning if part.trails]
@@ -173,15 +177,6 @@ def _on_road(vehicle: Vehicle, road: Road, gravity: m_s2) -> Vehicle:
             feels = body_of(bare, "a world").gravity
             return made.with_params(g=gravity) if made is not bare and not feels else made
     return bare
-
-
-def _chassis(geometry: Geometry, shape: Shape | None) -> Iterator[Outline]:
-    """Convex pieces of the body."""
-    if shape is not None:
-        yield from shape.parts
-        return
-    for outline in geometry.outlines:
-        yield from convex_parts(cleaned(outline))
 
 
 def _turning(geometry: Geometry, first: int) -> Iterator[TurningPart]:

@@ -300,7 +300,11 @@ class Bodies:
 
     def put(self, rows: Sequence[int], movings: Iterable[Moving]) -> None:
         """Write poses and velocities in world axes into the states of some vehicles."""
-        state, motions = self.group.state, [_in_body(*moving) for moving in movings]
+        state = self.group.state
+        motions = [
+            (x, y, yaw, *turned_back(cos(yaw), sin(yaw), v_x, v_y), omega)
+            for x, y, yaw, v_x, v_y, omega in movings
+        ]
         if self._lean is not None and motions:
             table = np.array(motions)
             lean = self._lean.of(rows)
@@ -426,10 +430,6 @@ def mean_acceleration(before: Sequence[Any], now: Sequence[Any], dt: Any) -> Acc
 
 def _in_world(x: m, y: m, yaw: rad, v_x: m_s, v_y: m_s, omega: rad_s) -> Moving:
     return Moving(x, y, yaw, *turned(cos(yaw), sin(yaw), v_x, v_y), omega)
-
-
-def _in_body(x: m, y: m, yaw: rad, v_x: m_s, v_y: m_s, omega: rad_s) -> tuple[float, ...]:
-    return x, y, yaw, *turned_back(cos(yaw), sin(yaw), v_x, v_y), omega
 
 
 def _record(kind: type, table: AnyArray) -> Any:

@@ -196,7 +196,7 @@ def _scattered(
 
 
 def _smoothed(fields: Fields, heights: Array) -> Array:
-    """Heights after the filter of `<apply_kernel>`; beyond the edge they go on as at it.
+    """Heights after the filter of `<apply_kernel>`; beyond the edge they are as at it.
 
     To upstream they are 0 there, which draws the edges of a map towards 0.
     """

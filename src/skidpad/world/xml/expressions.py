@@ -465,7 +465,7 @@ class Values:
 
     def _numbers(self, text: str, scope: Scope, depth: int) -> dict[str, float]:
         """Variables that are numbers, by their bare names."""
-        # Only those that are asked for: expanding one may draw a random number.
+        # Only those in the text: expanding one may draw a random number.
         words = {word.lower() for word in re.findall(r"[A-Za-z_]\w*", text, re.ASCII)}
         texts = {name: value for name, value in self.world.items() if name.lower() in words}
         for name, (text, written) in scope.local.items():

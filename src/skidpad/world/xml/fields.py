@@ -152,7 +152,7 @@ class Fields:
         self._known |= set(tags)
 
     def finish(self) -> None:
-        """Note the children that nothing has asked for."""
+        """Note the children that were not looked up."""
         for group in self._groups:
             for node in group:
                 if node.tag not in self._known:

@@ -52,8 +52,8 @@ class Element:
     children: list[Element] = field(default_factory=list["Element"])
     text: str = ""
     """Everything between its tags that is not in a child."""
-    asked: set[str] | None = None
-    """Names of attributes that something has asked for; None: nothing has looked at the element."""
+    looked_up: set[str] | None = None
+    """Names of attributes that were looked up; None before the first look at the element."""
 
 
 @dataclass
@@ -310,19 +310,19 @@ def _listed(words: Iterable[str], most: int) -> str:
 def unknown_attributes(
     documents: Iterable[Document], failed: Collection[Source | None] = ()
 ) -> Iterator[tuple[str, Source]]:
-    """Attributes of elements that were read, but which nothing has asked for, and their places.
+    """Attributes of elements that were read, but not looked up, and their places.
 
     Where something `failed`, its element and those around it were not read to their end.
     """
     for document in documents:
         for element in _all(document.roots):
-            if element.asked is None or element.tag == "include":
+            if element.looked_up is None or element.tag == "include":
                 continue
             if failed and any(part.source in failed for part in _all([element])):
                 continue
             for name in element.attributes:
-                if name not in element.asked and not name.startswith(_OF_XML):
-                    close = get_close_matches(name, sorted(element.asked), 1, 0.75)
+                if name not in element.looked_up and not name.startswith(_OF_XML):
+                    close = get_close_matches(name, sorted(element.looked_up), 1, 0.75)
                     hint = f", did you mean {close[0]}?" if close else ""
                     yield f"{name} of <{element.tag}>{hint}", element.source
 
@@ -358,7 +358,7 @@ class Context:
     compat: Literal["upstream"] | None = None
     limit: int = MOST_REPEATS
     collecting: bool = False
-    """Whether errors are kept, so that reading goes on and finds more of them."""
+    """Whether errors are kept, so that reading continues and finds more of them."""
     errors: list[WorldError] = field(default_factory=list[WorldError])
     notes: dict[tuple[str, str], list[Note]] = field(
         default_factory=dict[tuple[str, str], list[Note]]
@@ -447,9 +447,9 @@ class Node:
 
     def expects(self, *names: str) -> None:
         """Attributes that mean something here; the others are warned of."""
-        if self.element.asked is None:
-            self.element.asked = set()
-        self.element.asked.update(names)
+        if self.element.looked_up is None:
+            self.element.looked_up = set()
+        self.element.looked_up.update(names)
 
     def needed(self, name: str) -> str:
         """The value of an attribute that has to be there."""
@@ -459,8 +459,10 @@ class Node:
         return text
 
     def path(self, text: str) -> Path:
-        """A path that leads from the folder of the file."""
-        return _tidy(self.scope.folder / text.removeprefix("file://"))
+        """A path from the folder of the file, without `..` unless links make that another file."""
+        path = self.scope.folder / text.removeprefix("file://")
+        short = Path(os.path.normpath(path))
+        return path if path.exists() and not (short.exists() and short.samefile(path)) else short
 
     def regular(self, file: Path) -> Path:
         """A file that the element names, which MVSim lets lie anywhere; raises unless it is one."""
@@ -588,7 +590,7 @@ class Node:
                 if self.context.repeats > self.context.limit:
                     raise self.error(f"more than limit = {self.context.limit} rounds of loops")
                 # In the world for classes that are used in the loop, in the scope for what stands
-                # in it and is only looked at when the loop has gone on.
+                # in it and is only looked at in later rounds of the loop.
                 self.context.values.world[name] = str(value)
                 scope = self.scope.having(name, str(value))
                 yield from Node(self.element, scope, self.context)._carried_out(group)
@@ -599,9 +601,3 @@ class Node:
             return int(float(text))
         except (ValueError, OverflowError):
             raise self.error(f"{name}={text!r} must be a whole number") from None
-
-
-def _tidy(path: Path) -> Path:
-    """The path without `..`, unless links make that another file."""
-    short = Path(os.path.normpath(path))
-    return path if path.exists() and not (short.exists() and short.samefile(path)) else short

@@ -93,7 +93,7 @@ def segments_of(file: Path) -> Array:
 
 
 def _identity(file: Path) -> tuple[str, int, int]:
-    """What tells one content of a file from another: its name, its time and its size."""
+    """What identifies the content of a file: its name, its time and its size."""
     if file.suffix.lower() not in FORMATS:
         raise NoMesh(f"models with the suffix {file.suffix or '(none)'} cannot be read")
     if not file.is_file():
@@ -224,14 +224,6 @@ def local_file(uri: str, folder: Path, *, allow_download: bool) -> Path | None:
             return None
         _download(address, file)
     return _unpacked(file, inside) if inside else file
-
-
-def zipped_file(path: Path) -> Path:
-    """The file behind a path through a local archive, as in `models.zip/robot.dae`."""
-    for parent in path.parents:
-        if parent.suffix == ".zip" and parent.is_file():
-            return _unpacked(parent, path.relative_to(parent).as_posix())
-    return path
 
 
 def _split(uri: str) -> tuple[str, str]:
@@ -371,7 +363,7 @@ def outline_of_solid(geometry: Geometry) -> tuple[Outline, m, m]:
         half = 0.5 * g.l_x
         return rectangle(-half, half, -0.5 * g.l_y, 0.5 * g.l_y), 0.0, g.l_z
     corners = min(g.vertices, MOST_CORNERS)
-    # With fewer corners than asked for, the outline is around the circle and not in it.
+    # With fewer corners than in the file, the outline is around the circle and not in it.
     outside = g.vertices > MOST_CORNERS
     radius = g.radius / math.cos(math.pi / corners) if outside else g.radius
     heights = (0.0, g.length) if g.kind == "cylinder" else (-g.radius, g.radius)
@@ -423,7 +415,10 @@ def shape_of_model(
 def _file(visual: Visual, where: Models) -> Path:
     try:
         if not is_remote(visual.uri):
-            return zipped_file(Path(visual.uri))
+            path = Path(visual.uri)
+            # As in `models.zip/robot.dae`.
+            zips = [it for it in path.parents if it.suffix == ".zip" and it.is_file()]
+            return _unpacked(zips[0], path.relative_to(zips[0]).as_posix()) if zips else path
         file = local_file(visual.uri, where.folder, allow_download=where.allow_download)
     except OSError as error:
         raise NoMesh(str(error)) from error
