@@ -1,29 +1,15 @@
-"""Normally distributed values, independent from step to step.
+"""Distributions: normal, uniform, truncated and correlated values, recordings, and combinations.
 
-Covariance matrices: checked, and taken to pieces.
+`Gaussian` takes standard deviations or a covariance matrix, which is factored on the correlations,
+as values may differ in scale by many orders. `Truncated` inverts the distribution: a uniform number
+is the probability of lying below the value, within the bounds; in the tails its logarithm is used,
+so that bounds far from the mean lose no accuracy.
 
-Everything is done on the correlations, since values may differ in scale by many orders: metres
-beside milliradians.
+`OrnsteinUhlenbeck` is the normal process with the correlation exp(-t/T); Dryden's wind along the
+flight path is one. It is stepped exactly for any step: after a time dt, the part exp(-dt/T) of the
+deviation is left, and what is added keeps the variance.
 
-Uniformly distributed values, independent of each other and from step to step.
-
-Normally distributed values that never leave given bounds.
-
-By inversion: a uniform number is the probability of lying below the value, within the bounds. In
-the tails the logarithm of that probability is what is worked with, so bounds far from the mean are
-no loss of accuracy.
-
-Gusts: values that wander around a mean and forget where they were.
-
-The Ornstein-Uhlenbeck process is the normal process with the correlation exp(-t/T); Dryden's wind
-along the flight path is one. It is stepped exactly, whatever the step: after a time dt, the part
-exp(-dt/T) of the deviation is left, and what is added keeps the variance as it is.
-
-Values from a recording, one row per step.
-
-Several models side by side, each over a part of the vector.
-
-The models under the names and with the argument order of commonroad-control.
+`Recorded` replays rows; `Joined` and `by_name` combine models over parts of a vector.
 """
 
 from __future__ import annotations
@@ -36,12 +22,12 @@ import numpy as np
 
 from ..core import record
 from ..core.arrays import Array
+from ..core.checks import array, one_of
 from ..core.files import shown
 from ..errors import InvalidValue
 from .draw import Draw
 from .model import (
     Fields,
-    Names,
     Shape,
     UncertaintyModel,
     check_order,
@@ -54,22 +40,28 @@ from .model import (
 _SLACK = 1e-10
 """Asymmetry and negative eigenvalues of the correlations that count as rounding."""
 _NOTHING = 1e-14
-"""A variance left over that counts as none, relative to that of the value."""
+"""Remaining variance that counts as zero, relative to that of the value."""
 
 
 def factor_of(shape: Shape, values: Any) -> tuple[Array, Array]:
-    """The covariance and a matrix L with L Lᵀ equal to it; raises unless there is one.
+    """The covariance and a matrix L with L Lᵀ equal to it; raises if there is none.
 
-    Singular matrices are allowed: values that are certain, or tied to others.
+    Singular matrices are allowed, for values that are certain or depend on others.
     """
-    matrix = _checked(shape, values)
+    matrix = array("covariance", values, (shape.dim, shape.dim))
     variances = np.diag(matrix)
     shape.require("the diagonal of covariance", variances, variances >= 0.0, "at least 0")
     scale = np.sqrt(variances)
-    # A value without variance has no correlations: whatever stands there is held against 1.
+    # A value without variance has no correlations; its entries are compared with 1.
     each = np.where(scale > 0.0, scale, 1.0)
     correlation = matrix / np.outer(each, each)
-    _check_symmetric(matrix, correlation)
+    apart = np.abs(correlation - correlation.T)
+    if apart.max(initial=0.0) > _SLACK:
+        i, j = np.unravel_index(int(apart.argmax()), apart.shape)
+        raise InvalidValue(
+            f"covariance[{i}, {j}] = {matrix[i, j]:g} and covariance[{j}, {i}] = {matrix[j, i]:g} "
+            "must be equal: a covariance is symmetric"
+        )
     correlation = 0.5 * (correlation + correlation.T)
     smallest = float(np.linalg.eigvalsh(correlation)[0]) if len(matrix) else 0.0
     if smallest < -_SLACK:
@@ -81,36 +73,10 @@ def factor_of(shape: Shape, values: Any) -> tuple[Array, Array]:
     return read_only(0.5 * (matrix + matrix.T)), read_only(factor)
 
 
-def _checked(shape: Shape, values: Any) -> Array:
-    try:
-        matrix = np.array(values, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidValue(f"covariance = {shown(values)} must be a matrix of numbers") from None
-    if matrix.shape != (shape.dim, shape.dim):
-        raise InvalidValue(
-            f"covariance has shape {matrix.shape}; allowed is ({shape.dim}, {shape.dim})"
-        )
-    if not np.isfinite(matrix).all():
-        i, j = np.argwhere(~np.isfinite(matrix))[0]
-        raise InvalidValue(f"covariance[{i}, {j}] = {matrix[i, j]} must be finite")
-    return matrix
-
-
-def _check_symmetric(matrix: Array, correlation: Array) -> None:
-    apart = np.abs(correlation - correlation.T)
-    if apart.max(initial=0.0) > _SLACK:
-        i, j = np.unravel_index(int(apart.argmax()), apart.shape)
-        raise InvalidValue(
-            f"covariance[{i}, {j}] = {matrix[i, j]:g} and covariance[{j}, {i}] = {matrix[j, i]:g} "
-            "must be equal: a covariance is symmetric"
-        )
-
-
 def _cholesky(matrix: Array) -> Array:
-    """L with L Lᵀ = matrix, rows and columns taken in the order of what is left of the diagonal.
+    """L with L Lᵀ = matrix, by Cholesky's method with the largest pivot first.
 
-    Written out, since a library's factor of a singular matrix fails or depends on the machine. The
-    largest pivot first: then all that is left at the end is below the last pivot.
+    The factor of a library fails for singular matrices or depends on the machine.
     """
     n = len(matrix)
     factor = np.zeros((n, n))
@@ -129,9 +95,9 @@ class Gaussian(UncertaintyModel):
     """Normal values with given standard deviations, or with a full covariance matrix.
 
     `mean` and `std` are vectors, records, mappings of names or one number for all values. With
-    mappings, `fields` says which names there are; what is not named does not spread and has the
-    default of its field as mean. The mean is that everywhere if not given, and the nominal value is
-    the mean.
+    mappings, `fields` has all names; a value that is not named has no spread and the default of its
+    field as mean. That default is the mean of all values if `mean` is None, and the nominal value
+    is the mean.
     """
 
     def __init__(
@@ -146,7 +112,14 @@ class Gaussian(UncertaintyModel):
         std_deviation: Any = None,
     ) -> None:
         """`std_deviation` is another name of `std`."""
-        spread = _one_of(std, std_deviation, covariance)
+        forms = {"std": std, "std_deviation": std_deviation, "covariance": covariance}
+        names = [name for name, value in forms.items() if value is not None]
+        if len(names) != 1:
+            raise InvalidValue(
+                f"Gaussian takes one of std (or std_deviation) and covariance, "
+                f"got {' and '.join(names) or 'none of them'}"
+            )
+        spread = std if std is not None else std_deviation
         rows = None if covariance is None else _first_row(covariance)
         shape = Shape.of(
             dim, fields, mean=mean, std=spread, covariance=rows, nominal_value=nominal_value
@@ -199,7 +172,7 @@ class Gaussian(UncertaintyModel):
 def _combined(mean: Array, factor: Array, drawn: Array) -> Array:
     """The mean plus drawn times the transpose of the factor, one column after the other.
 
-    Not by a matrix product: it adds in an order that depends on the number of rows.
+    A matrix product would add in an order that depends on the number of rows.
     """
     columns = np.ascontiguousarray(drawn.T)
     out = np.empty_like(columns)
@@ -209,19 +182,8 @@ def _combined(mean: Array, factor: Array, drawn: Array) -> Array:
     return out.T
 
 
-def _one_of(std: Any, std_deviation: Any, covariance: Any) -> Any:
-    forms = {"std": std, "std_deviation": std_deviation, "covariance": covariance}
-    names = [name for name, value in forms.items() if value is not None]
-    if len(names) != 1:
-        raise InvalidValue(
-            f"Gaussian takes one of std (or std_deviation) and covariance, "
-            f"got {' and '.join(names) or 'none of them'}"
-        )
-    return std if std is not None else std_deviation
-
-
 def _first_row(covariance: Any) -> Any:
-    """What says how many values there are; whether it is a matrix is looked at later."""
+    """The row that gives the number of values; the matrix is checked later."""
     try:
         return np.asarray(covariance, dtype=float)[0] if np.ndim(covariance) == 2 else None
     except (TypeError, ValueError, OverflowError):
@@ -231,7 +193,7 @@ def _first_row(covariance: Any) -> Any:
 class Uniform(UncertaintyModel):
     """Values anywhere between two bounds; equal bounds make a value certain.
 
-    The nominal value is the middle if not given.
+    The nominal value is the middle by default.
     """
 
     def __init__(
@@ -269,17 +231,17 @@ class Uniform(UncertaintyModel):
     def sample(self, draw: Draw, memory: Any = None, x: Array | None = None) -> tuple[Array, Any]:
         """A point of the box between the bounds, (runs, size)."""
         u = draw.uniform(self.dim)
-        # Each end with its weight: their difference may be beyond the largest number.
+        # A weighted sum, as the difference of the ends may overflow.
         drawn = (1.0 - u) * self._lower + u * self._upper
         return np.clip(drawn, self._lower, self._upper), None
 
 
 class Truncated(UncertaintyModel):
-    """A normal distribution cut off at bounds, each value independent of the others.
+    """A normal distribution truncated at bounds, each value independent of the others.
 
-    `mean` and `std` are those of the distribution before it is cut. Bounds may be infinite; where
-    the standard deviation is 0 the mean must lie between them. The nominal value is, if not given,
-    the most likely one: the mean, or the bound next to it.
+    `mean` and `std` are those of the distribution before it is truncated. Bounds may be infinite;
+    if the standard deviation is 0, the mean must lie between them. The nominal value is by default
+    the most likely one: the mean, or the nearest bound.
     """
 
     def __init__(
@@ -308,7 +270,7 @@ class Truncated(UncertaintyModel):
         check_within(shape, "with std = 0, mean", at_mean, self._lower, self._upper)
         super().__init__(None, mode if nominal_value is None else nominal_value, fields=shape)
         check_within(shape, "nominal_value", self.nominal_value, self._lower, self._upper)
-        # In standard deviations from the mean; what is certain has any.
+        # In standard deviations from the mean; values without deviation have any scale.
         scale = np.where(self._std > 0.0, self._std, 1.0)
         self._between = [
             _Between(a, b)
@@ -341,7 +303,7 @@ class _Between:
 
     def __init__(self, low: float, high: float) -> None:
         special = _special()
-        # Mirrored so that more of it lies below zero, where small probabilities keep their digits.
+        # Mirrored so that most of it lies below zero, where small probabilities keep their digits.
         self._sign = -1.0 if high > -low else 1.0
         ends = (low, high) if self._sign > 0.0 else (-high, -low)
         self._in_tail = ends[1] < 0.0
@@ -350,7 +312,7 @@ class _Between:
         self._above = special.ndtr(-ends[1])
 
     def quantile(self, u: Array) -> Array:
-        """The value with the part u of the probability between the bounds below it."""
+        """The value below which the share u of the probability between the bounds lies."""
         share = u if self._sign > 0.0 else 1.0 - u
         return self._sign * (self._tail(share) if self._in_tail else self._around(share))
 
@@ -369,32 +331,31 @@ class _Between:
 
 
 def _special() -> Any:
-    # Takes a tenth of a second to import, which sensors without such noise need not wait for.
+    # SciPy takes a tenth of a second to import, which other models should not pay.
     from scipy import special
 
     return special
 
 
 _WIND_SLACK = 1e-9
-"""Part of a step by which a time may be off and still be that of the next step: sums of steps are
-rounded, and the same run must give the same bits however its time was added up."""
+"""Part of a step by which a time may differ from that of the next step: sums of steps round, and
+the same run must give the same bits however its time was summed."""
 
 
 class Gust(NamedTuple):
-    """What is remembered of the last sample."""
+    """Memory of the last sample."""
 
     deviation: Array
     """From the mean, (runs, dim)."""
     time: float
-    """When it was drawn, in s."""
+    """Time of the sample in s."""
 
 
 class OrnsteinUhlenbeck(UncertaintyModel):
     """Correlated values with a given stationary standard deviation; each has its own noise.
 
-    `time_constant` is the time in s after which all but 1/e of a deviation is forgotten. The first
-    sample is already drawn from the stationary distribution. The nominal value is the mean if not
-    given.
+    `time_constant` is the time in s in which a deviation decays to 1/e. The first sample is drawn
+    from the stationary distribution. The nominal value is the mean by default.
     """
 
     def __init__(
@@ -429,7 +390,7 @@ class OrnsteinUhlenbeck(UncertaintyModel):
 
     @property
     def time_constant(self) -> Array:
-        """Time over which a deviation is forgotten, (dim,), in s."""
+        """Time in which a deviation decays to 1/e, (dim,), in s."""
         return self._time_constant
 
     def sample(self, draw: Draw, memory: Any = None, x: Array | None = None) -> tuple[Array, Gust]:
@@ -460,11 +421,11 @@ AT_END = ("raise", "hold", "loop")
 
 
 class Recorded(UncertaintyModel):
-    """Replays what was recorded: row k of `values` at step k, whatever the seed.
+    """Replays a recording: row k of `values` at step k, for any seed.
 
     `values` is (steps, dim), the same for every run, or (steps, runs, dim) with a sequence for each
     run. `at_end` says what follows the last row: "raise" an error, "hold" it, or "loop" back to the
-    first. The nominal value is zero if not given.
+    first. The nominal value is zero by default.
     """
 
     def __init__(
@@ -476,9 +437,8 @@ class Recorded(UncertaintyModel):
         dim: int | None = None,
         fields: Fields | None = None,
     ) -> None:
-        if at_end not in AT_END:
-            raise InvalidValue(f"at_end = {at_end!r} is unknown; allowed are {', '.join(AT_END)}")
-        rows = _recorded_checked(values)
+        one_of("at_end", at_end, AT_END)
+        rows = _recorded_rows(values)
         shape = Shape.of(dim, fields, values=rows[0].T, nominal_value=nominal_value)
         if rows.shape[-1] != shape.dim:
             raise InvalidValue(
@@ -515,7 +475,7 @@ class Recorded(UncertaintyModel):
         return min(step, steps - 1) if self._at_end == "hold" else step % steps
 
 
-def _recorded_checked(values: Any) -> Array:
+def _recorded_rows(values: Any) -> Array:
     try:
         rows = np.array(values, dtype=float)
     except (TypeError, ValueError, OverflowError):
@@ -545,12 +505,12 @@ class Part(NamedTuple):
 class Composed(UncertaintyModel):
     """A vector put together from the samples of other models.
 
-    Each part draws from a channel of its own, so that changing one leaves the others' numbers
+    Each part draws from its own channel, so that changing one leaves the numbers of the others
     alone.
     """
 
     def __init__(self, parts: Sequence[Part], shape: Shape) -> None:
-        """Where there is no part, the values are those at rest of the shape."""
+        """Values without a part are those at rest of the shape."""
         nominal = shape.rest.copy()
         for part in parts:
             nominal[list(part.places)] = part.model.nominal_value
@@ -559,12 +519,12 @@ class Composed(UncertaintyModel):
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """The models and where their values are."""
+        """The models and the indices of their values."""
         return self._parts
 
     @property
     def named_places(self) -> Mapping[int, str]:
-        """Names of those values that have one, by their places in the vector."""
+        """Names of the values that have one, by index."""
         return super().named_places or _named_places(self._parts)
 
     def check_state(self, State: type) -> None:
@@ -577,7 +537,7 @@ class Composed(UncertaintyModel):
         return tuple(part.model.start(runs) for part in self._parts)
 
     def sample(self, draw: Draw, memory: Any = None, x: Array | None = None) -> tuple[Array, Any]:
-        """What the parts sample, each at its places; the nominal value where there is none."""
+        """The samples of the parts, each at its indices; the nominal value elsewhere."""
         before = self.start(draw.count) if memory is None else memory
         out = np.tile(self.nominal_value, (draw.count, 1))
         after: list[Any] = []
@@ -590,8 +550,8 @@ class Composed(UncertaintyModel):
 class Joined(Composed):
     """Models one after the other: `Joined([Gaussian(...), Uniform(...)])`.
 
-    Its values have the names that those of the models have, if they have any. For parts of a vector
-    by the names of its fields see `by_name`.
+    Its values have the names of those of the models, if all are named. For parts of a vector by the
+    names of its fields see `by_name`.
     """
 
     def __init__(self, models: Sequence[UncertaintyModel]) -> None:
@@ -601,7 +561,10 @@ class Joined(Composed):
             _check_model(f"models[{k}]", model)
             parts.append(Part(str(k), model, tuple(range(first, first + model.dim))))
             first += model.dim
-        super().__init__(parts, Shape.of(first, _all_names(parts, first)))
+        places = _named_places(parts)
+        names = tuple(places[k] for k in sorted(places))
+        complete = 0 < first == len(set(names)) == len(names)
+        super().__init__(parts, Shape.of(first, names if complete else None))
 
 
 def by_name(
@@ -612,7 +575,7 @@ def by_name(
 ) -> Composed:
     """A model of all fields of a record from models of some: `by_name(State, v_x=Gaussian(0, 1))`.
 
-    Fields not named keep their default, 0 without one. Dotted names and groups of fields go into a
+    Other fields keep their default, 0 without one. Dotted names and groups of fields go into a
     mapping: `by_name(State, {("v_x", "v_y"): Gaussian(covariance=...)})`. The channel of each part
     has the name of its fields.
     """
@@ -638,20 +601,13 @@ def _named_places(parts: Sequence[Part]) -> dict[int, str]:
     return {part.places[k]: name for part in parts for k, name in part.model.named_places.items()}
 
 
-def _all_names(parts: Sequence[Part], dim: int) -> Names | None:
-    """Names of all values, if each has one of its own."""
-    places = _named_places(parts)
-    names = tuple(places[k] for k in sorted(places))
-    return names if 0 < dim == len(set(names)) == len(names) else None
-
-
 def _check_model(name: str, model: Any) -> None:
     if not isinstance(model, UncertaintyModel):
         raise InvalidValue(f"{name} = {model!r} must be an UncertaintyModel")
 
 
 class GaussianDistribution(Gaussian):
-    """`Gaussian` with the arguments in the order dim, mean, std_deviation."""
+    """`Gaussian` with the name and arguments of commonroad-control: dim, mean, std_deviation."""
 
     def __init__(
         self, dim: int, mean: Any, std_deviation: Any, *, nominal_value: Any = None
@@ -660,7 +616,7 @@ class GaussianDistribution(Gaussian):
 
 
 class UniformDistribution(Uniform):
-    """`Uniform` with the arguments in the order dim, lower_bound, upper_bound."""
+    """`Uniform` with the name and the arguments of commonroad-control: dim and bounds."""
 
     def __init__(
         self, dim: int, lower_bound: Any, upper_bound: Any, *, nominal_value: Any = None

@@ -1,6 +1,6 @@
-"""What differs between runs: factors turn a share between 0 and 1 into a number.
+"""Factors: quantities that differ between runs, from a share between 0 and 1 to a number.
 
-A design chooses shares, evenly spread or drawn; the factor says what they mean: a range, a
+A design chooses shares, evenly spread or random; the factor turns them into numbers of a range, a
 distribution or a list. The numbers are the same on every machine.
 """
 
@@ -21,26 +21,25 @@ from ..ops import clip, exp, floor, minimum, where
 from .streams import LEAST, exponential, log_of, normal_of, share_below, traced_normal
 
 _FARTHEST = 8.2
-"""Standard deviations that a share can tell from all."""
+"""Standard deviations beyond which shares round to 0 or 1."""
 
 
 @runtime_checkable
 class Factor(Protocol):
-    """What a share of the way means."""
+    """Turns shares between 0 and 1 into numbers."""
 
     @property
     def low(self) -> float:
-        """The smallest number that it gives."""
+        """The smallest number."""
         ...
 
     @property
     def high(self) -> float:
-        """The largest."""
+        """The largest number."""
         ...
 
     def value(self, shares: Array) -> Array:
-        """Numbers (n,) of shares (n,) from 0 to 1, never falling where shares rise, except in a
-        list."""
+        """Numbers (n,) of shares (n,) from 0 to 1, increasing with the share except in a list."""
         ...
 
     def traced(self, share: Any) -> Any:
@@ -48,13 +47,13 @@ class Factor(Protocol):
         ...
 
     def identity(self) -> dict[str, Any]:
-        """What it is in its plain form, of which `factor_of` makes it again."""
+        """Its plain form, from which `factor_of` makes it again."""
         ...
 
 
 @dataclass(frozen=True)
 class Range:
-    """All numbers from `low` to `high` alike."""
+    """Uniform numbers from `low` to `high`."""
 
     low: float
     high: float
@@ -63,11 +62,11 @@ class Range:
         _keep_ends(self, finite("low", self.low), finite("high", self.high))
 
     def value(self, shares: Array) -> Array:
-        """So far of the way from `low` to `high`, (n,) of (n,)."""
+        """Linear interpolation from `low` to `high`, (n,) of (n,)."""
         return np.minimum(self.low + shares * (self.high - self.low), self.high)
 
     def traced(self, share: Any) -> Any:
-        """So far of the way from `low` to `high`."""
+        """Linear interpolation from `low` to `high`."""
         return minimum(self.low + share * (self.high - self.low), self.high)
 
     def identity(self) -> dict[str, Any]:
@@ -77,8 +76,8 @@ class Range:
 
 @dataclass(frozen=True)
 class LogRange:
-    """Numbers from `low` to `high`, both positive, all ratios alike: as many from 1 to 10 as from
-    10 to 100."""
+    """Log-uniform numbers from `low` to `high`, both positive: as many from 1 to 10 as from 10 to
+    100."""
 
     low: float
     high: float
@@ -87,13 +86,13 @@ class LogRange:
         _keep_ends(self, positive("low", self.low), positive("high", self.high))
 
     def value(self, shares: Array) -> Array:
-        """So far of the way from `low` to `high` on a logarithmic scale, (n,) of (n,)."""
+        """Logarithmic interpolation from `low` to `high`, (n,) of (n,)."""
         ends = log_of(np.array([self.low, self.high]))
         numbers = self.low * exponential(shares * (ends[1] - ends[0]))
         return np.where(shares >= 1.0, self.high, np.clip(numbers, self.low, self.high))
 
     def traced(self, share: Any) -> Any:
-        """So far of the way from `low` to `high` on a logarithmic scale."""
+        """Logarithmic interpolation from `low` to `high`."""
         number = self.low * exp(share * math.log(self.high / self.low))
         return clip(number, self.low, self.high)
 
@@ -106,8 +105,8 @@ class LogRange:
 class Normal:
     """A normal distribution between `low` and `high`.
 
-    `mean` and `std` are those of the distribution before it is cut off. If nothing else is given,
-    that is 8.2 standard deviations from the mean: one number in 4e15 lies beyond.
+    `mean` and `std` are those of the distribution before it is truncated. By default it is
+    truncated 8.2 standard deviations from the mean, beyond which one number in 4e15 lies.
     """
 
     mean: float
@@ -131,17 +130,17 @@ class Normal:
             )
 
     def value(self, shares: Array) -> Array:
-        """The number that so large a share of the distribution lies below, (n,) of (n,)."""
+        """Quantiles of the distribution, (n,) of (n,)."""
         first, last, mirrored = self._shares()
         own = 1.0 - shares if mirrored else shares
         deviations = normal_of(np.clip(first + own * (last - first), first, 1.0 - LEAST))
         numbers = self.mean + self.std * (-deviations if mirrored else deviations)
-        # The ends themselves, where the way there and back would round.
+        # The exact ends, where the inversion would round.
         numbers = np.where(shares <= 0.0, self.low, np.where(shares >= 1.0, self.high, numbers))
         return np.clip(numbers, self.low, self.high)
 
     def traced(self, share: Any) -> Any:
-        """The number that so large a share of the distribution lies below."""
+        """Quantile of the distribution."""
         first, last, mirrored = self._shares()
         own = 1.0 - share if mirrored else share
         deviation = traced_normal(first + own * (last - first))
@@ -153,8 +152,8 @@ class Normal:
         return {"normal": asdict(self)}
 
     def _shares(self) -> tuple[float, float, bool]:
-        """Shares of the whole distribution below both ends; mirrored where both lie above the
-        mean, since only small probabilities keep their digits."""
+        """Shares of the whole distribution below both ends; mirrored if both lie above the mean,
+        since only small probabilities keep their digits."""
         low, high = (self.low - self.mean) / self.std, (self.high - self.mean) / self.std
         mirrored = low > 0.0
         first, last = share_below([-high, -low] if mirrored else [low, high]).tolist()
@@ -163,7 +162,7 @@ class Normal:
 
 @dataclass(frozen=True)
 class Levels:
-    """The numbers of a list, each as often; one number is held."""
+    """Numbers of a list, equally often; one number is held."""
 
     values: tuple[float, ...]
 
@@ -182,25 +181,25 @@ class Levels:
 
     @property
     def count(self) -> int:
-        """How many numbers there are."""
+        """Number of numbers."""
         return len(self.values)
 
     @property
     def low(self) -> float:
-        """The smallest."""
+        """The smallest number."""
         return min(self.values)
 
     @property
     def high(self) -> float:
-        """The largest."""
+        """The largest number."""
         return max(self.values)
 
     def value(self, shares: Array) -> Array:
-        """The number at this place of the list, (n,) of (n,)."""
+        """The number at this position of the list, (n,) of (n,)."""
         return np.array(self.values)[_level(shares, self.count)]
 
     def traced(self, share: Any) -> Any:
-        """The number at this place of the list, by comparisons: for lists of some dozens."""
+        """The number at this position of the list, by comparisons; for lists of some dozens."""
         level, number = _traced_level(share, self.count), self.values[0]
         for k, value in enumerate(self.values[1:], 1):
             number = where(level < k, number, value)
@@ -213,7 +212,7 @@ class Levels:
 
 @dataclass(frozen=True)
 class Steps:
-    """So many numbers from `low` to `high`, equally far apart, both ends among them."""
+    """`count` equally spaced numbers from `low` to `high`, both included."""
 
     low: float
     high: float
@@ -244,7 +243,7 @@ def _traced_level(share: Any, count: int) -> Any:
 
 
 def factor_of(name: str, given: Any) -> Factor:
-    """The factor of this name; raises for what is none.
+    """The factor of a plain form; raises for any other value.
 
     Args:
         name: for errors.
@@ -256,7 +255,12 @@ def factor_of(name: str, given: Any) -> Factor:
         return given
     try:
         if isinstance(given, Mapping):
-            return _of_mapping(given)
+            if len(given) != 1:
+                raise InvalidValue(f"it has {len(given)} entries, not 1")
+            ((kind, settings),) = given.items()
+            if kind not in _FORMS:
+                raise InvalidValue(f"{kind!r} is unknown")
+            return _FORMS[kind](settings)
         if isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, (str, bytes)):
             return Levels(cast("tuple[float, ...]", given))
         return Levels((finite("value", given),))
@@ -268,19 +272,10 @@ def factor_of(name: str, given: Any) -> Factor:
 
 
 def level_counts(factors: Mapping[str, Factor]) -> tuple[int, ...]:
-    """How many numbers each factor has; 0 for one that is not a list of them."""
+    """Number of values of each factor; 0 for one that is not a list."""
     return tuple(
         factor.count if isinstance(factor, (Levels, Steps)) else 0 for factor in factors.values()
     )
-
-
-def _of_mapping(form: Mapping[str, Any]) -> Factor:
-    if len(form) != 1:
-        raise InvalidValue(f"it has {len(form)} entries, not 1")
-    (kind, settings), *_ = form.items()
-    if kind not in _FORMS:
-        raise InvalidValue(f"{kind!r} is unknown")
-    return _FORMS[kind](settings)
 
 
 def _normal(settings: Any) -> Factor:

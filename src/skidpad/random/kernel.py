@@ -19,7 +19,7 @@ from . import streams
 BLOCK = 256
 """Counters at a time: what is computed of them stays in the nearest cache."""
 
-# What those modules keep to themselves is meant for no one else but this loop.
+# These constants are private to `streams` and this module.
 # pyright: reportPrivateUsage=false
 _M0, _M1, _LOW, _HALF = streams._M0, streams._M1, streams._LOW, streams._HALF
 _W0, _W1, _ROUNDS = np.uint64(streams._W0), np.uint64(streams._W1), streams._ROUNDS
@@ -34,7 +34,7 @@ _LN2, _ATANH = streams._LN2, streams._ATANH
 _ROOT_HALF = 0.70710678118654752440
 _FRACTION = np.uint64(12)
 _MEAN_OF_FOUR = 2.0 - 2.0**-31
-"""Of the sum of four words as shares."""
+"""Mean of the sum of four words as shares."""
 
 
 @loop
@@ -54,7 +54,7 @@ def _ratio(x: Any, table: Any) -> Any:
     below = below * x + b[6]
     above = above * x + a[7]
     below = below * x + b[7]
-    # Not the operator, which looks whether the divisor is zero: that would stop vectors.
+    # The operator checks for a zero divisor, which would prevent vector instructions.
     return np.true_divide(above, below)
 
 

@@ -1,19 +1,16 @@
-"""What an uncertainty model is: a distribution over vectors, sampled step by step for many runs.
+"""Uncertainty models: distributions over vectors, sampled step by step for many runs.
 
 To write one, derive from `UncertaintyModel`:
 
 1. Call `super().__init__(dim, nominal_value)`.
-2. `sample(draw, memory, x)` returns one row per run, (runs, dim), and what to remember. All
-   randomness comes from `draw`; rows depend on their own run only, so no sums over runs and no
-   matrix products, whose rounding depends on the number of rows.
-3. If samples depend on those before, `start(runs)` returns the memory at the first step. A model
-   keeps nothing in itself.
+2. `sample(draw, memory, x)` returns one row per run, (runs, dim), and the memory. All randomness
+   comes from `draw`; rows depend on their own run only, so no sums over runs and no matrix
+   products, whose rounding depends on the number of rows.
+3. If samples depend on earlier ones, `start(runs)` returns the memory at the first step. A model
+   has no state of its own.
 
-Vectors as users give them: arrays, lists, records, mappings of names, or one number for all.
-
-Lower and upper bounds of the values of a model.
-
-No uncertainty: always the nominal value.
+`Shape` turns the vectors of users (arrays, lists, records, mappings of names, one number for all)
+into arrays. `NoUncertainty` is the simplest model; `distributions` has the others.
 """
 
 from __future__ import annotations
@@ -37,36 +34,42 @@ Names = tuple[str, ...]
 
 
 def read_only(values: Any) -> Array:
-    """A copy that nobody can write to."""
+    """A read-only copy as floats."""
     array = np.array(values, dtype=float)
     array.flags.writeable = False
     return array
 
 
 class Shape(NamedTuple):
-    """How many values a model has, their names if they have any, and what they are at rest."""
+    """Number of values of a model, their names, if any, and their values at rest."""
 
     dim: int
     names: Names | None
     rest: Array
-    """Values that change nothing: the defaults of the record, zero without one."""
+    """Neutral values: the defaults of the record, zero without one."""
 
     @classmethod
     def of(cls, dim: int | None, fields: Any = None, **arguments: Any) -> Shape:
-        """The shape that `dim`, `fields` and the vectors given agree on.
+        """The common shape of `dim`, `fields` and the vectors.
 
-        A vector of numbers gives its length, a record its fields; single numbers and mappings give
-        nothing. With nothing at all, single numbers make a model of one value.
+        A vector of numbers has a length, a record has fields; single numbers and mappings have
+        neither. Single numbers alone make a model of one value.
         """
         if isinstance(fields, Shape):
             return fields
         kinds = [type(value) for value in arguments.values() if _is_record(value)]
-        named = _agreed([*([] if fields is None else [fields]), *kinds])
+        shapes = [_named(kind) for kind in ([] if fields is None else [fields]) + kinds]
+        for names, _ in shapes[1:]:
+            if names != shapes[0][0]:
+                raise InvalidValue(
+                    f"fields differ: {', '.join(shapes[0][0])} and {', '.join(names)}; "
+                    "allowed is one set of fields"
+                )
         size = None if dim is None else whole("dim", dim, "at least 0", least=0)
-        if named is None:
+        if not shapes:
             size = _longest(arguments) if size is None else size
             return cls(size, None, np.zeros(size))
-        names, rest = named
+        names, rest = shapes[0]
         if size not in (None, len(names)):
             raise InvalidValue(
                 f"dim = {size} but there are {len(names)} fields: {', '.join(names)}"
@@ -74,9 +77,9 @@ class Shape(NamedTuple):
         return cls(len(names), names, rest)
 
     def vector(self, name: str, argument: Any, unnamed: Any = 0.0) -> Array:
-        """The values of one argument, (dim,); raises for another length, or what is no number.
+        """The values of one argument, (dim,); raises for another length and for NaN.
 
-        A mapping may leave out names, which get the value `unnamed`.
+        Names that a mapping leaves out get the value `unnamed`.
         """
         if isinstance(argument, Mapping):
             values = self._by_name(name, argument, unnamed)
@@ -93,19 +96,19 @@ class Shape(NamedTuple):
         return values
 
     def finite(self, name: str, argument: Any, unnamed: Any = 0.0) -> Array:
-        """As `vector`; raises for infinite values too."""
+        """As `vector`; also raises for infinite values."""
         values = self.vector(name, argument, unnamed)
         self.require(name, values, np.isfinite(values), "finite")
         return values
 
     def require(self, name: str, values: Array, good: NDArray[np.bool_], allowed: str) -> None:
-        """Raise for the first value that is not good, naming it."""
+        """Raise for the first value that is not good."""
         if not good.all():
             k = int(np.flatnonzero(~good)[0])
             raise InvalidValue(f"{name}{self.place(k)} = {values[k]:g} must be {allowed}")
 
     def place(self, k: int) -> str:
-        """How value k of an argument is called in an error."""
+        """Index and name of value k, for errors."""
         if self.names is not None:
             return f"[{k}] ({self.names[k]})"
         return f"[{k}]" if self.dim > 1 else ""
@@ -128,7 +131,7 @@ class Shape(NamedTuple):
 
 
 def numbers_of(name: str, argument: Any) -> Array:
-    """A record, a list, an array or whatever has `convert_to_array`, as an array of floats."""
+    """A record, list, array or object with `convert_to_array` as an array of floats."""
     if _is_record(argument):
         argument = record.flatten(argument)
     elif hasattr(argument, "convert_to_array"):
@@ -142,30 +145,14 @@ def numbers_of(name: str, argument: Any) -> Array:
         raise InvalidValue(f"{name} = {shown(argument)} must be numbers") from None
 
 
-def rest_of(kind: type) -> Array:
-    """The defaults of a record's fields, zero where a field has none."""
-    return np.array([leaf.default or 0.0 for leaf in record.fields(kind)])
-
-
 def _is_record(value: Any) -> bool:
     return record.is_record_type(type(value))
 
 
-def _agreed(kinds: Sequence[Any]) -> tuple[Names, Array] | None:
-    """Names and values at rest that all of `given`, records and lists of names, have."""
-    shapes = [_named(fields) for fields in kinds]
-    for names, _ in shapes[1:]:
-        if names != shapes[0][0]:
-            raise InvalidValue(
-                f"fields differ: {', '.join(shapes[0][0])} and {', '.join(names)}; "
-                "allowed is one set of fields"
-            )
-    return shapes[0] if shapes else None
-
-
 def _named(fields: Any) -> tuple[Names, Array]:
     if record.is_record_type(fields):
-        return record.names(fields), rest_of(fields)
+        rest = [leaf.default or 0.0 for leaf in record.fields(fields)]
+        return record.names(fields), np.array(rest)
     names = () if isinstance(fields, str) or not isinstance(fields, Sequence) else tuple(fields)
     if names and all(isinstance(n, str) for n in names) and len(set(names)) == len(names):
         return names, np.zeros(len(names))
@@ -173,7 +160,7 @@ def _named(fields: Any) -> tuple[Names, Array]:
 
 
 def _longest(arguments: Mapping[str, Any]) -> int:
-    """The length of the first vector; the others are held against it one by one."""
+    """The length of the first vector, with which the others are compared later."""
     for name, value in arguments.items():
         if value is not None and not isinstance(value, Mapping):
             shape = numbers_of(name, value).shape
@@ -194,8 +181,8 @@ class UncertaintyModel(ABC):
     def __init__(
         self, dim: int | None, nominal_value: Any = None, *, fields: Fields | Shape | None = None
     ) -> None:
-        """`fields` names the values: a record class, whose defaults are what the nominal value is
-        if not given, or a list of names; without a record it is zero."""
+        """`fields` names the values: a record class, whose defaults are the default of the nominal
+        value, or a list of names; without a record the default is zero."""
         shape = Shape.of(dim, fields, nominal_value=nominal_value)
         self._shape = shape
         value = shape.rest if nominal_value is None else nominal_value
@@ -208,44 +195,43 @@ class UncertaintyModel(ABC):
 
     @property
     def nominal_value(self) -> Array:
-        """What the nominal system sees, (dim,), read-only."""
+        """Value for the nominal system, (dim,), read-only."""
         return self._nominal
 
     @property
     def fields(self) -> tuple[str, ...] | None:
-        """Names of the values, if they have any."""
+        """Names of the values; None without names."""
         return self._shape.names
 
     @property
     def named_places(self) -> Mapping[int, str]:
-        """Names of those values that have one, by their places in the vector."""
+        """Names of the values that have one, by index."""
         return dict(enumerate(self.fields or ()))
 
     def check_state(self, State: type) -> None:  # noqa: B027 - most models do not look at states
-        """Raise if the states that `sample` will be shown, rows of this record, are not those that
-        the model was made for."""
+        """Raise if the model was made for states of another record than this one."""
 
     def start(self, runs: int) -> Any:
-        """Memory at the first step of so many runs; None if the model has none."""
+        """Memory at the first step of a number of runs; None if the model has none."""
         return None
 
     @abstractmethod
     def sample(self, draw: Draw, memory: Any = None, x: Array | None = None) -> tuple[Array, Any]:
         """One row per run, (runs, dim), and the memory for the next step.
 
-        `memory` is what `start` or the call before returned, None at the first step; `x` are the
-        states of the runs, (runs, nx).
+        `memory` comes from `start` or the previous call, None at the first step; `x` are the states
+        of the runs, (runs, nx).
         """
 
     def reset(self, seed: int | None = None) -> None:
-        """Begin the own stream of `sample_uncertainty` again; None for a fresh seed."""
+        """Restart the stream of `sample_uncertainty`; None for a fresh seed."""
         self._own = _Own(streams.fresh() if seed is None else streams.checked(seed))
 
     def sample_uncertainty(self, x: Any = None, dt: float = 0.1) -> Array:
         """The next value (dim,) of the model's own stream, which `reset` seeds.
 
-        For trying a model out and for code that knows no draws: simulations have streams of their
-        own. `x` is the state of the one run, `dt` the time until the next sample in s.
+        For trials and for code without draws; simulations have their own streams. `x` is the state
+        of the one run, `dt` the time until the next sample in s.
         """
         if self._own is None:
             self.reset()
@@ -253,7 +239,7 @@ class UncertaintyModel(ABC):
         state = None if x is None else np.asarray(x, float)[None, :]
         draw = Draw.of_seed(own.seed, "sample_uncertainty", own.step, dt, own.time)
         memory = self.start(1) if own.step == 0 else own.memory
-        rows, own.memory = sampled(self, draw, memory, state)
+        rows, own.memory = draw_sample(self, draw, memory, state)
         own.step, own.time = own.step + 1, own.time + dt
         return rows[0]
 
@@ -263,7 +249,7 @@ class UncertaintyModel(ABC):
 
 
 class _Own:
-    """Where the own stream of a model stands."""
+    """State of the own stream of a model."""
 
     def __init__(self, seed: int) -> None:
         self.seed, self.step, self.time = seed, 0, 0.0
@@ -271,10 +257,10 @@ class _Own:
 
 
 def checked_model(name: str, model: Any, names: Sequence[str], what: str) -> UncertaintyModel:
-    """The uncertainty model, if it has a value for each of these names.
+    """The uncertainty model; raises unless it has a value for each of these names.
 
-    Values that have names have to have these, in this order: nothing goes by its place alone to a
-    field of another name. `name` and `what` are the argument and what it is about, for the error.
+    Named values must have these names in this order, so that no value goes to a field of another
+    name. `name` and `what` are the argument and its subject, for errors.
     """
     if not isinstance(model, UncertaintyModel):
         raise InvalidValue(f"{name} must be an UncertaintyModel, got a {type(model).__qualname__}")
@@ -291,10 +277,10 @@ def checked_model(name: str, model: Any, names: Sequence[str], what: str) -> Unc
     return model
 
 
-def sampled(
+def draw_sample(
     model: UncertaintyModel, draw: Draw, memory: Any = None, x: Array | None = None
 ) -> tuple[Array, Any]:
-    """`model.sample`, checked: the rows (runs, size) must be finite and as many as drawn."""
+    """`model.sample`, checked: raises unless there is a finite row (dim,) for each run."""
     rows, memory = model.sample(draw, memory, x)
     expected = (draw.count, model.dim)
     if np.shape(rows) != expected:
@@ -314,7 +300,7 @@ def sampled(
 
 
 def one_name(names: tuple[str, str], first: Any, second: Any) -> Any:
-    """An argument that goes by two names; raises unless it is given under one of them."""
+    """The value of an argument with two names; raises unless exactly one is used."""
     if (first is None) == (second is None):
         amount = "both" if first is not None else "neither"
         raise InvalidValue(f"{names[0]} (also called {names[1]}) must be given once, got {amount}")
@@ -344,7 +330,7 @@ def check_within(shape: Shape, name: str, values: Array, lower: Array, upper: Ar
 
 
 class NoUncertainty(UncertaintyModel):
-    """The nominal value at every step; if none is given, the defaults of the record or zero."""
+    """The nominal value at every step, by default the defaults of the record or zero."""
 
     def __init__(
         self,
@@ -355,8 +341,8 @@ class NoUncertainty(UncertaintyModel):
         mean: Any = None,
         std_deviation: Any = None,
     ) -> None:
-        """`mean` and `std_deviation` are taken and not used, so that code may make this and a
-        Gaussian with the same keywords."""
+        """`mean` and `std_deviation` are ignored, so that this and a `Gaussian` take the same
+        keywords."""
         super().__init__(dim, nominal_value, fields=fields)
 
     def sample(self, draw: Draw, memory: Any = None, x: Array | None = None) -> tuple[Array, Any]:

@@ -1,6 +1,7 @@
-"""Patches of ground in the plane: rectangles, strips, and rectangles thrown at random.
+"""Friction that depends on where a vehicle is: patches of ice, puddles, a wet lane.
 
-Friction that depends on where a vehicle is: ice, puddles, a wet lane.
+Patches are rectangles in the plane (`Patch`, `strip`), or thrown at random in every run
+(`Scatter`); `FrictionPatches` is the uncertainty model of the friction at the place of a vehicle.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from ..core import record
 from ..core.arrays import Array
-from ..core.checks import finite, must_be, whole
+from ..core.checks import finite, interval, must_be, not_negative, whole
 from ..core.files import shown
 from ..errors import InvalidValue
 from ..geometry.pose import to_body
@@ -31,11 +32,11 @@ class Patch:
     """A rectangle with a value of its own; its edges belong to it."""
 
     value: float
-    """What holds on it: a coefficient of friction, or a factor on one."""
+    """A coefficient of friction, or a factor on one."""
     x: float = 0.0
-    """Its middle in the world frame, in m."""
+    """Its centre in the world frame, in m."""
     y: float = 0.0
-    """Its middle in the world frame, in m."""
+    """Its centre in the world frame, in m."""
     length: float
     """Extent along its own x axis, in m; may be infinite."""
     width: float
@@ -79,11 +80,11 @@ class Scatter:
     count: int
     """Number of rectangles in a run."""
     value: Interval
-    """What holds on them."""
+    """Coefficients of friction, or factors on one."""
     x: Interval
-    """Where their middles lie in the world frame, in m."""
+    """Their centres in the world frame, in m."""
     y: Interval
-    """Where their middles lie in the world frame, in m."""
+    """Their centres in the world frame, in m."""
     length: Interval
     """Extents along their own x axes, in m."""
     width: Interval
@@ -94,8 +95,9 @@ class Scatter:
     def __post_init__(self) -> None:
         whole("Scatter.count", self.count, "a whole number, at least 1")
         for name in _DRAWN:
-            least = 0.0 if name in ("value", "length", "width") else -math.inf
-            _check_interval(f"Scatter.{name}", getattr(self, name), least)
+            low, _ = interval(f"Scatter.{name}", getattr(self, name))
+            if name in ("value", "length", "width"):
+                not_negative(f"Scatter.{name}[0]", low)
 
     def placed(self, draw: Draw) -> Places:
         """The rectangles of each run."""
@@ -119,7 +121,7 @@ _DRAWN = Places._fields
 
 
 def same_for_all(patches: tuple[Patch, ...]) -> Places:
-    """Patches that lie where they lie in every run."""
+    """Patches at the same places in every run."""
     return Places._make(
         np.array([[getattr(patch, name) for patch in patches]], dtype=float) for name in _DRAWN
     )
@@ -137,20 +139,8 @@ def on_top(places: Places, x: Array, y: Array, below: Array) -> Array:
     return out
 
 
-def _check_interval(name: str, interval: Any, least: float) -> None:
-    try:
-        low, high = (float(end) for end in interval)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidValue(f"{name} = {shown(interval)} must be an interval (low, high)") from None
-    if not (math.isfinite(low) and math.isfinite(high) and least <= low <= high):
-        bound = "" if least == -math.inf else f", low at least {least:g}"
-        raise InvalidValue(
-            f"{name} = {shown(interval)} must be finite with low at most high{bound}"
-        )
-
-
 class Ground(NamedTuple):
-    """What is remembered of a run: where the patches thrown at random lie."""
+    """Memory of runs: the patches that were thrown at random."""
 
     thrown: tuple[Places, ...]
 
@@ -162,8 +152,8 @@ class FrictionPatches(UncertaintyModel):
     random ones are the same through a run and differ from run to run. For a vehicle whose
     disturbance has a factor on friction: `by_name(External, mu_scale=FrictionPatches(...))`.
 
-    `position` says which two values of the state are the place, by number or, with `state`, the
-    vehicle's State record, by name. The nominal value is `base` if not given.
+    `position` names the two values of the state that are the position, by index or, with `state`,
+    the vehicle's State record, by name. The nominal value is `base` by default.
     """
 
     def __init__(
@@ -176,7 +166,13 @@ class FrictionPatches(UncertaintyModel):
         state: type | None = None,
         fields: Fields | None = None,
     ) -> None:
-        self._layers = _checked_layers(patches)
+        items = [patches] if isinstance(patches, (Patch, Scatter)) else list(patches)
+        for k, patch in enumerate(items):
+            if not isinstance(patch, (Patch, Scatter)):
+                raise InvalidValue(
+                    f"patches[{k}] = {patch!r} must be a Patch, a strip or a Scatter"
+                )
+        self._layers = [p if isinstance(p, Scatter) else same_for_all((p,)) for p in items]
         self._columns = _columns(position, state)
         self._place_names = None if state is None else _names_at(state, self._columns)
         shape = Shape.of(1, fields, base=base, nominal_value=nominal_value)
@@ -185,7 +181,7 @@ class FrictionPatches(UncertaintyModel):
         super().__init__(None, self._base if nominal_value is None else nominal_value, fields=shape)
 
     def check_state(self, State: type) -> None:
-        """Raise if the place is not where it was in the record that it was named by."""
+        """Raise if the position has other columns than in the record that named it."""
         if self._place_names not in (None, _names_at(State, self._columns)):
             raise InvalidValue(
                 f"position: FrictionPatches was made for states with {', '.join(self._place_names)}"
@@ -217,14 +213,6 @@ class FrictionPatches(UncertaintyModel):
         once = draw.once()
         scatters = [layer for layer in self._layers if isinstance(layer, Scatter)]
         return Ground(tuple(s.placed(once.part(k)) for k, s in enumerate(scatters)))
-
-
-def _checked_layers(patches: Any) -> list[Places | Scatter]:
-    items = [patches] if isinstance(patches, (Patch, Scatter)) else list(patches)
-    for k, patch in enumerate(items):
-        if not isinstance(patch, (Patch, Scatter)):
-            raise InvalidValue(f"patches[{k}] = {patch!r} must be a Patch, a strip or a Scatter")
-    return [p if isinstance(p, Scatter) else same_for_all((p,)) for p in items]
 
 
 def _columns(position: Any, state: type | None) -> tuple[int, int]:

@@ -1,10 +1,8 @@
-"""Closed race tracks of any size, made up from a seed.
+"""Closed race tracks of any size from a seed: the border of some cells of a Voronoi diagram.
 
-Closed lines that look as race tracks do: the border of some cells of a Voronoi diagram.
-
-Scattered points divide the plane into cells. The border of some cells that hang together is a
-closed line with straights and turns to both sides, which never crosses itself. The random numbers
-come from the caller.
+Scattered points divide the plane into cells. The border of a connected group of cells is a closed
+line with straights and turns to both sides, which never crosses itself. `border_of_cells` takes its
+random numbers from the caller; `random_track` scales and smooths such a line.
 """
 
 from __future__ import annotations
@@ -27,18 +25,21 @@ from . import streams
 
 ROWS, COLUMNS = 6, 8
 POINTS = ROWS * COLUMNS
-"""Of the diagram."""
+"""Points of the diagram."""
 _SCATTER = 0.18
-"""Standard deviation of the places of points, in distances between them."""
+"""Standard deviation of the positions of points, in distances between them."""
 
 
 def border_of_cells(
     scatter: Array, share: Callable[[], float], cells: int, pitch: m = 1.0
 ) -> Array | None:
-    """Corners (n, 2) of the border of so many cells, counter-clockwise; None if there is none.
+    """Corners (n, 2) of the border of a group of cells, counter-clockwise; None if it fails.
 
-    `scatter` holds standard normal numbers (POINTS, 2), and `share` gives the next number between
-    0 and 1. `pitch` is the distance of the points; an edge of a cell has about 0.6 of it.
+    Args:
+        scatter: standard normal numbers (POINTS, 2).
+        share: returns the next number between 0 and 1.
+        cells: number of cells of the group.
+        pitch: distance of the points; an edge of a cell has about 0.6 of it.
     """
     from scipy.spatial import Voronoi
 
@@ -46,7 +47,7 @@ def border_of_cells(
     points = pitch * np.column_stack([column + 0.5 * (row % 2), 0.87 * row])
     points += _SCATTER * pitch * scatter
     diagram = Voronoi(points)
-    chosen = _hanging_together(share, diagram, cells)
+    chosen = _connected_cells(share, diagram, cells)
     if chosen is None:
         return None
     ends: dict[int, list[int]] = {}
@@ -61,26 +62,26 @@ def border_of_cells(
     return corners if signed_area(corners) > 0.0 else corners[::-1]
 
 
-def _hanging_together(share: Callable[[], float], diagram: Any, count: int) -> set[int] | None:
-    """Cells, the middle one first; one that touches few of those before is chosen rather."""
-    beside: dict[int, set[int]] = {}
+def _connected_cells(share: Callable[[], float], diagram: Any, count: int) -> set[int] | None:
+    """Connected cells around the middle one; those that touch few of the others are preferred."""
+    neighbours: dict[int, set[int]] = {}
     for a, b in diagram.ridge_points.tolist():
-        beside.setdefault(a, set()).add(b)
-        beside.setdefault(b, set()).add(a)
+        neighbours.setdefault(a, set()).add(b)
+        neighbours.setdefault(b, set()).add(a)
     bounded = _bounded(diagram)
     chosen = {POINTS // 2}
     while len(chosen) < count:
-        near = sorted({j for i in chosen for j in beside[i]} & bounded - chosen)
+        near = sorted({j for i in chosen for j in neighbours[i]} & bounded - chosen)
         if not near:
             return None
-        weight = np.array([len(beside[j] & chosen) ** -2.0 for j in near])
+        weight = np.array([len(neighbours[j] & chosen) ** -2.0 for j in near])
         limits = np.cumsum(weight / weight.sum())
         chosen.add(near[int(np.searchsorted(limits / limits[-1], share(), "right"))])
     return chosen
 
 
 def _bounded(diagram: Any) -> set[int]:
-    """Cells within the points: those at the rim may reach far out, or have no end."""
+    """Cells within the points; those at the rim may be large or unbounded."""
     low, high = diagram.points.min(axis=0), diagram.points.max(axis=0)
     bounded: set[int] = set()
     for k, region in enumerate(diagram.point_region):
@@ -91,7 +92,7 @@ def _bounded(diagram: Any) -> set[int]:
 
 
 def _loop(ends: dict[int, list[int]]) -> list[int] | None:
-    """The corners in the order of one closed line; None if they are not on one."""
+    """The corners in the order of one closed line; None if they form several."""
     if any(len(others) != 2 for others in ends.values()):
         return None
     first = min(ends)
@@ -104,8 +105,8 @@ def _loop(ends: dict[int, list[int]]) -> list[int] | None:
 
 
 def least_gap(line: Array, spacing: m, clearance: m, every: int = 1) -> m:
-    """The smallest distance between parts of a closed line that are more than twice `clearance`
-    apart along it; of all its points, or of some."""
+    """Smallest distance between parts of a closed line that are more than twice `clearance` apart
+    along it, from every `every`-th point."""
     thin = line[::every]
     number = np.arange(len(thin))
     between = np.abs(number[:, None] - number)
@@ -115,7 +116,7 @@ def least_gap(line: Array, spacing: m, clearance: m, every: int = 1) -> m:
 
 
 def from_the_straight(line: Array, window: int) -> Array:
-    """The same closed line, beginning in the straightest stretch of so many points."""
+    """The same closed line, beginning in the straightest stretch of `window` points."""
     bend = np.abs(directions(line, closed=True)[1][:-1])
     bends = np.convolve(np.concatenate([bend, bend[: window - 1]]), np.ones(window), "valid")
     return np.roll(line, -(int(bends.argmin()) + window // 3), axis=0)
@@ -125,14 +126,14 @@ ATTEMPTS = 300
 CHANNEL = "race track"
 _MOST_CELLS, _LEAST_CELLS = 9, 3
 _CLEARANCE = 1.5
-"""Least distance of two parts of a centre line that do not follow each other, in widths."""
+"""Least distance of parts of a centre line that are not adjacent, in widths."""
 _ROOM_TO_TURN, _ROOM_ACROSS = 16.0, 17.0
 """Least length of a track, in radii of its tightest bend and in widths."""
 _STEPS = 400
-"""Of a line while its shape is looked for."""
+"""Points of a line during the search for its shape."""
 _BLURS = 0.006 * 1.25 ** np.arange(15)
-"""Widths of the average that makes bends of corners, in lengths of the line; the first that is
-enough is taken."""
+"""Widths of the moving average that rounds corners, in lengths of the line; the first sufficient
+one is used."""
 
 
 def random_track(seed: int, length: m, width: m, radius: m, spacing: m, name: str) -> Track:
@@ -146,14 +147,14 @@ def random_track(seed: int, length: m, width: m, radius: m, spacing: m, name: st
             f"length = {length:g} m must be at least {least:.4g} m for width = {width:g} m and "
             f"radius = {radius:g} m"
         )
-    centre = _kept_centre(seed, length, width, radius, spacing)
+    centre = _stored_centre(seed, length, width, radius, spacing)
     half = np.full(len(centre), 0.5 * width)
     return Track(centre, half, half, name=name)
 
 
-def _kept_centre(seed: int, length: m, width: m, radius: m, spacing: m) -> Array:
-    """The centre line, from disk if an earlier process found it: to look for it takes SciPy, and
-    longer than all the rest of a task."""
+def _stored_centre(seed: int, length: m, width: m, radius: m, spacing: m) -> Array:
+    """The centre line, from disk if an earlier process found it: the search imports SciPy and takes
+    longer than the rest of a task."""
     sizes = (length, width, radius, spacing)
     entry = f"{disk.key('race track', package_digest(), repr((seed, *sizes)))}.track"
     body = disk.load(entry)
@@ -169,7 +170,8 @@ def _centre(seed: int, length: m, width: m, radius: m, spacing: m) -> Array:
         shape = _shape(seed, attempt, radius / length, _CLEARANCE * width / length)
         if shape is None:
             continue
-        centre = _of_length(shape, length, spacing)
+        points = even_curve((shape - shape[0]) * length, spacing, closed=True).points
+        centre = points * (length / arc_length(np.vstack([points, points[:1]]))[-1])
         if np.abs(directions(centre, closed=True)[1]).max() * radius <= 1.0:
             return np.ascontiguousarray(centre)
     raise InvalidValue(
@@ -179,8 +181,8 @@ def _centre(seed: int, length: m, width: m, radius: m, spacing: m) -> Array:
 
 
 def _shape(seed: int, attempt: int, radius: float, clearance: float) -> Array | None:
-    """A closed line of length 1 whose bends are not tighter than asked and whose parts are not
-    nearer to each other, from its straightest stretch on; None if this attempt gives none."""
+    """A closed line of length 1 that respects least radius and clearance, beginning in its
+    straightest stretch; None if this attempt fails."""
     scatter = streams.normals(seed, f"{CHANNEL}.points", attempt, width=2 * POINTS)
     shares = iter(streams.uniforms(seed, f"{CHANNEL}.cells", attempt, width=_MOST_CELLS).flat)
     cells = _LEAST_CELLS + int(next(shares) * (_MOST_CELLS + 1 - _LEAST_CELLS))
@@ -192,16 +194,9 @@ def _shape(seed: int, attempt: int, radius: float, clearance: float) -> Array | 
     for blur in _BLURS:
         line = even_curve(blurred(edges, 1.0 / _STEPS, blur), 1.0 / _STEPS, closed=True).points
         line = line / lengths(np.vstack([line, line[:1]])).sum()
-        # A little room, as the line is divided anew.
+        # A margin, as the line is divided again.
         if np.abs(directions(line, closed=True)[1]).max() * radius < 0.98:
             step = 1.0 / len(line)
             apart = least_gap(line, step, clearance) > 1.02 * clearance
             return from_the_straight(line, len(line) // 12) if apart else None
     return None
-
-
-def _of_length(shape: Array, length: m, spacing: m) -> Array:
-    """Points at equal distances along a closed shape from the origin on, so large that it is so
-    long."""
-    points = even_curve((shape - shape[0]) * length, spacing, closed=True).points
-    return points * (length / arc_length(np.vstack([points, points[:1]]))[-1])

@@ -1,30 +1,21 @@
 """Random numbers that depend on (seed, channel, vehicle, step) and on nothing else.
 
-The number of vehicles, the order of the sensors, the workers and how many steps are drawn at a time
-do not show in them, and neither does the machine.
+The number of vehicles, the order of the sensors, the workers, the machine and the number of steps
+drawn at a time do not change them. Philox4x32-10 is a bijection of 128-bit counters for every
+64-bit key (J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). Here seed
+and channel make the key; step, vehicle and the element of the channel make the counter, so that no
+number is drawn twice.
 
-Philox4x32-10 is a bijection of 128-bit counters for every 64-bit key (J. K. Salmon et al.,
-"Parallel random numbers: as easy as 1, 2, 3", SC 2011). Here seed and channel make the key; step,
-vehicle and the element of the channel make the counter, so that no number is drawn twice.
+One whole number names all random numbers of a run: the low 32 bits of a seed are the number of the
+run, the bits above are the seed of the study. Run k of a study with seed s has the seed
+`of_run(s, k)`, and a single simulation with that seed draws what the run drew. A seed below 2³² is
+that run of study 0.
 
-Seeds: one whole number names all the random numbers of one run.
-
-The low 32 bits of a seed are the number of the run, the bits above are the seed of the study the
-run belongs to. So run k of a study with seed s has the seed `of_run(s, k)`, and a single simulation
-with that seed draws what the run drew. A seed below 2³² is that run of study 0.
-
-Standard normal numbers from uniform ones, the same bits on every machine.
-
-Only additions, products, quotients and square roots are used, one array operation at a time; each
-of them is exactly rounded everywhere, while the logarithm of a library is not.
-
-Formula: M. J. Wichura, "Algorithm AS 241: The percentage points of the normal distribution",
-Applied Statistics 37 (1988), its routine PPND16: about 16 digits.
-
-The exponential and the normal distribution, with the same bits on every machine.
-
-Like `random.inverse_normal`, of which `share_below` is the inverse: additions, products and
-quotients only, one array operation at a time.
+The normal and the exponential distribution have the same bits on every machine: only additions,
+products, quotients and square roots are used, one array operation at a time, which are exactly
+rounded everywhere, while the logarithm of a library is not. Quantiles of the normal distribution:
+M. J. Wichura, "Algorithm AS 241: The percentage points of the normal distribution", Applied
+Statistics 37 (1988), its routine PPND16 with about 16 digits; `share_below` is the inverse.
 """
 
 from __future__ import annotations
@@ -32,6 +23,7 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Callable, Sequence
+from functools import reduce
 from hashlib import blake2b
 from typing import Any
 
@@ -46,82 +38,52 @@ from ..ops import abs, log, maximum, minimum, sqrt, where
 _SPLIT_Q, _SPLIT_R = 0.425, 5.0
 _CENTRE = (
     (
-        2.5090809287301226727e3,
-        3.3430575583588128105e4,
-        6.7265770927008700853e4,
-        4.5921953931549871457e4,
-        1.3731693765509461125e4,
-        1.9715909503065514427e3,
-        1.3314166789178437745e2,
-        3.3871328727963666080e0,
+        2.5090809287301226727e3, 3.3430575583588128105e4, 6.7265770927008700853e4,
+        4.5921953931549871457e4, 1.3731693765509461125e4, 1.9715909503065514427e3,
+        1.3314166789178437745e2, 3.3871328727963666080e0,
     ),
     (
-        5.2264952788528545610e3,
-        2.8729085735721942674e4,
-        3.9307895800092710610e4,
-        2.1213794301586595867e4,
-        5.3941960214247511077e3,
-        6.8718700749205790830e2,
-        4.2313330701600911252e1,
-        1.0,
+        5.2264952788528545610e3, 2.8729085735721942674e4, 3.9307895800092710610e4,
+        2.1213794301586595867e4, 5.3941960214247511077e3, 6.8718700749205790830e2,
+        4.2313330701600911252e1, 1.0,
     ),
-)
+)  # fmt: skip
 _TAIL = (
     (
-        7.74545014278341407640e-4,
-        2.27238449892691845833e-2,
-        2.41780725177450611770e-1,
-        1.27045825245236838258e0,
-        3.64784832476320460504e0,
-        5.76949722146069140550e0,
-        4.63033784615654529590e0,
-        1.42343711074968357734e0,
+        7.74545014278341407640e-4, 2.27238449892691845833e-2, 2.41780725177450611770e-1,
+        1.27045825245236838258e0, 3.64784832476320460504e0, 5.76949722146069140550e0,
+        4.63033784615654529590e0, 1.42343711074968357734e0,
     ),
     (
-        1.05075007164441684324e-9,
-        5.47593808499534494600e-4,
-        1.51986665636164571966e-2,
-        1.48103976427480074590e-1,
-        6.89767334985100004550e-1,
-        1.67638483018380384940e0,
-        2.05319162663775882187e0,
-        1.0,
+        1.05075007164441684324e-9, 5.47593808499534494600e-4, 1.51986665636164571966e-2,
+        1.48103976427480074590e-1, 6.89767334985100004550e-1, 1.67638483018380384940e0,
+        2.05319162663775882187e0, 1.0,
     ),
-)
+)  # fmt: skip
 _FAR_TAIL = (
     (
-        2.01033439929228813265e-7,
-        2.71155556874348757815e-5,
-        1.24266094738807843860e-3,
-        2.65321895265761230930e-2,
-        2.96560571828504891230e-1,
-        1.78482653991729133580e0,
-        5.46378491116411436990e0,
-        6.65790464350110377720e0,
+        2.01033439929228813265e-7, 2.71155556874348757815e-5, 1.24266094738807843860e-3,
+        2.65321895265761230930e-2, 2.96560571828504891230e-1, 1.78482653991729133580e0,
+        5.46378491116411436990e0, 6.65790464350110377720e0,
     ),
     (
-        2.04426310338993978564e-15,
-        1.42151175831644588870e-7,
-        1.84631831751005468180e-5,
-        7.86869131145613259100e-4,
-        1.48753612908506148525e-2,
-        1.36929880922735805310e-1,
-        5.99832206555887937690e-1,
-        1.0,
+        2.04426310338993978564e-15, 1.42151175831644588870e-7, 1.84631831751005468180e-5,
+        7.86869131145613259100e-4, 1.48753612908506148525e-2, 1.36929880922735805310e-1,
+        5.99832206555887937690e-1, 1.0,
     ),
-)
+)  # fmt: skip
 """Numerators and denominators, highest power first."""
 
 _LEAST = 1e-30
-"""A share below which nothing lies; a float32 can be as small."""
+"""The smallest share, which a float32 can represent."""
 
 _LN2 = 0.69314718055994530942
 _ATANH = tuple(1.0 / n for n in range(23, 0, -2))
-"""Coefficients of atanh(s)/s in s², highest power first: 1e-18 is left over for |s| < 0.172."""
+"""Coefficients of atanh(s)/s in s², highest power first; the error is 1e-18 for |s| < 0.172."""
 
 
 def normal_of(u: Array) -> Array:
-    """The number below which a standard normal variable lies with probability u, 0 < u < 1."""
+    """The quantile of the standard normal distribution for a probability u, 0 < u < 1."""
     q = u - 0.5
     r = q * q
     np.subtract(_SPLIT_Q * _SPLIT_Q, r, out=r)
@@ -139,7 +101,7 @@ def normal_of(u: Array) -> Array:
 
 
 def traced_normal(u: Any) -> Any:
-    """`normal_of` in `skidpad.ops`, for Programs: the same formula with their logarithm."""
+    """`normal_of` in `skidpad.ops`, for Programs, with their logarithm."""
     q = u - 0.5
     tail = maximum(minimum(u, 1.0 - u), _LEAST)
     depth = sqrt(-log(tail))
@@ -152,15 +114,8 @@ def traced_normal(u: Any) -> Any:
 
 
 def _traced_ratio(r: Any, coefficients: tuple[tuple[float, ...], tuple[float, ...]]) -> Any:
-    above, below = (_horner(r, c) for c in coefficients)
+    above, below = (reduce(lambda total, c: total * r + c, row) for row in coefficients)
     return above / below
-
-
-def _horner(x: Any, coefficients: tuple[float, ...]) -> Any:
-    total = coefficients[0]
-    for c in coefficients[1:]:
-        total = total * x + c
-    return total
 
 
 def _ratio(r: Array, coefficients: tuple[tuple[float, ...], tuple[float, ...]]) -> Array:
@@ -189,17 +144,17 @@ def log_of(x: Array) -> Array:
 
 
 LEAST = 2.0**-53
-"""The smallest share that 1 can be told from 1 less it."""
+"""The smallest x for which 1 - x differs from 1."""
 
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-"""ln 2 in two parts: a whole number up to 2²⁰ times the first is exact."""
+"""ln 2 in two parts; the product of the first with a whole number up to 2²⁰ is exact."""
 _TAYLOR = tuple(1.0 / math.factorial(n) for n in range(14, -1, -1))
-"""Of the exponential, highest power first: 1e-19 is left over at ln 2 / 2."""
+"""Coefficients of the exponential, highest power first; the error is 1e-19 at ln 2 / 2."""
 _STEP = 0.5
-"""Of the trapezoidal rule: exp(-π²/step²) = 7e-18 is left over."""
+"""Step of the trapezoidal rule; its error is exp(-π²/step²) = 7e-18."""
 _NODES = 13
 _CORRECTED = math.pi / _STEP
-"""The pole of the integrand counts below that."""
+"""Argument below which the pole of the integrand counts."""
 
 
 def exponential(x: Array) -> Array:
@@ -216,8 +171,8 @@ def exponential(x: Array) -> Array:
 def share_below(z: Any) -> Array:
     """The probability that a standard normal variable lies below z.
 
-    By the trapezoidal rule with its pole: D. B. Hunter and T. Regan, "A note on the evaluation of
-    the complementary error function", Mathematics of Computation 26 (1972).
+    By the trapezoidal rule with correction for the pole: D. B. Hunter and T. Regan, "A note on the
+    evaluation of the complementary error function", Mathematics of Computation 26 (1972).
     """
     numbers = np.asarray(z, dtype=np.float64)
     x = np.abs(numbers) * math.sqrt(0.5)
@@ -242,7 +197,7 @@ _ROUNDS = 10
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 _CHUNK = 8192
-"""Numbers computed at a time, so that the intermediate arrays stay in the nearest cache."""
+"""Numbers computed at a time, so that intermediate arrays stay in the nearest cache."""
 
 
 def key_of(seed: int, channel: str) -> tuple[int, int]:
@@ -255,7 +210,7 @@ def key_of(seed: int, channel: str) -> tuple[int, int]:
 def uniforms(
     seed: int, channel: str, steps: ArrayLike, vehicles: ArrayLike = 0, width: int = 1
 ) -> Array:
-    """Numbers (steps, vehicles, width) between 0 and 1, neither of them ever drawn.
+    """Numbers (steps, vehicles, width) strictly between 0 and 1.
 
     A channel has `width` elements per step: the beams of a scan, the axes of an instrument.
     """
@@ -265,14 +220,14 @@ def uniforms(
 def normals(
     seed: int, channel: str, steps: ArrayLike, vehicles: ArrayLike = 0, width: int = 1
 ) -> Array:
-    """Standard normal numbers (steps, vehicles, width); at most 8.2 in size."""
+    """Standard normal numbers (steps, vehicles, width), at most 8.2 in magnitude."""
     return _drawn(normal_of, seed, channel, steps, vehicles, width)
 
 
 class Stream:
-    """Normal or uniform numbers of one channel, asked for a few steps at a time.
+    """Normal or uniform numbers of one channel for a few steps at a time.
 
-    A window of steps is drawn ahead and kept; what is returned does not depend on it.
+    A window of steps is drawn ahead and cached; the numbers do not depend on it.
     """
 
     def __init__(
@@ -288,7 +243,7 @@ class Stream:
         self._of = (seed, channel)
         self._vehicles = checked_vehicles(vehicles)
         self._width = width
-        # The overhead of a call is that of some thousand numbers: draw about so many.
+        # The overhead of a call is that of some thousand numbers, so about as many are drawn.
         self._window = max(1, min(window, 4096 // (max(width, 1) * self._vehicles.size)))
         self._kept: tuple[int, Array] | None = None
         key_of(*self._of)
@@ -326,7 +281,7 @@ def _drawn(
     width: int,
 ) -> Array:
     key = key_of(seed, channel)
-    # A negative step is the counter of the same bits: time may begin before 0.
+    # A negative step, as time may begin before 0, is the counter of the same bits.
     step = np.atleast_1d(np.asarray(steps, dtype=np.int64)).view(np.uint64)
     vehicle = checked_vehicles(vehicles).view(np.uint64)
     pairs = np.arange((width + 1) // 2, dtype=np.uint64)
@@ -370,19 +325,16 @@ def philox(counter: Sequence[Words], key: tuple[int, int]) -> Words:
 
 def _open_unit(words: Words) -> Array:
     """The middles of 2⁵² equal parts of the interval from 0 to 1."""
-    out = (words >> np.uint64(12)).astype(np.float64)
-    out += 0.5
-    out *= 2.0**-52
-    return out
+    return ((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
 
 
 RUN_BITS = 32
 RUNS = 1 << RUN_BITS
-"""Runs that a study can have."""
+"""Most runs of a study."""
 
 
 def checked(seed: Any, name: str = "seed") -> int:
-    """The seed as an int; any whole number is one."""
+    """The seed as an int; raises unless it is a whole number."""
     return whole(name, seed, least=None)
 
 
@@ -401,5 +353,5 @@ def split(seed: int) -> tuple[int, int]:
 
 
 def fresh() -> int:
-    """A seed that nobody has used, from the entropy of the operating system."""
+    """A fresh seed from the entropy of the operating system."""
     return secrets.randbits(2 * RUN_BITS)

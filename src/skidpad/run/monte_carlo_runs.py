@@ -21,8 +21,7 @@ from ..core.arrays import AnyArray, Array, Mask
 from ..core.checks import between, whole
 from ..errors import InvalidValue, SimulationDiverged
 from ..random.draw import Draw
-from ..random.model import UncertaintyModel
-from ..random.model import sampled as drawn
+from ..random.model import UncertaintyModel, draw_sample
 from ..random.streams import of_run
 from . import arguments as batch
 from . import delay
@@ -179,11 +178,11 @@ class Experiment:
             alive: Mask = np.asarray(np.isfinite(x).all(axis=0))
             shown = np.where(alive[:, None], x[: self.vehicle_states].T, shown)
             draw = self.draw("disturbance", runs, step)
-            w, disturbance_memory = drawn(self.disturbance, draw, disturbance_memory, shown)
+            w, disturbance_memory = draw_sample(self.disturbance, draw, disturbance_memory, shown)
             u = _of(self.inputs, step, runs)
             if self.noise is not None:
                 draw = self.draw("noise", runs, step)
-                errors, noise_memory = drawn(self.noise, draw, noise_memory, shown)
+                errors, noise_memory = draw_sample(self.noise, draw, noise_memory, shown)
                 u = np.concatenate([np.broadcast_to(u, (len(runs), u.shape[1])), errors], axis=1)
             yield Moment(step, x, u, w)
             try:
@@ -207,7 +206,7 @@ class Experiment:
         drawing = isinstance(self.start, UncertaintyModel)
         if isinstance(self.start, UncertaintyModel):
             draw = self.draw("start", runs, 0)
-            own, _ = drawn(self.start, draw, self.start.start(len(runs)))
+            own, _ = draw_sample(self.start, draw, self.start.start(len(runs)))
         else:
             own = _of(self.start[None], 0, runs)
         own = np.broadcast_to(own, (len(runs), own.shape[1]))
@@ -224,7 +223,7 @@ class Experiment:
         for name, source in self.params.items():
             if isinstance(source, UncertaintyModel):
                 draw = self.draw(f"params.{name}", runs, 0)
-                columns[name] = drawn(source, draw, source.start(len(runs)))[0][:, 0]
+                columns[name] = draw_sample(source, draw, source.start(len(runs)))[0][:, 0]
             else:
                 values = np.atleast_1d(source)
                 columns[name] = values if len(values) == 1 else values[runs]

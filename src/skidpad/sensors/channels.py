@@ -22,7 +22,7 @@ from ..core.checks import must_be
 from ..errors import InvalidValue
 from ..random import streams
 from ..random.draw import Draw
-from ..random.model import UncertaintyModel, sampled
+from ..random.model import UncertaintyModel, draw_sample
 from ..units import Allowed, non_negative
 
 Steps = NDArray[np.int64]
@@ -166,7 +166,7 @@ class NoiseErrors(ErrorSource):
         for k, (number, t) in enumerate(zip(batch.steps, batch.t, strict=True)):
             row = truth if alone else type(truth)(*(leaf[k] for leaf in truth))
             draw = self._draw.at(int(number), float(elapsed[k]), float(t))
-            noise, memory = sampled(self._noise, draw, memory, self._states(row))
+            noise, memory = draw_sample(self._noise, draw, memory, self._states(row))
             out[k] += noise
         return out, memory
 

@@ -36,7 +36,7 @@ from ..core.record import is_record_type
 from ..errors import InvalidValue
 from ..random.distributions import Gaussian
 from ..random.draw import Draw
-from ..random.model import NoUncertainty, UncertaintyModel, checked_model, one_name, sampled
+from ..random.model import NoUncertainty, UncertaintyModel, checked_model, draw_sample, one_name
 from ..run.trajectory import Trajectory
 from ..units import Unit, one, s
 from .channels import PERFECT, Channel, NoiseErrors, checked_channel
@@ -126,7 +126,7 @@ class SensorModel(Instrument):
             return self._added(clean, self._noise.nominal_value[None, :]), memory
         if draw is None:
             raise InvalidValue("draw = None: random noise needs a Draw")
-        noise, memory = sampled(self._noise, draw, memory, _rows(state, draw))
+        noise, memory = draw_sample(self._noise, draw, memory, _rows(state, draw))
         return self._added(clean, noise), memory
 
     def measure(

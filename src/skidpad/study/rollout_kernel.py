@@ -30,8 +30,7 @@ from ..errors import InvalidValue
 from ..integrate import compiled_integrator
 from ..integrate.base import Integrator
 from ..random.draw import Draw
-from ..random.model import UncertaintyModel
-from ..random.model import sampled as drawn
+from ..random.model import UncertaintyModel, draw_sample
 from ..run import arguments, delay
 from ..run.arguments import consistent_rows, make_consistent, record_of_rows
 from ..run.monte_carlo import TOLD, noisy
@@ -317,7 +316,7 @@ class RowArrays:
         for name, source in self.common.params.items():
             if isinstance(source, UncertaintyModel):
                 draw = self.draw(rows, f"params.{name}")
-                source = drawn(source, draw, source.start(count))[0][:, 0]
+                source = draw_sample(source, draw, source.start(count))[0][:, 0]
             columns[name] = source
         names = record.names(plant.Params)
         columns |= {name: value for name, value in rows.factors.items() if name in names}
@@ -330,7 +329,7 @@ class RowArrays:
         plant, count, x0 = self.base.plant, len(rows.runs), self.common.x0
         own = p[:, :, : record.size(plant.Params)]
         if isinstance(x0, UncertaintyModel):
-            states, _ = drawn(x0, self.draw(rows, "start"), x0.start(count))
+            states, _ = draw_sample(x0, self.draw(rows, "start"), x0.start(count))
             states = consistent_rows(plant, states, own)
         else:
             states = self._start_by_name(rows, own)
@@ -455,7 +454,7 @@ class Strips:
             for name, draw in draws.items():
                 model = self._models[name]
                 assert model is not None
-                numbers, memory[name] = drawn(model, draw.at(step), memory[name], states)
+                numbers, memory[name] = draw_sample(model, draw.at(step), memory[name], states)
                 table.setdefault(name, []).append(numbers)
         self._memory = memory
         return {name: np.stack(numbers) for name, numbers in table.items()}

@@ -23,9 +23,9 @@ from ...core.files import brief_repr, shortened, shown
 from ...core.model import Model, NoDisturbance, Vehicle, VehicleFactory
 from ...errors import InvalidValue
 from ...integrate.base import Integrator
-from ...random import Draw, NoUncertainty, UncertaintyModel, sampled
+from ...random import Draw, NoUncertainty, UncertaintyModel
 from ...random import streams as seeds
-from ...random.model import checked_model
+from ...random.model import checked_model, draw_sample
 from ...run.arguments import check_sample_room
 from ...run.fleet import Fleet
 from ...run.trajectory import Trajectory
@@ -685,7 +685,7 @@ class Simulation:
         memory = streams.memory
         for k in range(over.steps):
             draw = streams.disturbance_at(k, over.dt)
-            rows, memory = sampled(self._disturbance, draw, memory, perturbed[k : k + 1])
+            rows, memory = draw_sample(self._disturbance, draw, memory, perturbed[k : k + 1])
             drawn[k] = rows[0]
             moves.pair(k, nominal, perturbed, call.u, drawn[k], over.dt)
         if (drawn == self._disturbance.nominal_value).all():

@@ -12,16 +12,15 @@ import pytest
 from skidpad.errors import InvalidValue
 from skidpad.random import (
     Gaussian,
-    GaussianDistribution,
     Joined,
     NoUncertainty,
     OrnsteinUhlenbeck,
     Recorded,
     Truncated,
     Uniform,
-    UniformDistribution,
     by_name,
 )
+from skidpad.random.distributions import GaussianDistribution, UniformDistribution
 from skidpad.vehicles.formula import External, State
 
 NAN, INF = math.nan, math.inf
@@ -41,8 +40,14 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: GaussianDistribution(3, [0.0] * 3, [1.0]), r"std has shape \(1,\); allowed are 3"),
     (lambda: Gaussian([0.0, 1.0], 1.0, nominal_value=[0.0]), r"nominal_value has shape \(1,\)"),
     (lambda: Gaussian([[0.0, 1.0]], 1.0), r"mean has shape \(1, 2\); allowed are 1 numbers"),
-    (lambda: Gaussian([0.0, 1.0], covariance=np.eye(3)), r"covariance has shape \(3, 3\); allowed"),
-    (lambda: Gaussian([0.0, 1.0], covariance=[1.0, 1.0]), r"covariance has shape \(2,\); allowed"),
+    (
+        lambda: Gaussian([0.0, 1.0], covariance=np.eye(3)),
+        r"covariance has shape \(3, 3\); it must be",
+    ),
+    (
+        lambda: Gaussian([0.0, 1.0], covariance=[1.0, 1.0]),
+        r"covariance has shape \(2,\); it must be",
+    ),
     (lambda: Uniform([0.0, 1.0], [1.0, 2.0, 3.0]), r"upper has shape \(3,\); allowed are 2"),
     (lambda: UniformDistribution(3, [0.0] * 2, [1.0] * 3), r"lower has shape \(2,\); allowed"),
     (lambda: Truncated(0.0, 1.0, [0.0, 1.0], [1.0]), r"upper has shape \(1,\); allowed are 2"),
@@ -103,7 +108,7 @@ CASES: list[tuple[Callable[[], Any], str]] = [
         lambda: Gaussian([0.0, 0.0], covariance=[[1.0, NAN], [NAN, 1.0]]),
         r"covariance\[0, 1\] = nan must be finite",
     ),
-    (lambda: Gaussian([0.0], covariance="x"), "covariance = 'x' must be a matrix of numbers"),
+    (lambda: Gaussian([0.0], covariance="x"), "covariance = 'x' must be numbers in an array"),
     # bounds
     (lambda: Uniform([0.0, 2.0], [1.0, 1.0]), r"lower\[1\] = 2 must be at most upper\[1\] = 1"),
     (lambda: Truncated(0.0, 1.0, 2.0, 1.0), "lower = 2 must be at most upper = 1"),

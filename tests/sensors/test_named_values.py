@@ -21,13 +21,13 @@ from skidpad.random import (
     Joined,
     NoUncertainty,
     OrnsteinUhlenbeck,
-    Patch,
     Recorded,
     Truncated,
     UncertaintyModel,
     Uniform,
     by_name,
 )
+from skidpad.random.patches import Patch
 from skidpad.sensors import FullStateFeedback, OutputFunction, SelectedOutputs
 
 

@@ -6,15 +6,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from skidpad.random import (
-    Draw,
-    Gaussian,
-    GaussianDistribution,
-    NoUncertainty,
-    Truncated,
-    Uniform,
-    UniformDistribution,
-)
+from skidpad.random import Draw, Gaussian, NoUncertainty, Truncated, Uniform
+from skidpad.random.distributions import GaussianDistribution, UniformDistribution
 
 RARE = 1e-6
 """Probability with which a right sampler would fail one of the tests below."""

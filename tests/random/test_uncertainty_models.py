@@ -18,16 +18,15 @@ from skidpad.random import (
     Joined,
     NoUncertainty,
     OrnsteinUhlenbeck,
-    Patch,
     Recorded,
     Scatter,
     Truncated,
     UncertaintyModel,
     Uniform,
     by_name,
-    sampled,
-    strip,
 )
+from skidpad.random.model import draw_sample
+from skidpad.random.patches import Patch, strip
 from skidpad.vehicles.formula import External, State
 
 SCATTER = Scatter(
@@ -61,7 +60,7 @@ def run(model: UncertaintyModel, rows: slice, steps: int = 4, channel: str = "w"
     memory = model.start(draw.count)
     out = []
     for k in range(steps):
-        values, memory = sampled(model, draw.at(k), memory, STATES[rows])
+        values, memory = draw_sample(model, draw.at(k), memory, STATES[rows])
         out.append(values)
     return np.array(out)
 
@@ -259,7 +258,7 @@ def test_an_own_model_needs_only_sample() -> None:
 )
 def test_what_an_own_model_returns_is_looked_at(answer: Any, message: str) -> None:
     with pytest.raises(InvalidValue, match=message):
-        sampled(Own(answer), Draw(1, "w", [4, 5, 6], 7))
+        draw_sample(Own(answer), Draw(1, "w", [4, 5, 6], 7))
 
 
 def test_a_recording_is_replayed() -> None:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from skidpad.errors import InvalidValue
-from skidpad.random import Draw, of_run, split, streams
+from skidpad.random import Draw, of_run, streams
 from skidpad.random.kernel import _normal
-from skidpad.random.streams import fresh, normal_of
+from skidpad.random.streams import fresh, normal_of, split
 
 RUNS = np.array([0, 7, 2**32 - 1, 12345, *range(20, 420)])
 
