@@ -152,3 +152,25 @@ def test_an_integrator_is_a_name_or_a_method(integrator: Any) -> None:
             make(CAR, 0.01, integrator)
     with pytest.raises(InvalidValue, match=r"integrator = .* must be a name or an Integrator"):
         sp.linearise(CAR, {}, {}, 0.01, integrator)
+
+
+@pytest.mark.parametrize("dt", [0.005, 0.1, 1.0 / 3.0])
+def test_times_are_numbers_of_steps_times_dt_everywhere(dt: float) -> None:
+    car, steps = sp.vehicles.kinematic_bicycle(), 600
+    expected = [k * dt for k in range(steps + 1)]
+    sim = sp.Simulator(car, dt)
+    sim.reset()
+    times = [sim.time]
+    for _ in range(steps):
+        sim.step({})
+        times.append(sim.time)
+    assert times == expected
+    asked: list[float] = []
+
+    def controls(t: float, x: Any) -> Any:
+        asked.append(t)
+        return {}
+
+    run = sp.Simulator(car, dt).run(controls, steps=steps)
+    assert asked == expected[:-1]
+    assert run.t.tolist() == expected
