@@ -47,10 +47,10 @@ def test_a_wrong_unit_is_named_with_what_was_meant(values: dict[str, float], sai
     assert told[0].filename == __file__
 
 
-@pytest.mark.parametrize("name", ["formula_student", "four_wheel"])
-def test_the_mass_of_a_heavy_car_with_the_inertia_of_a_light_one(name: str) -> None:
-    with pytest.warns(ImplausibleParameter, match=rf"^{name}: m = 1226 kg and I_z = .* at this"):
-        sp.vehicles.get(name)(m=1226)
+@pytest.mark.parametrize(("name", "m"), [("formula_student", 1226), ("four_wheel", 2400)])
+def test_the_mass_of_a_heavy_car_with_the_inertia_of_a_light_one(name: str, m: float) -> None:
+    with pytest.warns(ImplausibleParameter, match=rf"^{name}: m = {m} kg and I_z = .* at this"):
+        sp.vehicles.get(name)(m=m)
 
 
 @pytest.mark.parametrize("name", sp.vehicles.names())

@@ -69,7 +69,7 @@ _MASS = (0.5, 2e4)
 """Range of mass over wheelbase squared, kg/m²: cars 150 to 250, solar cars 20, lorries 1,500."""
 _GYRATION = 0.95
 """Largest radius of gyration in yaw over the wheelbase: cars 0.4 to 0.6."""
-_GYRATION_BY_DIAGONAL = 0.21
+_GYRATION_BY_DIAGONAL = 0.16
 """Smallest radius of gyration over the diagonal of wheelbase and track: cars 0.3 to 0.47."""
 _GYRATION_BY_REACH = 0.65
 """Largest radius of gyration over the distance of the farthest point, for vehicles with long
