@@ -21,7 +21,7 @@ from skidpad.vehicles.parts import HydraulicBrakes, MotorDrive
 
 WHEELS = ("fl", "fr", "rl", "rr")
 CAR = sp.vehicles.two_track()
-PLAIN = driver_aids.told(CAR)
+PLAIN = driver_aids.open_loop(CAR)
 ANTI_LOCK = driver_aids.aided(PLAIN, driver_aids.anti_lock(CAR))
 DT = 0.002
 
@@ -229,7 +229,7 @@ def test_the_stability_programme_keeps_the_car_from_spinning(name: str) -> None:
     1.75 s, and 1.83 m aside 1.07 s after its begin."""
     car = sp.vehicles.two_track(name)
     steering, end = sine_with_dwell(np.linspace(0.14, 0.2, 4))
-    driver = driver_aids.told(car)
+    driver = driver_aids.open_loop(car)
     esp = driver_aids.aided(driver, driver_aids.stability(car), driver_aids.anti_lock(car))
     spun = []
     for policy in (driver, esp):
@@ -256,7 +256,7 @@ def test_power_stays_below_its_limit_and_below_it_torques_stay() -> None:
 def test_under_constant_power_energy_grows_in_proportion_to_time() -> None:
     carcass = Carcass(rolling=0.0)
     car = sp.vehicles.two_track(tyre=LoadSensitiveTyre(carcass=carcass), C_drag=0.0)
-    driver = driver_aids.aided(driver_aids.told(car), driver_aids.power_limit(car, 20e3))
+    driver = driver_aids.aided(driver_aids.open_loop(car), driver_aids.power_limit(car, 20e3))
     sim = sp.Simulator(car, dt=0.005, integrator="radau2")
     sim.reset(v_x=10.0)
     everything = car.Input(**each("tau", 900.0))
@@ -354,7 +354,7 @@ def test_of_a_car_with_pedals_aids_say_which_parts_they_need(parts: Any) -> None
 def test_what_is_no_aid_and_no_driver_is_refused() -> None:
     car = sp.vehicles.two_track()
     with pytest.raises(sp.InvalidValue, match=r"such as anti_lock\(car\), got 3"):
-        driver_aids.aided(driver_aids.told(car), 3)  # type: ignore[arg-type]
+        driver_aids.aided(driver_aids.open_loop(car), 3)  # type: ignore[arg-type]
     with pytest.raises(sp.InvalidValue, match="driver must be a Policy"):
         driver_aids.aided(car, driver_aids.anti_lock(car))  # type: ignore[arg-type]
 

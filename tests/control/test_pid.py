@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from skidpad import InvalidValue
-from skidpad.control.pid import Form, Gains, memory_type, pid_answer
+from skidpad.control.pid import Form, Gains, memory_type, pid_step
 from vehicles.wheeled.recordings import table
 
 
@@ -27,7 +27,7 @@ def test_recorded_answers(case: int) -> None:
     memory = memory_type(form)()
     for k in rows:
         asked, actual, ff = (float(t[n][k]) for n in ("setpoint", "actual", "feedforward"))
-        torque, memory, reference = pid_answer(gains, form, memory, asked, actual, at["dt"], ff)
+        torque, memory, reference = pid_step(gains, form, memory, asked, actual, at["dt"], ff)
         assert torque == pytest.approx(t["u"][k], rel=1e-9, abs=1e-9)
         assert reference == pytest.approx(t["filtered_setpoint"][k], rel=1e-9, abs=1e-9)
 
@@ -36,7 +36,7 @@ def ramp_answers(form: Form, gains: Gains, slope: float, dt: float, count: int) 
     """Torques while the error grows at a constant rate."""
     memory, torques = memory_type(form)(), []
     for k in range(count):
-        torque, memory, _ = pid_answer(gains, form, memory, slope * dt * k, 0.0, dt)
+        torque, memory, _ = pid_step(gains, form, memory, slope * dt * k, 0.0, dt)
         torques.append(torque)
     return torques
 
@@ -64,7 +64,7 @@ def test_anti_windup_recovers_sooner() -> None:
         memory = memory_type(form)()
         for k in range(2000):
             error = 1.0 if k < 200 else -1.0
-            torque, memory, _ = pid_answer(gains, form, memory, error, 0.0, 0.01)
+            torque, memory, _ = pid_step(gains, form, memory, error, 0.0, 0.01)
             if k >= 200 and torque < 0.0:
                 times[held] = k
                 break
@@ -72,10 +72,10 @@ def test_anti_windup_recovers_sooner() -> None:
 
 
 def test_no_limit_means_none() -> None:
-    unlimited = pid_answer(
+    unlimited = pid_step(
         Gains(KP=50.0, max_torque=0.0), Form(), memory_type(Form())(), 10.0, 0.0, 0.01
     )
-    limited = pid_answer(
+    limited = pid_step(
         Gains(KP=50.0, max_torque=7.0), Form(), memory_type(Form())(), 10.0, 0.0, 0.01
     )
     assert (unlimited.torque, limited.torque) == (500.0, 7.0)
@@ -86,7 +86,7 @@ def test_the_reference_filter_answers_a_step(order: int) -> None:
     form, gains, dt = Form(reference_order=order), Gains(reference_filter_tau=0.2), 0.01
     memory = memory_type(form)()
     for _ in range(60):
-        reference = pid_answer(gains, form, memory, 1.0, 0.0, dt)
+        reference = pid_step(gains, form, memory, 1.0, 0.0, dt)
         memory = reference.memory
     late = math.exp(-60 * dt / 0.2)
     if order == 1:
@@ -113,5 +113,5 @@ def test_an_unknown_order_is_refused() -> None:
 
 def test_arrays_pass_through() -> None:
     memory = memory_type(Form())(*np.zeros((3, 4)))
-    got = pid_answer(Gains(KI=1.0), Form(), memory, np.arange(4.0), 0.5, 0.01)
+    got = pid_step(Gains(KI=1.0), Form(), memory, np.arange(4.0), 0.5, 0.01)
     np.testing.assert_allclose(got.torque, 10.01 * (np.arange(4.0) - 0.5))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from control.roads import KINEMATIC, circle, straight
 from skidpad.control import pure_pursuit, stanley
 from skidpad.control.car import Geometry, Motion, car_of, front_axle, rear_axle
-from skidpad.control.path_following import View, heading_error, progressed, seen_from
+from skidpad.control.path_following import View, heading_error, locate, locate_along
 from skidpad.control.reference import Point
 from skidpad.errors import InvalidValue
 from skidpad.vehicles import four_wheel
@@ -41,7 +41,7 @@ def test_on_a_circle_pure_pursuit_steers_the_circle(
     motion = rear_at(radius * math.sin(begin), kappa**-1 * (1 - math.cos(begin)), side * begin)
     end = begin + ahead
     goal = Point(radius * math.sin(end), kappa**-1 * (1 - math.cos(end)))
-    view = View(motion, 0.0, seen_from(goal, 0.0, 0.0), lambda _: goal)
+    view = View(motion, 0.0, locate(goal, 0.0, 0.0), lambda _: goal)
     p = pure_pursuit.LookAhead(l_least=1e-3)
     assert pure_pursuit.steer(p, G, view) == pytest.approx(math.atan(BASE * kappa), rel=1e-9)
 
@@ -59,7 +59,7 @@ def test_the_curvature_of_a_near_goal_is_bounded() -> None:
 def test_seen_from_a_touching_circle(x: float, y: float, kappa: float) -> None:
     point = Point(3.0, -1.0, 0.4, kappa, 7.0, 0.5)
     c, s = math.cos(0.4), math.sin(0.4)
-    seen = seen_from(point, 3.0 + c * x - s * y, -1.0 + s * x + c * y)
+    seen = locate(point, 3.0 + c * x - s * y, -1.0 + s * x + c * y)
     centre = math.hypot(x, y - 1.0 / kappa)
     assume(centre > 0.2 / abs(kappa) and kappa * y < 0.9)
     wanted = math.copysign(1.0, kappa) * (1.0 / abs(kappa) - centre)
@@ -70,7 +70,7 @@ def test_seen_from_a_touching_circle(x: float, y: float, kappa: float) -> None:
 
 
 def test_seen_from_a_straight() -> None:
-    seen = seen_from(Point(heading=math.pi / 2), -1.5, 4.0)
+    seen = locate(Point(heading=math.pi / 2), -1.5, 4.0)
     assert (seen.ahead, seen.left) == (pytest.approx(4.0), pytest.approx(1.5))
     assert seen.heading == math.pi / 2
 
@@ -82,7 +82,7 @@ def test_progress_goes_to_the_foot() -> None:
     for s in np.linspace(0.0, 60.0, 61):
         at = road.at_distance(s)
         x, y = at.x - 0.8 * math.sin(at.heading), at.y + 0.8 * math.cos(at.heading)
-        seen, progress = progressed(table, progress, x, y)
+        seen, progress = locate_along(table, progress, x, y)
     assert progress == pytest.approx(60.0, abs=0.01)
     assert seen.left == pytest.approx(0.8, abs=0.01)
     assert seen.heading == pytest.approx(3.0, abs=1e-3)
@@ -98,9 +98,7 @@ def stanley_steer(p: stanley.Gains, line: Point, x: float, y: float, yaw: float,
     steer = 0.0
     for _ in range(12):
         motion = Motion(x, y, yaw, v, v * G.l_r * math.tan(steer) / BASE)
-        view = View(
-            motion, v * math.tan(steer) / BASE, seen_from(line, *front_axle(motion, G)), None
-        )  # type: ignore[arg-type]
+        view = View(motion, v * math.tan(steer) / BASE, locate(line, *front_axle(motion, G)), None)  # type: ignore[arg-type]
         steer = stanley.steer(p, G, view)
     return steer
 
@@ -123,7 +121,7 @@ def test_the_offset_of_the_front_axle_falls_as_published(
     offsets = []
     for t in (-h, h):
         x, y, yaw = rates[0] * t, left + rates[1] * t, turned + rates[2] * t
-        offsets.append(seen_from(line, x + G.l_f * math.cos(yaw), y + G.l_f * math.sin(yaw)).left)
+        offsets.append(locate(line, x + G.l_f * math.cos(yaw), y + G.l_f * math.sin(yaw)).left)
     falling = (offsets[1] - offsets[0]) / (2.0 * h)
     v_front = v / math.cos(steer)
     e = 0.5 * (offsets[0] + offsets[1])
@@ -137,7 +135,7 @@ def test_a_small_offset_dies_out_exponentially(v: float, kappa: float) -> None:
     x, y, dt = -G.l_f * math.cos(yaw), 0.05 - G.l_f * math.sin(yaw), 1e-3
     offsets = []
     for _ in range(1001):
-        offsets.append(seen_from(line, x + G.l_f * math.cos(yaw), y + G.l_f * math.sin(yaw)).left)
+        offsets.append(locate(line, x + G.l_f * math.cos(yaw), y + G.l_f * math.sin(yaw)).left)
         steer = stanley_steer(p, line, x, y, yaw, v)
         omega = v * math.tan(steer) / BASE
         v_y, half = G.l_r * omega, yaw + 0.5 * dt * omega
@@ -149,7 +147,7 @@ def test_a_small_offset_dies_out_exponentially(v: float, kappa: float) -> None:
 
 
 def test_stanley_softens_at_standstill() -> None:
-    view = View(Motion(0.0, 1.0, 0.0, 0.0, 0.0), 0.0, seen_from(Point(), G.l_f, 1.0), None)  # type: ignore[arg-type]
+    view = View(Motion(0.0, 1.0, 0.0, 0.0, 0.0), 0.0, locate(Point(), G.l_f, 1.0), None)  # type: ignore[arg-type]
     p = stanley.Gains(k=2.5, k_soft=1.0, k_yaw=0.0)
     assert stanley.steer(p, G, view) == pytest.approx(-math.atan(2.5), abs=1e-3)
 
@@ -158,7 +156,7 @@ def test_stanleys_additions_have_their_signs() -> None:
     """More yaw rate than the line asks for steers back, slip of the tyres steers in."""
     line = Point(curvature=0.02)
     motion = Motion(-G.l_f, 0.0, 0.0, 10.0, 0.0)
-    view = View(motion, 0.3, seen_from(line, 0.0, 0.0), None)  # type: ignore[arg-type]
+    view = View(motion, 0.3, locate(line, 0.0, 0.0), None)  # type: ignore[arg-type]
     plain, damped, slipping = (
         stanley.steer(stanley.Gains(**more), G, view)
         for more in ({"k_yaw": 0.0}, {"k_yaw": 0.5}, {"k_yaw": 0.0, "k_ag": 0.004})
@@ -175,7 +173,7 @@ def test_mirror(law: object) -> None:
     answers = []
     for side, told in ((1.0, line), (-1.0, mirrored)):
         motion = Motion(0.0, side * 0.7, side * 0.1, 9.0, side * 0.2)
-        view = View(motion, side * 0.1, seen_from(told, *front_axle(motion, G)), lambda _: told)  # noqa: B023
+        view = View(motion, side * 0.1, locate(told, *front_axle(motion, G)), lambda _: told)  # noqa: B023
         p = pure_pursuit.LookAhead() if law is pure_pursuit else stanley.Gains(k_yaw=0.1, k_ag=0.01)
         answers.append(law.steer(p, G, view))  # type: ignore[attr-defined]
     assert answers[0] == -answers[1] != 0.0

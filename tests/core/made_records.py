@@ -124,7 +124,7 @@ def furnished() -> sp.Vehicle:
 def aided() -> Any:
     known = car()
     return driver_aids.aided(
-        driver_aids.told(known), driver_aids.anti_lock(known), driver_aids.traction(known)
+        driver_aids.open_loop(known), driver_aids.anti_lock(known), driver_aids.traction(known)
     )
 
 

@@ -126,7 +126,7 @@ def stopped_by_anti_lock(name: str) -> float:
     states = sp.Fleet(car, dt=0.002).rollout(
         {"v_x": launch_speed(name)},
         shared("brake", p.brake_max, p.brake_front),
-        policy=driver_aids.aided(driver_aids.told(car), driver_aids.anti_lock(car, slip=slip)),
+        policy=driver_aids.aided(driver_aids.open_loop(car), driver_aids.anti_lock(car, slip=slip)),
         steps=2500,
         every=2500,
     )

@@ -16,7 +16,7 @@ import skidpad as sp
 from skidpad.core import record
 from skidpad.core.body import Demand, Velocity
 from skidpad.vehicles.parts import EngineDrive, FirstOrderSlip, HydraulicBrakes, MotorDrive
-from skidpad.vehicles.parts.drive_command import asked_acceleration
+from skidpad.vehicles.parts.drive_command import demanded_acceleration
 
 two_track = sp.vehicles.two_track
 DT = 0.002
@@ -133,4 +133,4 @@ def test_a_demand_to_be_slower_fades_with_the_speed_either_way() -> None:
         (0.0, Demand(a=2.0, v=-1.0), 0.0),
         (0.0, Demand(a=2.0), 2.0),
     ):
-        assert asked_acceleration(demand, v_x) == want
+        assert demanded_acceleration(demand, v_x) == want

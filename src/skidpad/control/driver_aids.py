@@ -54,16 +54,16 @@ class Aid:
     __repr__ = brief_repr
 
 
-def told(vehicle: Any) -> Policy:
-    """The driver who does as told: the reference of each step is the input of the vehicle."""
-    return Policy(_as_told, Reference=vehicle.Input, name="told")
+def open_loop(vehicle: Any) -> Policy:
+    """A driver whose inputs are prescribed: the reference of each step is the input."""
+    return Policy(_prescribed, Reference=vehicle.Input, name="open_loop")
 
 
 def _brief(value: Any) -> str:
     return shortened(repr(value), 80)
 
 
-def _as_told(r: Any) -> Any:
+def _prescribed(r: Any) -> Any:
     return r
 
 
@@ -74,7 +74,7 @@ def aided(driver: Policy, *aids: Aid) -> Policy:
     `policy_params={"anti_lock.slip": 0.1}` of a fleet's rollout changes an aid.
     """
     if not isinstance(driver, Policy):
-        raise InvalidValue(f"driver must be a Policy, such as told(car), got {_brief(driver)}")
+        raise InvalidValue(f"driver must be a Policy, such as open_loop(car), got {_brief(driver)}")
     for aid in aids:
         if not isinstance(aid, Aid):
             raise InvalidValue(f"aids must be of Aid, such as anti_lock(car), got {_brief(aid)}")
@@ -241,7 +241,7 @@ def next_share(share: one, slip: one, idle: Any, p: SlipControlParams, dt: s) ->
     return where(idle, 1.0, clip(share + rate * dt, 0.0, 1.0))
 
 
-def left_of(asked: Any, share: one, slip: one, p: SlipControlParams) -> Any:
+def remaining_demand(asked: Any, share: one, slip: one, p: SlipControlParams) -> Any:
     """What a wheel gets of what is asked for."""
     return asked * clip(share - p.at_once * maximum(slip / p.slip - 1.0, 0.0), 0.0, 1.0)
 
@@ -259,7 +259,9 @@ def keep_wheels_turning(
         asked, locking = getattr(u, f"brake_{wheel}"), where(v < 0.0, kappa, -kappa)
         idle = logical_or(asked <= 0.0, slow)
         shares.append(next_share(share, locking, idle, p, dt))
-        brakes[f"brake_{wheel}"] = where(idle, asked, left_of(asked, shares[-1], locking, p))
+        brakes[f"brake_{wheel}"] = where(
+            idle, asked, remaining_demand(asked, shares[-1], locking, p)
+        )
     return u._replace(**brakes), Memory(*shares)
 
 
@@ -274,7 +276,7 @@ def keep_wheels_rolling(
         asked = getattr(u, f"tau_{wheel}")
         spinning = where(asked < 0.0, -kappa, kappa)
         shares.append(next_share(share, spinning, asked == 0.0, p, dt))
-        torques[f"tau_{wheel}"] = left_of(asked, shares[-1], spinning, p)
+        torques[f"tau_{wheel}"] = remaining_demand(asked, shares[-1], spinning, p)
     return u._replace(**torques), Memory(*shares)
 
 
@@ -350,7 +352,7 @@ class Stability(NamedTuple):
     """Speed up to which the aid fades in."""
 
 
-def asked_yaw_rate(x: Any, u: Any, p: Any) -> rad_s:
+def demanded_yaw_rate(x: Any, u: Any, p: Any) -> rad_s:
     """Yaw rate that the steering asks for."""
     return bicycle_yaw_rate(u.steer, x.v_x, p.chassis, p.understeer, p.grip, p.v_off)
 
@@ -363,7 +365,7 @@ def fading(v_x: m_s, v_off: m_s) -> one:
 def drive_apart(x: Any, u: Any, m: Nothing, p: Vectoring, dt: s) -> tuple[Any, Nothing]:
     """Moves torque from one side to the other."""
     c = p.chassis
-    error = asked_yaw_rate(x, u, p) - x.omega
+    error = demanded_yaw_rate(x, u, p) - x.omega
     moment = (p.inertia * p.rate) * error * fading(x.v_x, p.v_off)
     front = limited(p.front * c.radius_f * (1.0 / c.track_f) * moment, p.most)
     rear = limited((1.0 - p.front) * c.radius_r * (1.0 / c.track_r) * moment, p.most)
@@ -376,7 +378,7 @@ def drive_apart(x: Any, u: Any, m: Nothing, p: Vectoring, dt: s) -> tuple[Any, N
 def brake_apart(x: Any, u: Any, m: Nothing, p: Stability, dt: s) -> tuple[Any, Nothing]:
     """Brakes the wheel that turns the car back to where it is steered, and takes drive away."""
     c = p.chassis
-    asked = asked_yaw_rate(x, u, p)
+    asked = demanded_yaw_rate(x, u, p)
     error = x.omega - asked
     excess = outside_dead_band(error, p.band) * fading(x.v_x, p.v_off)
     moment = (p.inertia * p.rate) * excess

@@ -13,7 +13,6 @@ take numbers and symbols for all but the abilities, so that a page can have them
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, pi
 from typing import Any, NamedTuple
@@ -24,7 +23,7 @@ from ..ops import abs as size_of
 from ..ops import atan, atan2, clip, equal, logical_and, logical_or, maximum, minimum, tan, where
 from ..units import Nm, m_s, m_s2, one, per_m, rad, rad_s, s
 from .car import Abilities
-from .wheeled import FrontSteerInput, FrontTorques, MotorTorque, SideTorques, TwistInput
+from .wheeled import FrontSteerInput, SideTorques, TwistInput
 
 KEYS = ("w", "s", "a", "d", " ")
 DEGREE: rad = pi / 180.0
@@ -60,74 +59,46 @@ def pressed(set_point: Any, key: str, steps: Steps | None = None, steer_max: flo
 
     `steer_max` limits the steering angle in rad, or the curvature in 1/m where that is commanded.
     """
-    change = _CHANGES.get(type(set_point), _by_names)
     if key.lower() not in KEYS:
         raise InvalidValue(f"key {key!r} is unknown; allowed are {', '.join(map(repr, KEYS))}")
-    key = key.lower()
+    key, by = key.lower(), steps or Steps()
     ahead = {"w": 1.0, "s": -1.0}.get(key, 0.0)
     left = {"a": 1.0, "d": -1.0}.get(key, 0.0)
-    return change(set_point, ahead, left, key == " ", steps or Steps(), steer_max)
+    new: dict[str, float] = {}
+    for name, (forward, leftward, step) in _moves(set_point).items():
+        value, size = getattr(set_point, name), getattr(by, step)
+        if name not in STEERING:
+            moved = value + (ahead * forward + left * leftward) * size
+            new[name] = 0.0 if key == " " else moved
+        elif left:
+            new[name] = max(-steer_max, min(steer_max, value + left * size))
+    return set_point._replace(**new)
 
 
-def _by_names(u: Any, ahead: float, left: float, stop: bool, by: Steps, most: float) -> Any:
-    """A press for any record whose names say what drives and what steers."""
-    fields: tuple[str, ...] = getattr(u, "_fields", ())
-    torques = [name for name in fields if name.startswith("tau_")]
-    known = (("velocity",), by.v), (("acceleration",), by.acceleration), (torques, by.torque)
-    drives, step = next(
-        ((names, step) for names, step in known if names and set(names) <= set(fields)), ((), 0.0)
-    )
-    if not drives:
-        has = f": it has {', '.join(fields)}" if fields else ""
-        raise InvalidValue(f"{type(u).__name__} has no keys{has}")
-    new = {name: 0.0 if stop else getattr(u, name) + ahead * step for name in drives}
-    for name, step in (("steer", by.steer), ("curvature", by.curvature)):
-        if left and name in fields:
-            new[name] = max(-most, min(most, getattr(u, name) + left * step))
-    return u._replace(**new)
-
-
-def _twist(u: TwistInput, ahead: float, left: float, stop: bool, by: Steps, most: rad) -> Any:
-    return TwistInput() if stop else TwistInput(u.v + ahead * by.v, u.omega + left * by.omega)
-
-
-def _front_steer(
-    u: FrontSteerInput, ahead: float, left: float, stop: bool, by: Steps, most: rad
-) -> Any:
-    return FrontSteerInput(0.0 if stop else u.v + ahead * by.v, _steered(u.steer, left, by, most))
-
-
-def _sides(u: SideTorques, ahead: float, left: float, stop: bool, by: Steps, most: rad) -> Any:
-    if stop:
-        return SideTorques()
-    return SideTorques(
-        u.tau_left + (ahead - left) * by.torque, u.tau_right + (ahead + left) * by.torque
-    )
-
-
-def _front(u: FrontTorques, ahead: float, left: float, stop: bool, by: Steps, most: rad) -> Any:
-    left_torque, right_torque = (
-        0.0 if stop else tau + ahead * by.torque for tau in (u.tau_fl, u.tau_fr)
-    )
-    return FrontTorques(left_torque, right_torque, _steered(u.steer, left, by, most))
-
-
-def _motor(u: MotorTorque, ahead: float, left: float, stop: bool, by: Steps, most: rad) -> Any:
-    torque = 0.0 if stop else u.tau + ahead * by.torque
-    return MotorTorque(torque, _steered(u.steer, left, by, most))
-
-
-def _steered(steer: rad, left: float, by: Steps, most: rad) -> rad:
-    return max(-most, min(most, steer + left * by.steer)) if left else steer
-
-
-_CHANGES: dict[type, Callable[..., Any]] = {
-    TwistInput: _twist,
-    FrontSteerInput: _front_steer,
-    SideTorques: _sides,
-    FrontTorques: _front,
-    MotorTorque: _motor,
+Moves = dict[str, tuple[float, float, str]]
+"""Steps of a field per key ahead and per key to the left, and which of the `Steps` it is."""
+STEERING = ("steer", "curvature")
+_MOVES: dict[type, Moves] = {
+    TwistInput: {"v": (1.0, 0.0, "v"), "omega": (0.0, 1.0, "omega")},
+    FrontSteerInput: {"v": (1.0, 0.0, "v"), "steer": (0.0, 1.0, "steer")},
+    SideTorques: {"tau_left": (1.0, -1.0, "torque"), "tau_right": (1.0, 1.0, "torque")},
 }
+
+
+def _moves(set_point: Any) -> Moves:
+    """How keys move the fields of a record, by its class or by what its names say."""
+    if type(set_point) in _MOVES:
+        return _MOVES[type(set_point)]
+    fields: tuple[str, ...] = getattr(set_point, "_fields", ())
+    torques = tuple(name for name in fields if name.startswith("tau_") or name == "tau")
+    known = (("velocity",), "v"), (("acceleration",), "acceleration"), (torques, "torque")
+    for names, step in known:
+        if names and set(names) <= set(fields):
+            steering = {name: (0.0, 1.0, name) for name in STEERING if name in fields}
+            return {name: (1.0, 0.0, step) for name in names} | steering
+    has = f": it has {', '.join(fields)}" if fields else ""
+    raise InvalidValue(f"{type(set_point).__name__} has no keys{has}")
+
 
 AHEAD_TIME: s = 0.1
 """In which a key goes from nothing to full drive, and back."""

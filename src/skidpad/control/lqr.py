@@ -33,7 +33,7 @@ from ..ops import clip, lookup
 from ..run.linearisation import Roles, Trim, linearise, linearise_continuous, roles_of, steady
 from ..units import m, m_s, one, s
 from .car import Car, car_of, push
-from .path_following import Seen, heading_error, progressed, seen_from
+from .path_following import Seen, heading_error, locate, locate_along
 from .reference import KNOTS, Point, Reference, reference_of
 
 SLOPE = 1e-3
@@ -130,7 +130,7 @@ def design(
     whole = [k for k, values in enumerate(allowed) if values is not None and values.whole]
     B[:, whole] = direct[:, whole] = 0.0
     drifting = [leaf.drifts for leaf in record.fields(vehicle.State)]
-    kept = [k for k in _kept(q, A) if q[k].any() or not drifting[k]]
+    kept = [k for k in _error_fields(q, A) if q[k].any() or not drifting[k]]
     part = np.ix_(kept, kept)
     K = gain(A[part], B[kept], q[part], r)
     return Design(
@@ -179,7 +179,7 @@ def _check_weights(name: str, matrix: Array, size: int, *, strict: bool) -> None
         raise InvalidValue(f"{name} has the eigenvalue {least:g}; {rule}")
 
 
-def _kept(q: Array, A: Array) -> list[int]:
+def _error_fields(q: Array, A: Array) -> list[int]:
     """Fields of the error: not those without a weight that nothing else depends on.
 
     Such a one, the distance ahead for example, may drift for ever and cost nothing.
@@ -261,26 +261,29 @@ def scheduled(
     bounds = _bounds(vehicle, designs[0].inputs, limits or {})
     if path is None:
         return Policy(
-            _told(vehicle, designs, known, bounds), Reference=Point, Params=Params, name="lqr"
+            _follow_rows(vehicle, designs, known, bounds),
+            Reference=Point,
+            Params=Params,
+            name="lqr",
         )
     ahead = designs[0].roles.ahead
     if ahead in designs[0].states:
         raise InvalidValue(f"Q weighs {ahead}: only references by time say where the car is to be")
-    act = _followed(vehicle, designs, known, bounds, reference_of(path).table(knots))
+    act = _follow_path(vehicle, designs, known, bounds, reference_of(path).table(knots))
     return Policy(act, Memory, Params=Params, name="lqr")
 
 
-def _told(
+def _follow_rows(
     vehicle: Any, designs: Sequence[Design], car: Car, bounds: Sequence[Bound]
 ) -> Callable[..., Any]:
     def act(x: Any, r: Point, p: Params) -> Any:
-        seen = seen_from(r, *designs[0].roles.place(x))
+        seen = locate(r, *designs[0].roles.place(x))
         return vehicle.Input(*command(designs, car, bounds, x, seen, p))
 
     return act
 
 
-def _followed(
+def _follow_path(
     vehicle: Any,
     designs: Sequence[Design],
     car: Car,
@@ -288,7 +291,7 @@ def _followed(
     line: Callable[[Any], Point],
 ) -> Callable[..., Any]:
     def act(x: Any, m: Memory, p: Params) -> tuple[Any, Memory]:
-        seen, here = progressed(line, m.progress, *designs[0].roles.place(x))
+        seen, here = locate_along(line, m.progress, *designs[0].roles.place(x))
         return vehicle.Input(*command(designs, car, bounds, x, seen, p)), Memory(here)
 
     return act

@@ -33,7 +33,7 @@ from ..ops import atan2, clip, maximum, sqrt, tan
 from ..units import m, m_s, m_s2, non_negative, one, per_m, positive, rad, rad_s, s
 from ..vehicles.parts.actuators import limited
 from .car import Car, Deviation, Motion, advance, car_of, deviation, upstream, wrapped
-from .pid import SpeedGains, SpeedMemory, answer
+from .pid import SpeedGains, SpeedMemory, pid_control
 from .reference import Point, Reference, per_m2, reference_of
 
 NEAREST_TO_CENTRE: one = 0.1
@@ -62,7 +62,7 @@ class Seen(NamedTuple):
     """Rate of the curvature over distance."""
 
 
-def seen_from(point: Point, x: m, y: m) -> Seen:
+def locate(point: Point, x: m, y: m) -> Seen:
     """A place seen from the circle (or straight) that touches the line at a point of it."""
     off = deviation(Motion(x, y, 0.0, 0.0, 0.0), _touching(point))
     kappa = point.curvature
@@ -85,12 +85,12 @@ def _touching(point: Point) -> LinePoint:
     return LinePoint(point.x, point.y, point.heading, point.curvature)
 
 
-def progressed(table: Callable[[Any], Point], progress: m, x: m, y: m) -> tuple[Seen, m]:
+def locate_along(table: Callable[[Any], Point], progress: m, x: m, y: m) -> tuple[Seen, m]:
     """A place seen from a line, and the distance along it to the foot, from the last such one."""
     before = table(progress)
     off = deviation(Motion(x, y, 0.0, 0.0, 0.0), _touching(before))
     here = progress + advance(off, before.curvature)
-    return seen_from(table(here), x, y), here
+    return locate(table(here), x, y), here
 
 
 def heading_error(yaw: rad, heading: rad) -> rad:
@@ -131,7 +131,7 @@ def cruise(
     p: SpeedGains, memory: SpeedMemory, v: m_s, seen: Seen, dt: s
 ) -> tuple[m_s2, SpeedMemory]:
     """Acceleration that holds the speed of the reference, with its own rate fed forward."""
-    return answer(p, memory, v, seen.v, dt, anti_windup=True, feed_forward=seen.a)
+    return pid_control(p, memory, v, seen.v, dt, anti_windup=True, feed_forward=seen.a)
 
 
 def demand_of(steer: rad, a: m_s2, v: m_s, g: Any) -> Demand:
@@ -159,8 +159,8 @@ def follower(
     Params = _params(type(known.geometry), type(gains))
     params = Params(known.geometry, gains, record.build(SpeedGains, speed, base=CRUISE))
     if path is None:
-        return Policy(_told(law, known), SpeedMemory, Point, Params, params, name=name)
-    act = _followed(law, known, reference_of(path).table(knots))
+        return Policy(_follow_rows(law, known), SpeedMemory, Point, Params, params, name=name)
+    act = _follow_path(law, known, reference_of(path).table(knots))
     return Policy(act, PathMemory, Params=Params, params=params, name=name)
 
 
@@ -170,20 +170,20 @@ def _params(Geometry: type, Gains: type) -> Any:
     return record.define("Params", hints, doc="Parameters of the policy.")
 
 
-def _told(law: Law, car: Car) -> Callable[..., Any]:
+def _follow_rows(law: Law, car: Car) -> Callable[..., Any]:
     def act(x: Any, m: SpeedMemory, r: Point, p: Any, dt: s) -> tuple[Any, SpeedMemory]:
         motion = car.motion(x, p.geometry)
-        seen = seen_from(r, *law.place(motion, p.geometry))
+        seen = locate(r, *law.place(motion, p.geometry))
         view = View(motion, car.omega(x, p.geometry), seen, lambda _: r)
         return _commanded(law, car, x, view, m, p, dt)
 
     return act
 
 
-def _followed(law: Law, car: Car, line: Callable[[Any], Point]) -> Callable[..., Any]:
+def _follow_path(law: Law, car: Car, line: Callable[[Any], Point]) -> Callable[..., Any]:
     def act(x: Any, m: PathMemory, p: Any, dt: s) -> tuple[Any, PathMemory]:
         motion = car.motion(x, p.geometry)
-        seen, here = progressed(line, m.progress, *law.place(motion, p.geometry))
+        seen, here = locate_along(line, m.progress, *law.place(motion, p.geometry))
         view = View(motion, car.omega(x, p.geometry), seen, lambda ahead: line(here + ahead))
         u, memory = _commanded(law, car, x, view, m.speed, p, dt)
         return u, PathMemory(here, memory)

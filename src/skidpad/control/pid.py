@@ -1,6 +1,6 @@
 """PID control: one law, for wheel speeds of robots and for speed and lateral offset of cars.
 
-`loop_answer` is the law with `Gains` and a `Form`, which says what a controller has besides the
+`loop_step` is the law with `Gains` and a `Form`, which says what a controller has besides the
 three actions and so which memory it needs. With `upstream` in a form it repeats the program MVSim,
 whose filtered derivative is the filtered error.
 
@@ -122,7 +122,7 @@ def _memory_type(names: tuple[str, ...]) -> Any:
     return record.define("PidMemory", hints, dict.fromkeys(names, 0.0), docs, doc)
 
 
-class Answer(NamedTuple):
+class Step(NamedTuple):
     """What a controller does in a step."""
 
     torque: Nm
@@ -131,7 +131,7 @@ class Answer(NamedTuple):
     """The speed that it steered to: the one asked for after the filters."""
 
 
-class LoopAnswer(NamedTuple):
+class LoopStep(NamedTuple):
     """The same for one who solves for the speed at the end of the step."""
 
     torque: Nm
@@ -143,16 +143,16 @@ class LoopAnswer(NamedTuple):
     """How much less it would be per speed that the vehicle had more."""
 
 
-def pid_answer(
+def pid_step(
     p: Gains, form: Form, memory: Any, asked: m_s, actual: m_s, dt: s, feed_forward: Nm = 0.0
-) -> Answer:
+) -> Step:
     """Torque for the coming dt and the memory after it."""
-    return Answer(*loop_answer(p, form, memory, asked, actual, dt, feed_forward)[:3])
+    return Step(*loop_step(p, form, memory, asked, actual, dt, feed_forward)[:3])
 
 
-def loop_answer(
+def loop_step(
     p: Gains, form: Form, memory: Any, asked: m_s, actual: m_s, dt: s, feed_forward: Nm = 0.0
-) -> LoopAnswer:
+) -> LoopStep:
     """`answer`, and how the torque depends on the speed."""
     changed: dict[str, Any] = {}
     reference = _filtered_reference(p, form, memory, asked, dt, changed)
@@ -166,7 +166,7 @@ def loop_answer(
         integral = integral + back * (torque - (rest + integral))
         torque = within(rest + integral, p)
     after = memory._replace(integral=integral, **changed)
-    return LoopAnswer(torque, after, reference, rest + integral, _gain(p, form, memory, dt))
+    return LoopStep(torque, after, reference, rest + integral, _gain(p, form, memory, dt))
 
 
 def _gain(p: Gains, form: Form, memory: Any, dt: s) -> Nm_s_m:
@@ -205,7 +205,7 @@ def _derivative(
     return p.KD * memory.started * (error - memory.error) * (1.0 / dt)
 
 
-def forgotten(memory: Any, when: Any) -> Any:
+def reset_where(memory: Any, when: Any) -> Any:
     """The memory as at the start where a condition holds."""
     return type(memory)(*(where(when, 0.0, value) for value in memory))
 
@@ -285,7 +285,7 @@ class Command(NamedTuple):
     """Rate of the steering angle, positive to the left."""
 
 
-def answer(
+def pid_control(
     p: Any,
     memory: Any,
     measured: Any,
@@ -301,7 +301,7 @@ def answer(
     """
     gains = Gains(KP=p.k_p, KI=p.k_i, KD=p.k_d, max_torque=p.limit)
     form = Form(anti_windup=anti_windup)
-    output = pid_answer(gains, form, memory, reference, measured, dt, feed_forward)
+    output = pid_step(gains, form, memory, reference, measured, dt, feed_forward)
     return output.torque, output.memory
 
 
@@ -321,8 +321,10 @@ def command(
     Offsets are positive to the left of the line.
     """
     along, across = memory
-    a, along = answer(p.longitudinal, along, v, v_reference, dt, anti_windup=anti_windup)
-    rate, across = answer(p.lateral, across, offset, offset_reference, dt, anti_windup=anti_windup)
+    a, along = pid_control(p.longitudinal, along, v, v_reference, dt, anti_windup=anti_windup)
+    rate, across = pid_control(
+        p.lateral, across, offset, offset_reference, dt, anti_windup=anti_windup
+    )
     return Command(a, rate), Memory(along, across)
 
 
@@ -437,7 +439,7 @@ class PIDControl:
     def compute_control_input(self, measured_output: float, reference_output: float) -> float:
         """The output for the coming step; the memory moves on."""
         p = self._settings
-        acceleration, self._memory = answer(
+        acceleration, self._memory = pid_control(
             SpeedGains(p.kp, p.ki, p.kd, p.limit),
             self._memory,
             finite("measured_output", measured_output),

@@ -162,7 +162,7 @@ def speed_torques(
     memories: list[Any] = []
     loops: list[SpeedLoop] = []
     for target, v, before in zip(asked, actual, memory, strict=True):
-        answer = pid.loop_answer(p, form, before, target, v, dt, ff)
+        answer = pid.loop_step(p, form, before, target, v, dt, ff)
 
         def limit(torque: Nm, v: m_s = v) -> Nm:
             most = pid.within(torque, p)
@@ -170,7 +170,7 @@ def speed_torques(
 
         torque = where(stops, _braking(answer.torque, v), answer.torque)
         torques.append(where(stopped, holding, torque))
-        memories.append(pid.forgotten(answer.memory, stopped))
+        memories.append(pid.reset_where(answer.memory, stopped))
         wanted, gain = where(stopped, holding, answer.wanted), where(stopped, 0.0, answer.gain)
         loops.append(SpeedLoop(wanted, gain, limit))
     return SpeedTorques(tuple(torques), type(memory)(*memories), tuple(loops))

@@ -18,7 +18,7 @@ import numpy as np
 from .. import vehicles
 from ..control import path_following, pure_pursuit, stanley
 from ..control.car import Deviation, Motion, car_of, deviation, front_axle, rear_axle
-from ..control.path_following import CRUISE, View, cruise, demand_of, progressed
+from ..control.path_following import CRUISE, View, cruise, demand_of, locate_along
 from ..control.pid import SpeedGains, SpeedMemory
 from ..control.speed import Course
 from ..core.arrays import Array
@@ -109,7 +109,7 @@ class Follower:
         """The input of the coming step."""
         g = self.car.geometry
         motion = self.car.motion(x, g)
-        seen, here = progressed(self.plan.at, self.progress, *self.law.place(motion, g))
+        seen, here = locate_along(self.plan.at, self.progress, *self.law.place(motion, g))
         self.progress = here
         view = View(motion, self.car.omega(x, g), seen, lambda ahead: self.plan.at(here + ahead))
         a, self.memory = cruise(self.speed, self.memory, self.car.speed(x), seen, self.dt)

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
 from ..core import record
-from ..core.body import Demand, Geometry, GroundUnder, Limits, car_geometry
+from ..core.body import Demand, Geometry, GroundUnder, Limits
 from ..core.model import Model, Vehicle, VehicleFactory, built_once
 from ..core.record import extended, made_once
 from ..errors import InvalidValue
@@ -62,13 +62,13 @@ from .commonroad.records import FORD_ESCORT
 from .parts.actuators import lag, limited, rate_limited_lag
 from .parts.air import downforce
 from .parts.assembly import redefined
-from .parts.car_bodies import sliding_car
+from .parts.car_bodies import geometry_about_axles, sliding_car, weight_along
 from .parts.chassis import WheelMoments, push_of
 from .parts.drive_command import (
     HOLD_TIME,
     AccelerationCommand,
     ForceCommand,
-    asked_acceleration,
+    demanded_acceleration,
     drag,
     front_share,
 )
@@ -254,21 +254,8 @@ def standing_grips(p: Params) -> list[one]:
 
 def geometry(p: Params) -> Geometry:
     """A car about its axles; it is drawn with four wheels."""
-    middle = 0.5 * (p.l_f - p.l_r)
     radius = max(float(rolling_radius(tyre, at.F_z, 0.0)) for tyre, at in standing_contacts(p))
-    return car_geometry(
-        front_axle=p.l_f,
-        rear_axle=-p.l_r,
-        front=middle + 0.5 * p.length,
-        rear=middle - 0.5 * p.length,
-        width=p.width,
-        height=p.height,
-        wheel_radius=radius,
-        wheel_width=WHEEL_WIDTH * radius,
-        mass=p.m,
-        inertia=p.I_z,
-        centre_of_mass=(0.0, 0.0),
-    )
+    return geometry_about_axles(p, wheel_radius=radius, wheel_width=WHEEL_WIDTH * radius)
 
 
 def limits(p: Params) -> Limits:
@@ -289,17 +276,14 @@ def command(x: State, wish: Demand, p: Params) -> Any:
 
     It reverses for who also asks for a speed below 0.
     """
-    a = asked_acceleration(wish, x.v_x, HOLD_TIME + 2.0 * p.t_drive)
+    a = demanded_acceleration(wish, x.v_x, HOLD_TIME + 2.0 * p.t_drive)
     force = p.m * a - drag(x.v_x, p.C_drag)
     return p.drive.input(limited(wish.steer, p.steer_max), force, p.m)
 
 
 def on_ground(x: State, u: Any, w: Any, ground: GroundUnder, p: Params) -> tuple[Any, Any]:
     """Gravity pulls at the centre of mass; an axle has the mean friction under its wheels."""
-    changes: dict[str, Any] = {}
-    if ground.down is not None:
-        weight = ground.g * p.m
-        changes |= {"F_x": weight * ground.down.x, "F_y": weight * ground.down.y}
+    changes: dict[str, Any] = {**weight_along(ground, p.m)}
     if ground.mu is not None or ground.grip is not None:
         own_f, own_r = standing_grips(p)
         fl, fr, rl, rr = ground.friction_shares((own_f, own_f, own_r, own_r)) or (1.0,) * 4

@@ -48,7 +48,7 @@ from ..units import (
 )
 from .parts.actuators import limited, limited_lag, rate_limited_lag
 from .parts.air import downforce, resistance
-from .parts.car_bodies import sliding_car
+from .parts.car_bodies import sliding_car, weight_along
 from .parts.kinematics import (
     Acceleration,
     body_acceleration,
@@ -355,10 +355,7 @@ def command(x: State, demand: Demand, p: Any) -> Input:
 
 def on_ground(x: State, u: Input, w: Any, ground: GroundUnder, p: Any) -> tuple[Input, Any]:
     """Gravity pulls at the centre of mass; friction is one factor on all tyres: the mean."""
-    changes: dict[str, Any] = {}
-    if ground.down is not None:
-        weight = ground.g * p.m
-        changes |= {"F_x": weight * ground.down.x, "F_y": weight * ground.down.y}
+    changes: dict[str, Any] = {**weight_along(ground, p.m)}
     shares = ground.friction_shares((p.tyre.D,) * 4)
     if shares is not None:
         fl, fr, rl, rr = shares

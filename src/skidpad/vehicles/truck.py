@@ -21,7 +21,7 @@ from ..core.model import Model, NoDisturbance, VehicleFactory
 from ..geometry.pose import to_world
 from ..ops import abs, clip, logical_and, logical_or, maximum, minimum, where
 from ..units import Allowed, m, m_s, m_s2, non_negative, one, per_m, per_s, positive, rad, rad_s, s
-from .parts.actuators import Approach, approach, landed, limited, rk4
+from .parts.actuators import Approach, approach, end_on_goal, limited, rk4
 from .parts.car_bodies import rolling_car
 from .parts.kinematics import (
     Twist,
@@ -314,8 +314,8 @@ def driven(x: State, c: RearCommand, p: Params, dt: s) -> State:
     act = actuation(x, c, p, dt)
     after = rolled(x, act, p, dt)
     return after._replace(
-        steer=landed(after.steer, act.steer_goal, act.steer.lands),
-        v_x=landed(after.v_x, act.v_x_goal, act.v_x.lands),
+        steer=end_on_goal(after.steer, act.steer_goal, act.steer.lands),
+        v_x=end_on_goal(after.v_x, act.v_x_goal, act.v_x.lands),
     )
 
 
@@ -348,6 +348,7 @@ def outputs(x: State, u: Input, w: NoDisturbance, p: Params) -> Outputs:
     half: Any = 0.5 * p.track
     base = twist_at(rear, p.base_to_rear, 0.0 * half)
     front = front_wheels(rear.curvature, p.wheel_base, p.track)
+    spins = wheel_spin(rear, p.wheel_base, p.track, p.wheel_radius)
     return Outputs(
         *body_point(x, p.base_to_rear, 0.0 * half),
         v_base=base.velocity,
@@ -357,17 +358,12 @@ def outputs(x: State, u: Input, w: NoDisturbance, p: Params) -> Outputs:
         curvature_base=base.curvature,
         steer_fl=front.left,
         steer_fr=front.right,
-        **_spins(rear, p),
+        **{f"omega_{wheel}": spin for wheel, spin in spins._asdict().items()},
         motor=motor_rate(base.velocity, p.wheel_radius, p.gear_ratio),
         **_wheel_frames(x, p, half),
         yaw_fl=x.yaw + front.left,
         yaw_fr=x.yaw + front.right,
     )
-
-
-def _spins(rear: Twist, p: Params) -> dict[str, rad_s]:
-    spin = wheel_spin(rear, p.wheel_base, p.track, p.wheel_radius)
-    return {f"omega_{wheel}": value for wheel, value in spin._asdict().items()}
 
 
 def _wheel_frames(x: State, p: Params, half: m) -> dict[str, m]:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skidpad.vehicles.parts import kinematics as ak
-from skidpad.vehicles.parts.actuators import approach, landed
+from skidpad.vehicles.parts.actuators import approach, end_on_goal
 
 TABLE = json.loads(
     (Path(__file__).parents[2] / "data" / "truck" / "model_table_default.json").read_text("utf-8")
@@ -134,7 +134,7 @@ def test_an_approach_takes_full_steps_then_lands_on_the_goal() -> None:
     value, taken = 0.0, []
     for _ in range(5):
         step = approach(value, 0.35, 1.0, 0.1, 0.0)
-        value = landed(value + 0.1 * step.rate, 0.35, step.lands)
+        value = end_on_goal(value + 0.1 * step.rate, 0.35, step.lands)
         taken.append(value)
     assert taken == pytest.approx([0.1, 0.2, 0.3, 0.35, 0.35], abs=1e-15)
     assert taken[3] == taken[4] == 0.35

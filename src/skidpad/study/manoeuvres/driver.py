@@ -21,7 +21,7 @@ import numpy as np
 from ...control.car import Motion, advance, car_of, deviation, push
 from ...control.path_following import Params as Return
 from ...control.path_following import steer as steer_back
-from ...control.pid import SpeedGains, SpeedMemory, answer
+from ...control.pid import SpeedGains, SpeedMemory, pid_control
 from ...core import record
 from ...core.arrays import Array
 from ...core.body import Body, Demand, Velocity
@@ -234,7 +234,7 @@ def _pace(
     """Acceleration that holds the speed, or the one that is told."""
     # Without an error nothing gathers while the acceleration alone is asked for.
     seen = goal + r.hold * (v - goal)
-    held, memory = answer(drive.speed, memory, seen, goal, dt, anti_windup=True)
+    held, memory = pid_control(drive.speed, memory, seen, goal, dt, anti_windup=True)
     stopping = minimum(r.a, 0.0) * clip(v * (1.0 / STANDING), -1.0, 1.0)
     return r.hold * held + maximum(r.a, 0.0) + stopping, memory
 

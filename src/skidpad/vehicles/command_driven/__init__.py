@@ -7,7 +7,7 @@ A model is put together from the components it names; `rules` holds what the two
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from ...core import record
@@ -16,7 +16,7 @@ from ...errors import InvalidValue
 from ..parts.table import NoTable, Units, table, table_type
 from .models import command_model
 from .parameters import UPSTREAM as COMPAT
-from .parameters import Table, gather
+from .parameters import gather
 from .records import (
     LEARNED,
     NAMES,
@@ -46,32 +46,24 @@ def autoware(
             f"{name} runs Python modules and cannot be compiled; use it through "
             "skidpad.PlanningSimulator"
         )
-    return assembled(name, gather([*_sources(params), values], name, compat), compat)
+    sources = params if isinstance(params, (list, tuple)) else () if params is None else (params,)
+    return assembled(name, gather([*sources, values], name, compat), compat)
 
 
 def assembled(name: str, gathered: Mapping[str, Any], compat: str | None = None) -> Vehicle:
     """A vehicle of parameters that `parameters.gather` gave."""
     upstream = compat == COMPAT
-    tables = {key: _table_record(gathered[key], _units(key, upstream)) for key in maps(name)}
+    tables: dict[str, Any] = dict.fromkeys(maps(name), NoTable())
+    for key in tables:
+        if (given := gathered[key]) is not None:
+            tables[key] = table(given.rows, given.columns, given.values, _units(key, upstream))
     model = _model(name, upstream, *(getattr(item, "size", None) for item in tables.values()))
     wanted = {key: gathered[key] for key in record.names(model.Params) if key in gathered}
     return Vehicle(model, record.build(model.Params, wanted | tables))
 
 
-def _sources(params: Any) -> Sequence[Any]:
-    if params is None:
-        return ()
-    return params if isinstance(params, (list, tuple)) else (params,)
-
-
 def _units(key: str, upstream: bool) -> Units:
     return steer_map_units(upstream) if key == "steer_map" else TABLE_UNITS[key]
-
-
-def _table_record(numbers: Table | None, units: Units) -> Any:
-    if numbers is None:
-        return NoTable()
-    return table(numbers.rows, numbers.columns, numbers.values, units)
 
 
 @built_once

@@ -49,7 +49,7 @@ from ...units import (
 from ..parts import kinematics
 from ..parts.actuators import limited
 from ..parts.disturbance import additive
-from ..parts.drive_command import asked_acceleration
+from ..parts.drive_command import demanded_acceleration
 from ..parts.kinematics import (
     centre_track_rolling,
     drift_rate,
@@ -423,7 +423,7 @@ def limits(p: DoubleIntegratorParams) -> Limits:
 def command(x: DoubleIntegratorState, demand: Demand, p: DoubleIntegratorParams) -> Input:
     """It goes the way that the wheels of a car would point: at v tan(steer) to the left."""
     across = (x.v_s * tan(demand.steer) - x.v_d) * (1.0 / TURN_TIME)
-    along = asked_acceleration(demand, x.v_s)
+    along = demanded_acceleration(demand, x.v_s)
     return Input(
         limited(along, p.a_long_max),
         limited(across, p.a_lat_max),

@@ -27,7 +27,7 @@ from ...tyres.low_speed import dynamic_share, mixed
 from ...units import kg, m, m_s, m_s2, rad_s, s
 from ..parts.actuators import limited, rate_limited_lag
 from ..parts.car_bodies import rolling_car, sliding_car, sliding_placed
-from ..parts.drive_command import asked_acceleration
+from ..parts.drive_command import demanded_acceleration
 from ..parts.kinematics import (
     centre_track_rolling,
     drift,
@@ -57,7 +57,7 @@ def command(Input: Any, a_max: Callable[[Any], m_s2]) -> Callable[[Any, Demand, 
         """Turns the wheels to the angle demanded, and drives as demanded; slowed, it stops."""
         rate = rate_limited_lag(x.steer, demand.steer, STEER_TIME, p.steer_max, p.steer_rate_max)
         along = x.v if "v" in type(x)._fields else x.v_x
-        return Input(steer_rate=rate, a=limited(asked_acceleration(demand, along), a_max(p)))
+        return Input(steer_rate=rate, a=limited(demanded_acceleration(demand, along), a_max(p)))
 
     return by_rate
 

@@ -207,7 +207,9 @@ BMW_3_SERIES: Mapping[str, float] = {
 """The car of the bicycles: `BMW3seriesParams` of commonroad-control, a rounded set 2."""
 
 
-def chosen(model: str, Params: type, number: Any, allowed: tuple[int, ...]) -> dict[str, float]:
+def set_values_for(
+    model: str, Params: type, number: Any, allowed: tuple[int, ...]
+) -> dict[str, float]:
     """The values of a parameter set that a model has fields for."""
     if isinstance(number, bool) or number not in allowed:
         raise InvalidValue(
@@ -342,7 +344,7 @@ class CommonRoadFactory(VehicleFactory):
         model = self.model if compat is None or self.upstream is None else self.upstream
         base = None
         if parameters is not None:
-            values = chosen(model.name, model.Params, parameters, self.sets)
+            values = set_values_for(model.name, model.Params, parameters, self.sets)
             base = record.build(model.Params, values)
             self._check_own(parameters, values, source, params)
         filled = record.build(model.Params, source, base=base, **params)

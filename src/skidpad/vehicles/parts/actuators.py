@@ -90,7 +90,7 @@ def approach(value: Any, goal: Any, limit: Any, dt: s, tolerance: Any) -> Approa
     return Approach(where(far, rate, 0.0), logical_and(far, within_reach))
 
 
-def landed(after: Any, goal: Any, lands: Any) -> Any:
+def end_on_goal(after: Any, goal: Any, lands: Any) -> Any:
     """The value after a step, put on its goal where it landed: free of the rounding of the sum."""
     return where(lands, goal, after)
 

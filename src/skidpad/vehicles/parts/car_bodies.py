@@ -8,8 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...core.body import Acceleration, Body, Demand, Geometry, Limits, Pose, Velocity
-from ...units import m, rad
+from ...core.body import (
+    Acceleration,
+    Body,
+    Demand,
+    Geometry,
+    GroundUnder,
+    Limits,
+    Pose,
+    Velocity,
+    car_geometry,
+)
+from ...units import N, kg, m, rad
 from .kinematics import Acceleration as PlaneAcceleration
 from .kinematics import body_acceleration, following, yaw_rate
 
@@ -43,6 +53,31 @@ def sliding_acceleration(x: Any, rate: Any, p: Any) -> Acceleration:
 def sliding_placed(x: Any, pose: Pose, velocity: Velocity, p: Any) -> Any:
     """`Body.placed` of a state with v_x, v_y and omega: in any motion; actuators stay."""
     return x._replace(**pose._asdict(), **velocity._asdict())
+
+
+def weight_along(ground: GroundUnder, mass: kg) -> dict[str, N]:
+    """Disturbances by which gravity along the ground pulls at the centre of mass."""
+    if ground.down is None:
+        return {}
+    weight = ground.g * mass
+    return {"F_x": weight * ground.down.x, "F_y": weight * ground.down.y}
+
+
+def geometry_about_axles(p: Any, **others: Any) -> Geometry:
+    """The geometry of a car whose middle is that of its axles, seen from its centre of mass."""
+    middle = 0.5 * (p.l_f - p.l_r)
+    return car_geometry(
+        front_axle=p.l_f,
+        rear_axle=-p.l_r,
+        front=middle + 0.5 * p.length,
+        rear=middle - 0.5 * p.length,
+        width=p.width,
+        height=p.height,
+        mass=p.m,
+        inertia=p.I_z,
+        centre_of_mass=(0.0, 0.0),
+        **others,
+    )
 
 
 def sliding_car(*, geometry: ShapeOf, limits: LimitsOf, command: CommandOf, **others: Any) -> Body:

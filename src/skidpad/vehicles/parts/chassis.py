@@ -184,6 +184,11 @@ def roll_stiffness(s: Suspension, p: Any) -> tuple[Nm, Nm]:
     )
 
 
+def roll_inertia(body: SprungMass, I_x: kg_m2, p: Any) -> kg_m2:
+    """Inertia of rolling: of the body, and of body and wheels going opposite ways."""
+    return I_x + body.m * (body.arm * body.arm) * (1.0 - body.m * (1.0 / p.m))
+
+
 def roll_gradient(s: Suspension, p: Any) -> Any:
     """Roll per lateral acceleration in rad/(m/s²): m_s h / (K_f + K_r - m_s g h).
 
@@ -369,39 +374,35 @@ class Posture(NamedTuple):
     """Positive with the nose down, as in braking."""
 
 
-def _as_the_mass(_: Any, x: Any, p: Any) -> tuple[Velocity, ...]:
-    """Every wheel is carried as the centre of mass moves."""
-    return alike(x.v_x, x.v_y)
+def _in_balance(kind: Any) -> Any:
+    """Decorator: a chassis without states, in balance at once, on wheels that stay upright."""
+
+    def none(self: Any, *inputs: Any) -> Any:
+        return None
+
+    def nothing(self: Any, *inputs: Any) -> Any:
+        return 0.0
+
+    def no_states(self: Any, *inputs: Any) -> NoStates:
+        return NoStates()
+
+    def carried(self: Any, x: Any, p: Any) -> tuple[Velocity, ...]:
+        return alike(x.v_x, x.v_y)
+
+    kind.States, kind.follows, kind.fills = NoStates, FOLLOWED, ()
+    kind.carried, kind.rates, kind.settled = carried, no_states, no_states
+    kind.bumped, kind.tilt_rate, kind.energy, kind.loss = none, none, nothing, nothing
+    kind.turns_by_pitch = False
+    return kind
 
 
-def _no_states(_: Any, *told: Any) -> NoStates:
-    """Of a body that is in balance at once."""
-    return NoStates()
-
-
-def _unfelt(_: Any, *told: Any) -> Any:
-    """None: bumps do not act on this chassis, and its wheels stay upright."""
-    return None
-
-
-def _nothing(_: Any, *told: Any) -> Any:
-    """It stores and takes no energy."""
-    return 0.0
-
-
+@_in_balance
 class RollShare(NamedTuple):
     """Loads by the parameter `roll_front` of the car: the share of the front axle in the roll
     moment. The body keeps level."""
 
-    States = NoStates
     Outputs = NoStates
-    follows = FOLLOWED
-    fills = ()
     replaces = ()
-    carried, rates, bumped, settled = _as_the_mass, _no_states, _unfelt, _no_states
-    tilt_rate = _unfelt
-    energy = loss = _nothing
-    turns_by_pitch = False
 
     def check(self, p: Any) -> None:
         """Nothing to object to."""
@@ -420,6 +421,7 @@ class RollShare(NamedTuple):
         return NoStates()
 
 
+@_in_balance
 class QuasiStatic(NamedTuple):
     """Loads and posture of a body in balance on springs, anti-roll bars and links.
 
@@ -431,15 +433,8 @@ class QuasiStatic(NamedTuple):
     suspension: Suspension = Suspension()
     """Masses, springs and links."""
 
-    States = NoStates
     Outputs = Posture
-    follows = FOLLOWED
-    fills = ()
     replaces = ("roll_front",)
-    carried, rates, bumped, settled = _as_the_mass, _no_states, _unfelt, _no_states
-    tilt_rate = _unfelt
-    energy = loss = _nothing
-    turns_by_pitch = False
 
     def check(self, p: Any) -> None:
         """Raise for a car that this body cannot stand on."""
@@ -582,7 +577,7 @@ class RollPitch(NamedTuple):
         pitching = pitching + acting.turned.pitch
         return RollPitchState(
             x.roll_rate,
-            while_upright(x.roll, rolling * (1.0 / self.roll_inertia(p))),
+            while_upright(x.roll, rolling * (1.0 / roll_inertia(body, self.I_x, p))),
             x.pitch_rate,
             while_upright(x.pitch, pitching * (1.0 / (self.I_y + acting.turned.inertia))),
             x.heave_rate,
@@ -596,16 +591,11 @@ class RollPitch(NamedTuple):
         lever = body.m * body.arm / (p.m * leaning_arm(p))
         return lever * x.roll_rate
 
-    def roll_inertia(self, p: Any) -> kg_m2:
-        """Inertia of rolling: of the body, and of body and wheels going opposite ways."""
-        body = sprung_mass(self.suspension, p)
-        return self.I_x + body.m * (body.arm * body.arm) * (1.0 - body.m * (1.0 / p.m))
-
     def energy(self, x: Any, press: m_s2, p: Any) -> J:
         """Of roll, pitch and heave, springs and bars, and of the weight that sinks with roll."""
         s, at, body = self.suspension, self.compression(x, p), sprung_mass(self.suspension, p)
         K_f, K_r = roll_stiffness(s, p)
-        rolling = self.roll_inertia(p) * (x.roll_rate * x.roll_rate)
+        rolling = roll_inertia(body, self.I_x, p) * (x.roll_rate * x.roll_rate)
         pitching = self.I_y * (x.pitch_rate * x.pitch_rate)
         heaving = body.m * (x.heave_rate * x.heave_rate)
         leaning = (K_f + K_r - body.m * body.arm * p.g) * (x.roll * x.roll)

@@ -186,7 +186,7 @@ def slows(demand: Demand) -> one:
     return demand.a * way_of(demand) < 0.0
 
 
-def asked_acceleration(demand: Demand, v_x: m_s, t_hold: s = HOLD_TIME) -> m_s2:
+def demanded_acceleration(demand: Demand, v_x: m_s, t_hold: s = HOLD_TIME) -> m_s2:
     """The acceleration to ask of a vehicle that has no brakes for a demand, at a speed along it.
 
     One that slows becomes 0 with the speed, and as strong the other way where it rolls so.

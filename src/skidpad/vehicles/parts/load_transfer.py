@@ -334,6 +334,12 @@ def loads_under(weight: N, front: N, rear: N, p: Any) -> AxleWeights:
     )
 
 
+def standing_loads(p: Any) -> tuple[N, N, N, N]:
+    """Load of each wheel of a car that stands on level ground."""
+    front, rear = (0.5 * F for F in loads_under(p.m * p.g, 0.0, 0.0, p))
+    return front, front, rear, rear
+
+
 def corner_loads(at_rest: AxleWeights, a_x: m_s2, a_y: m_s2, p: Any) -> CornerLoads:
     """Loads while the tyres push with the mass times (a_x, a_y), in body axes."""
     leaning = p.m * p.z_cg

@@ -49,8 +49,17 @@ from ...units import (
 )
 from .actuators import ramp, ramp_integral
 from .assembly import assembled
-from .chassis import Acting, Bumped, Pressed, Travel, check_unsprung, sprung_mass, unless_moving
-from .load_transfer import CornerLoads, Force, Velocity, loads_under, while_upright
+from .chassis import (
+    Acting,
+    Bumped,
+    Pressed,
+    Travel,
+    check_unsprung,
+    roll_inertia,
+    sprung_mass,
+    unless_moving,
+)
+from .load_transfer import CornerLoads, Force, Velocity, loads_under, standing_loads, while_upright
 from .on_road import RoadUnderCar
 
 Four = tuple[Any, Any, Any, Any]
@@ -229,12 +238,6 @@ def axle_forces(x: Any, forces: tuple[Force, ...], press: m_s2, s: SuspendedBody
     front = lean_f * (forces[0].y + forces[1].y) + (over_f * (x.z_fl - x.z_fr)) * press
     rear = lean_r * (forces[2].y + forces[3].y) + (over_r * (x.z_rl - x.z_rr)) * press
     return front, -front, rear, -rear
-
-
-def standing_loads(p: Any) -> tuple[N, N, N, N]:
-    """Load of each wheel of the car that stands on level ground."""
-    front, rear = (0.5 * F for F in loads_under(p.m * p.g, 0.0, 0.0, p))
-    return front, front, rear, rear
 
 
 class LinearSpring(NamedTuple):
@@ -548,7 +551,7 @@ class IndependentSuspension(NamedTuple):
         sinking = self.rising(x, acting.road, p)
         return SuspensionState(
             sinking[0],
-            while_upright(x.roll, (left + leaning) * (1.0 / roll_inertia(s, p))),
+            while_upright(x.roll, (left + leaning) * (1.0 / roll_inertia(body, s.I_x, p))),
             sinking[1],
             while_upright(x.pitch, diving * by_I_y),
             sinking[2],
@@ -606,7 +609,7 @@ class IndependentSuspension(NamedTuple):
         masses = (u_f, u_f, u_r, u_r)
         wheels, moving = heights(x), height_rates(x)
         hopping = sum(mass * (v * v) for mass, v in zip(masses, moving, strict=True))
-        rolling = roll_inertia(s, p) * (x.roll_rate * x.roll_rate)
+        rolling = roll_inertia(body, s.I_x, p) * (x.roll_rate * x.roll_rate)
         body_moving = s.I_y * (x.pitch_rate * x.pitch_rate) + body.m * (x.heave_rate * x.heave_rate)
         weight = press * (
             body.m * x.heave + sum(m * z for m, z in zip(masses, wheels, strict=True))
@@ -660,12 +663,6 @@ def tyre_stiffness(p: Any) -> tuple[N_m, ...]:
 def falling(x: Any, road: RoadUnderCar) -> m_s2:
     """What gravity and the motion of the plane press masses down with."""
     return road.fall if road.uneven is None else road.fall + x.v_y * road.uneven.lean
-
-
-def roll_inertia(s: SuspendedBody, p: Any) -> kg_m2:
-    """Inertia of rolling: of the body, and of body and wheels going opposite ways."""
-    body = sprung_mass(s, p)
-    return s.I_x + body.m * (body.arm * body.arm) * (1.0 - body.m * (1.0 / p.m))
 
 
 def corner_forces(chassis: IndependentSuspension, x: Any, p: Any) -> Four:

@@ -20,7 +20,6 @@ from ...core.body import (
     Velocity,
     Wheel,
     box,
-    car_geometry,
 )
 from ...errors import InvalidValue
 from ...geometry.pose import turned_back
@@ -28,9 +27,9 @@ from ...ops import abs, clip, maximum, where
 from ...tyres.contract import Contact, each_tyre
 from ...units import N, m, m_s2, one
 from ..parts.actuators import limited
-from ..parts.car_bodies import sliding_car
+from ..parts.car_bodies import geometry_about_axles, sliding_car, weight_along
 from ..parts.drive_command import slows, way_of
-from ..parts.load_transfer import axle_weights
+from ..parts.load_transfer import standing_loads
 from ..parts.on_road import road_under_car
 from ..parts.spinning_wheel import rolling_radius
 from ..parts.trailers import SIDES, trailer_motions
@@ -113,12 +112,6 @@ def places(p: Params) -> tuple[tuple[m, m], ...]:
     return (p.l_f, half_f), (p.l_f, -half_f), (-p.l_r, half_r), (-p.l_r, -half_r)
 
 
-def standing_loads(p: Params) -> tuple[N, N, N, N]:
-    """Load of each wheel of the car that stands."""
-    front, rear = axle_weights(p.m * p.g, 0.0, 0.5, p)
-    return 0.5 * front, 0.5 * front, 0.5 * rear, 0.5 * rear
-
-
 def standing_radii(p: Params) -> list[m]:
     """Effective radius of each wheel of a car that hardly moves."""
     pairs = zip(each_tyre(p.tyres), standing_loads(p), strict=True)
@@ -133,19 +126,7 @@ def standing_grips(p: Params) -> list[one]:
 
 def geometry(p: Params) -> Geometry:
     """A car about its axles, whose wheels spin and push as state and outputs tell."""
-    middle = 0.5 * (p.l_f - p.l_r)
-    shape = car_geometry(
-        front_axle=p.l_f,
-        rear_axle=-p.l_r,
-        front=middle + 0.5 * p.length,
-        rear=middle - 0.5 * p.length,
-        width=p.width,
-        height=p.height,
-        mass=p.m,
-        inertia=p.I_z,
-        centre_of_mass=(0.0, 0.0),
-        forces=True,
-    )
+    shape = geometry_about_axles(p, forces=True)
     pairs = zip(shape.wheels, standing_radii(p), strict=True)
     wheels = tuple(_wheel(wheel, radius, p) for wheel, radius in pairs)
     return with_trailers(replace(shape, wheels=wheels), p)
@@ -233,10 +214,8 @@ def climbing_force(x: State, p: Params) -> N:
 
 def on_ground(x: State, u: Input, w: Any, ground: GroundUnder, p: Params) -> tuple[Input, Any]:
     """Gravity pulls at the centre of mass; each tyre has the friction of the ground under it."""
-    changes: dict[str, Any] = {}
+    changes: dict[str, Any] = {**weight_along(ground, p.m)}
     if ground.down is not None:
-        weight = ground.g * p.m
-        changes |= {"F_x": weight * ground.down.x, "F_y": weight * ground.down.y}
         changes |= trailers_on_slope(x, ground.g, ground.down, p)
     if ground.mu is not None or ground.grip is not None:
         shares = ground.friction_shares(standing_grips(p)) or (1.0,) * 4

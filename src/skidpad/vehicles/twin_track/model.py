@@ -68,6 +68,7 @@ from .drive import (
     driveline,
     driveline_energy,
     driveline_settled,
+    each,
     pitch_shares,
     wheel_spin_rates,
 )
@@ -168,11 +169,6 @@ def posture(
     return travel, air, pressing, p.chassis.loads(x, road, pressing, p)
 
 
-def spins(x: Any) -> tuple[Any, ...]:
-    """Spin of each wheel."""
-    return x.spin_fl, x.spin_fr, x.spin_rl, x.spin_rr
-
-
 def slips(x: Any, p: Params) -> list[SlipState]:
     """The state of slip of each wheel; nothing where slip is no state."""
     if not p.slip.states:
@@ -186,7 +182,7 @@ def motion(x: State, w: External, p: Params) -> Motion:
     travel, air, pressing, loads = posture(x, w, road, p)
     headings, cambers = p.alignment.angles(x, travel, p)
     grip = road.grip_with((w.mu_fl, w.mu_fr, w.mu_rl, w.mu_rr))
-    columns = zip(loads, velocities(x, headings, p), spins(x), cambers, grip, strict=True)
+    columns = zip(loads, velocities(x, headings, p), each(x, "spin"), cambers, grip, strict=True)
     moving = [
         WheelMotion(F_z, v.x, v.y, spin, x.omega, camber, mu)
         for F_z, v, spin, camber, mu in columns
@@ -209,7 +205,7 @@ def motion(x: State, w: External, p: Params) -> Motion:
     # The spin of wheels that tilt with the body turns the car, as the spin of a gyroscope does.
     tilting = p.chassis.tilt_rate(x, p)
     if tilting is not None:
-        moment = moment - tilting * spin_momentum(spins(x), p.I_w)
+        moment = moment - tilting * spin_momentum(each(x, "spin"), p.I_w)
     a, moment, leaning, towed = coupled(x, w, a, pushed, moment, p)
     acting = Acting(loads, forces, pushed, pressing, road)
     return Motion(travel, acting, headings, wheels, a, moment, leaning, towed)
@@ -236,7 +232,7 @@ def derivative(x: State, u: Input, w: External, p: Params) -> State:
     """Time derivative of the state."""
     now, line = motion(x, w, p), driveline(x, u, p)
     turning = wheel_spin_rates(line, x, now.wheels, p)
-    turned = wheel_moments(now.wheels, spins(x), turning, x.omega, p.I_w)
+    turned = wheel_moments(now.wheels, each(x, "spin"), turning, x.omega, p.I_w)
     if p.chassis.turns_by_pitch and line.reflected is not None:
         turned = turned._replace(inertia=p.I_w * (4.0 - sum(pitch_shares(line, p))))
     sprung: Any = p.chassis.rates(x, now.acting._replace(turned=turned), p)
@@ -299,7 +295,7 @@ def rolling(x: State, p: Params) -> State:
     )
     turning = trailer_spinning(x, turning, p)
     columns = zip(
-        WHEELS, each_tyre(p.tyres), loads, velocities(x, headings, p), spins(x), strict=True
+        WHEELS, each_tyre(p.tyres), loads, velocities(x, headings, p), each(x, "spin"), strict=True
     )
     x = x._replace(
         **{
@@ -321,7 +317,7 @@ def energy(x: State, p: Params) -> J:
     height."""
     # A spin counts from the body, which may pitch.
     pitching = getattr(x, "pitch_rate", 0.0)
-    turning = sum(((spin + pitching) * (spin + pitching) for spin in spins(x)), 0.0)
+    turning = sum(((spin + pitching) * (spin + pitching) for spin in each(x, "spin")), 0.0)
     rotating = 0.5 * p.I_w * turning + driveline_energy(x, p)
     planar = kinetic_energy(x.v_x, x.v_y, x.omega, p.m, p.I_z) + rotating
     planar = planar + trailer_energy(x, p)
@@ -340,6 +336,8 @@ def car_model(name: str, recipes: Parts, *tyres: type) -> Model:
     even = issubclass(get_type_hints(parts.road)["surface"], (FlatRoad, PlaneRoad))
     names = ", ".join(dict.fromkeys(tyre.__name__ for tyre in tyres))
     behind = len(parts.trailers._fields)
+    drive = "" if parts.powertrain is WheelTorques else f"; {parts.powertrain.__name__}"
+    towing = f"; {behind} trailer{'s' if behind > 1 else ''}" if behind else ""
     # The work of a hitch that presses a body down on its springs is in no closed form.
     told = even and not parts.slip().states and not (behind and parts.chassis.States._fields)
     return Model(
@@ -364,17 +362,8 @@ def car_model(name: str, recipes: Parts, *tyres: type) -> Model:
         ends=ROLLED_OVER if "roll" in parts.chassis.States._fields else {},
         body=BODY,
         mirror_odd=mirror_odd(behind),
-        summary=f"Car on four spinning wheels with any tyre: {names}{_driven_by(parts.powertrain)}"
-        + _with_trailers(behind),
+        summary=f"Car on four spinning wheels with any tyre: {names}{drive}{towing}",
     )
-
-
-def _driven_by(powertrain: type) -> str:
-    return "" if powertrain is WheelTorques else f"; {powertrain.__name__}"
-
-
-def _with_trailers(count: int) -> str:
-    return f"; {count} trailer{'s' if count > 1 else ''}" if count else ""
 
 
 @dataclass(frozen=True, repr=False)

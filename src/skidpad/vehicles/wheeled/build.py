@@ -14,8 +14,7 @@ from typing import Annotated, Any, NamedTuple
 from ...control.pid import Form
 from ...control.wheeled import Controller, FrontSteerInput, MotorTorque, SideTorques, TwistInput
 from ...core import record
-from ...core.body import Body as body_Body
-from ...core.body import Demand, Geometry, GroundUnder, Limits, Outline, Velocity, Wheel, box
+from ...core.body import Body, Demand, Geometry, GroundUnder, Limits, Outline, Velocity, Wheel, box
 from ...core.model import Model, Vehicle, built_once
 from ...errors import InvalidValue
 from ...ops import where
@@ -52,9 +51,9 @@ class WheeledBody:
 
     parts: Assembly
 
-    def body(self) -> body_Body:
+    def body(self) -> Body:
         """What the model carries."""
-        return body_Body(
+        return Body(
             reference="the point that wheels and chassis are described from",
             pose=pose,
             velocity=sliding_velocity,
@@ -186,7 +185,7 @@ Fields = dict[str, tuple[Any, Any, str]]
 """Unit or record, default (None: none) and meaning of each field."""
 
 
-class Body(NamedTuple):
+class RigidBody(NamedTuple):
     """The rigid body that chassis and wheels form."""
 
     chassis_mass: Annotated[kg, positive]
@@ -253,14 +252,10 @@ def state_type(wheels: Sequence[str], steered: bool, leans: bool, controller: Co
         fields["a_x"] = (m_s2, 0.0, f"How {meaning} along the vehicle.")
         fields["a_y"] = (m_s2, 0.0, f"How {meaning} across it, positive to the left.")
     if controller.Memory._fields:
-        fields["control"] = (controller.Memory, _blank(controller.Memory), "Its memory.")
+        hints = controller.Memory.__annotations__
+        blank = controller.Memory(*(hints[name]() for name in controller.Memory._fields))
+        fields["control"] = (controller.Memory, blank, "Its memory.")
     return record_type("State", "State of a wheeled vehicle.", fields)
-
-
-def _blank(memory: Any) -> Any:
-    """The memory before the first step."""
-    hints = memory.__annotations__
-    return memory(*(hints[name]() for name in memory._fields))
 
 
 def params_type(
@@ -272,7 +267,7 @@ def params_type(
     gains: Any,
 ) -> Any:
     """Everything that has a number."""
-    fields: Fields = {"body": (Body, None, "The rigid body.")}
+    fields: Fields = {"body": (RigidBody, None, "The rigid body.")}
     for wheel in wheels:
         fields[f"wheel_{wheel}"] = (WheelParams, None, f"The wheel {wheel}.")
     fields["friction"] = (friction, None, "Friction between wheels and ground.")
@@ -390,7 +385,7 @@ def _numbers(d: Description, model: Model) -> dict[str, Any]:
     kind = KINDS[d.kind]
     rules = assembly_of(model).rules
     props = mass_properties(d, hull=rules.hull)
-    body = Body(
+    body = RigidBody(
         d.chassis.mass,
         props.com_x,
         props.com_y,

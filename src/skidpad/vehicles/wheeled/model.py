@@ -116,18 +116,6 @@ def _upstream_loads(x: Any, w: Any, p: Any, wheels: Sequence[Any]) -> list[Load]
     return [Load((part + wheel.mass) * p.g, part + wheel.mass) for wheel in wheels]
 
 
-def _traction(
-    c: Contact, yaw: rad, hub: Hub, ground: Surface, p: Any, dt: s, circle: bool
-) -> Traction:
-    return traction(c, hub, ground, p, dt, circle=circle)
-
-
-def _upstream_traction(
-    c: Contact, yaw: rad, hub: Hub, ground: Surface, p: Any, dt: s, circle: bool
-) -> Traction:
-    return upstream_traction(c, yaw, hub, ground, p, dt)
-
-
 def _upstream_step_limit(v: Velocity, dt: s) -> Velocity:
     """Box2D moves a body by at most 2 m and a quarter turn in a step."""
     way2 = (v.x * v.x + v.y * v.y) * dt * dt
@@ -137,7 +125,9 @@ def _upstream_step_limit(v: Velocity, dt: s) -> Velocity:
 
 
 REPAIRED = Rules(
-    traction=_traction,
+    traction=lambda c, yaw, hub, ground, p, dt, circle: traction(
+        c, hub, ground, p, dt, circle=circle
+    ),
     loads=_loads,
     wheel_angles=wheel_angles,
     slope_force=lambda w, mass, p: -w.slope_x * mass * p.g,
@@ -149,7 +139,9 @@ REPAIRED = Rules(
     hull=False,
 )
 UPSTREAM = Rules(
-    traction=_upstream_traction,
+    traction=lambda c, yaw, hub, ground, p, dt, circle: upstream_traction(
+        c, yaw, hub, ground, p, dt
+    ),
     loads=_upstream_loads,
     wheel_angles=upstream_wheel_angles,
     slope_force=lambda w, mass, p: w.slope_x * p.body.chassis_mass * p.g,

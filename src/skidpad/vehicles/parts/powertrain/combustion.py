@@ -261,7 +261,7 @@ class EngineDrive(NamedTuple):
         turning = 0.5 * inertia * (shaft * shaft) + 0.5 * self.engine.crank.J * (spin * spin)
         return turning + self.clutch.stored(x.twist_clutch)
 
-    def felt_ratio(self, x: Any, spins: Wheels) -> tuple[one, one]:
+    def effective_ratio(self, x: Any, spins: Wheels) -> tuple[one, one]:
         """Ratio from the engine to the wheels for their speed, and how far the clutch is closed."""
         spin = self.final.ratio * weighted(self.layout.weights(), spins)
         _, gear = self.shift.asked(1.0, spin, self.ratios)
@@ -270,12 +270,12 @@ class EngineDrive(NamedTuple):
 
     def coasting(self, x: Any, spins: Wheels) -> Nm:
         """Drag of the engine, with the friction of the gears."""
-        ratio, closed = self.felt_ratio(x, spins)
+        ratio, closed = self.effective_ratio(x, spins)
         return (2.0 - self.final.efficiency) * closed * ratio * self.engine.dragging(x.spin_engine)
 
     def inertia(self, x: Any, spins: Wheels) -> kg_m2:
         """Shafts and, as far as the clutch is closed, the engine in the gear of the speed."""
-        ratio, closed = self.felt_ratio(x, spins)
+        ratio, closed = self.effective_ratio(x, spins)
         return self.final.J + closed * self.engine.crank.J * (ratio * ratio)
 
     def settled(self, x: Any, spins: Wheels) -> Any:
