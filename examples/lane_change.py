@@ -19,7 +19,7 @@ import numpy as np
 import skidpad as sp
 from skidpad.control import Reference, lqr
 from skidpad.random import Gaussian, OrnsteinUhlenbeck, UncertaintyModel, by_name
-from skidpad.run.monte_carlo import MonteCarlo
+from skidpad.run import MonteCarlo
 from skidpad.view.plots.style import STYLE
 
 DT = 0.05

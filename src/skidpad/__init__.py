@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from .compat.truck.engine import Engine
     from .compile.program import Program
     from .core.body import (
-        Acceleration,
         Body,
         Demand,
         Geometry,
@@ -70,7 +69,6 @@ if TYPE_CHECKING:
     from .run.linearisation import linearise
     from .run.simulator import Simulator
     from .run.trajectory import Trajectory
-    from .run.trajectory_table import TrajectoryMode
     from .study.campaign import Campaign
     from .vehicles.parts.disturbance import with_disturbance
     from .world.world import World
@@ -78,7 +76,6 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "Acceleration",
     "Body",
     "Campaign",
     "Cost",
@@ -107,7 +104,6 @@ __all__ = [
     "TraceError",
     "Trailer",
     "Trajectory",
-    "TrajectoryMode",
     "UnknownOperation",
     "Vehicle",
     "VehicleFactory",
@@ -154,7 +150,6 @@ __getattr__ = lazy_attributes(
         ".compat.truck.engine": ("Engine",),
         ".compile.program": ("Program",),
         ".core.body": (
-            "Acceleration",
             "Body",
             "Geometry",
             "Limits",
@@ -191,7 +186,6 @@ __getattr__ = lazy_attributes(
         ".run.linearisation": ("linearise",),
         ".run.simulator": ("Simulator",),
         ".run.trajectory": ("Trajectory",),
-        ".run.trajectory_table": ("TrajectoryMode",),
         ".study.campaign": ("Campaign",),
         ".vehicles.parts.disturbance": ("with_disturbance",),
         ".world.world": ("World",),

@@ -11,19 +11,6 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = [
-    "ImplausibleParameter",
-    "InvalidValue",
-    "MissingExtra",
-    "MissingFile",
-    "SimulationDiverged",
-    "SimulatorInUse",
-    "SkidpadError",
-    "StepNotConverged",
-    "TraceError",
-    "UnknownOperation",
-]
-
 
 class SkidpadError(Exception):
     """Base of every error raised on purpose by skidpad."""
@@ -38,7 +25,7 @@ class ImplausibleParameter(UserWarning):
 
 
 class MissingFile(InvalidValue, FileNotFoundError):
-    """A file that is to be read does not exist, nor the folder of one that is to be written."""
+    """A file to be read does not exist, or the folder of a file to be written."""
 
 
 class TraceError(SkidpadError, TypeError):
@@ -70,14 +57,14 @@ class StepNotConverged(SkidpadError, ArithmeticError):
         self.residual = residual
         """Newton residual of that step, relative (see `integrate.radau`)."""
         self.trajectory = trajectory
-        """What was driven up to there, if `Simulator.run` raised it: a `Trajectory`."""
+        """The `Trajectory` before, if `Simulator.run` raised the error."""
 
     def __reduce__(self) -> Any:
         return _restored, (type(self), self.args[0], vars(self))
 
 
 class SimulationDiverged(SkidpadError, ArithmeticError):
-    """A state became NaN or infinite. The last finite state and its time are kept here."""
+    """A state became NaN or infinite. The error has the last finite state and its time."""
 
     def __init__(
         self,
@@ -96,7 +83,7 @@ class SimulationDiverged(SkidpadError, ArithmeticError):
         self.vehicles = vehicles
         """In a fleet: the indices of the vehicles that diverged."""
         self.trajectory = trajectory
-        """What was driven up to there, if `Simulator.run` raised it: a `Trajectory`."""
+        """The `Trajectory` before, if `Simulator.run` raised the error."""
 
     def __reduce__(self) -> Any:
         return _restored, (type(self), self.args[0], vars(self))
@@ -138,7 +125,7 @@ _INSTEAD = {
     "and SWIG",
     "cyclonedds": "take Zenoh in its place, or an x86_64 with an older Python",
 }
-"""What those can do for whom a package has no wheel."""
+"""Advice where a package has no wheel."""
 
 
 def require(module: str, *, purpose: str, extra: str | None = None) -> Any:
@@ -171,7 +158,7 @@ def _remedy(package: str, extras: str) -> str:
 
 
 def _without_wheel(package: str) -> str:
-    """For what a package has no wheel that is the case here; its extra leaves it out there."""
+    """The present platform, if a package has no wheel for it; its extra leaves it out there."""
     if package in _INSTEAD and sys.version_info >= _FIRST_WITHOUT_WHEEL:
         return f"Python {'.'.join(map(str, _FIRST_WITHOUT_WHEEL))} and newer"
     machine = platform.machine()

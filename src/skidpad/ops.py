@@ -11,18 +11,10 @@ compiled code:
 
 Another scalar type joins by having an attribute `__skidpad_ops__`: an object with these functions.
 
-The elementary functions of `skidpad.ops`.
-
-Values on a regular grid as records: a shared array, and where its points are.
-
-The class of a record says how many axes there are and how is interpolated; the number of the array,
-its start, step and count along every axis are numbers like any parameter.
-
-Interpolation on regular grids, from a handful of reads of a shared array.
-
-The index of a cell is a whole number and has no derivative; the weights of its corners have.
-
-Tables of a few knots, whose numbers are part of the equations.
+Tables of values: `grid` makes a record of values on a regular grid (a shared array, and start, step
+and count along each axis), `interpolate` evaluates it from a few reads. The index of a cell has no
+derivative; the weights of its corners have. `lookup` and `lookup2` are tables of a few knots, whose
+numbers are part of the equations.
 """
 
 from __future__ import annotations
@@ -42,9 +34,6 @@ from .errors import InvalidValue
 from .units import Allowed, one, positive
 
 __all__ = [
-    "CubicGrid1",
-    "CubicGrid2",
-    "CubicGrid3",
     "Grid1",
     "Grid2",
     "Grid3",
@@ -257,8 +246,8 @@ def logical_not(a: Any) -> Any:
 def read(number: Any, index: Any) -> Any:
     """The element at a whole index of a shared array (see `shared_array`), by its number.
 
-    An index before the first element or behind the last one reads that one. A number that no array
-    has, or has any more, and a NaN read NaN. Derivatives are zero.
+    An index before the first element or after the last reads that element. A number without
+    an array, and NaN, read NaN. Derivatives are zero.
     """
     return backend_of(number, index).read(number, index)
 
@@ -288,7 +277,7 @@ def weighted_sum(weights: Sequence[Any], values: Sequence[Any]) -> Any:
 
 
 METHODS = ("linear", "cubic")
-"""How is interpolated between the points."""
+"""Methods of interpolation between the points."""
 
 _array = Allowed(1.0, MOST_ARRAYS - 1.0, whole=True)
 _points = Allowed(2.0, 2.0**53, whole=True)
@@ -304,7 +293,7 @@ class Grid1(NamedTuple):
     step_0: Annotated[one, positive]
     """Distance of neighbouring values."""
     count_0: Annotated[one, _points]
-    """How many there are."""
+    """Number of values."""
 
 
 class Grid2(NamedTuple):
@@ -317,13 +306,13 @@ class Grid2(NamedTuple):
     step_0: Annotated[one, positive]
     """Distance of neighbouring rows."""
     count_0: Annotated[one, _points]
-    """How many rows there are."""
+    """Number of rows."""
     start_1: one
     """Second coordinate of the first column."""
     step_1: Annotated[one, positive]
     """Distance of neighbouring columns."""
     count_1: Annotated[one, _points]
-    """How many columns there are."""
+    """Number of columns."""
 
 
 class Grid3(NamedTuple):
@@ -336,19 +325,19 @@ class Grid3(NamedTuple):
     step_0: Annotated[one, positive]
     """Distance of neighbouring layers."""
     count_0: Annotated[one, _points]
-    """How many layers there are."""
+    """Number of layers."""
     start_1: one
     """Second coordinate of the first row."""
     step_1: Annotated[one, positive]
     """Distance of neighbouring rows."""
     count_1: Annotated[one, _points]
-    """How many rows there are."""
+    """Number of rows."""
     start_2: one
     """Third coordinate of the first column."""
     step_2: Annotated[one, positive]
     """Distance of neighbouring columns."""
     count_2: Annotated[one, _points]
-    """How many columns there are."""
+    """Number of columns."""
 
 
 class CubicGrid1(Grid1):
@@ -383,9 +372,9 @@ _PLAIN: dict[tuple[int, str], Any] = {
 
 
 def grid_type(axes: int, method: str = "linear", units: Sequence[Any] | None = None) -> Any:
-    """The one record class of grids with so many axes (1, 2 or 3).
+    """The record class of grids with 1, 2 or 3 axes.
 
-    `method` is "linear" or "cubic"; `units` are those of the values and of each axis, as of record
+    `method` is "linear" or "cubic"; `units` are units of the values and of each axis, as for record
     fields: `grid_type(2, units=(si.one, si.m, si.m))` is a map of friction over a plane in m.
     """
     if axes not in (1, 2, 3):
@@ -463,17 +452,17 @@ def _of_axis(name: str, values: Any, axis: int, axes: int) -> float:
 
 
 class _Axis(NamedTuple):
-    """The points along one axis that count at a coordinate."""
+    """The points along one axis that contribute at a coordinate."""
 
     places: list[Any]
     """Their indices."""
     weights: list[Any]
     """Their weights, which sum to one."""
     slopes: list[Any]
-    """Derivatives of the weights, which sum to zero; zero outside of the axis. Empty where nobody
-    asked for them."""
+    """Derivatives of the weights, which sum to zero; zero outside of the axis. Empty if not needed.
+    """
     count: Any
-    """How many points the axis has."""
+    """Number of points of the axis."""
 
 
 def interpolate(grid: Any, *coordinates: Any) -> Any:
@@ -546,7 +535,7 @@ class _Cell(NamedTuple):
     last: Any
     """Index of the last cell."""
     density: Any
-    """Derivative of `f`: cells per length, zero outside of the axis; None where nobody asked."""
+    """Derivative of `f`: cells per length, zero outside of the axis; None if not needed."""
 
 
 def _cell(x: Any, place: Any, sloped: bool) -> _Cell:
@@ -587,7 +576,7 @@ def _cubic(x: Any, place: Any, sloped: bool) -> _Axis:
 
 
 def _folded(four: list[Any], cell: Any, last: Any) -> list[Any]:
-    """What belongs to a point beyond an edge goes to the last two, with which it is in line."""
+    """The weight of a point beyond an edge goes to the last two, with which it is in line."""
     before, here, there, behind = four
     missing_before = where(cell < 1.0, before, 0.0)
     missing_behind = where(cell < last, 0.0, behind)

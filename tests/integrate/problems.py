@@ -10,7 +10,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from skidpad.integrate import Integrator, SemiImplicitEuler
+from skidpad.integrate import Integrator
+from skidpad.integrate.explicit import SemiImplicitEuler
 
 
 @dataclass(frozen=True)

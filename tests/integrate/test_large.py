@@ -29,8 +29,8 @@ from skidpad.compile.c import compile_shared, emit
 from skidpad.compile.lower import lower
 from skidpad.core import record
 from skidpad.errors import StepNotConverged
-from skidpad.integrate import Radau
 from skidpad.integrate.elimination import find_blocks
+from skidpad.integrate.radau import Radau
 from skidpad.integrate.symbols import column
 from skidpad.ops import sign
 from skidpad.units import one

@@ -242,7 +242,7 @@ def test_options_are_checked() -> None:
         with pytest.raises(InvalidValue, match=f"iterations = {value}"):
             integrate.get("radau", iterations=value)
     with pytest.raises(InvalidValue, match="stages = 5"):
-        integrate.Radau(stages=5)
+        integrate.radau.Radau(stages=5)
     for value in (0.0, -1e-6, float("nan"), float("inf")):
         with pytest.raises(InvalidValue, match="rtol"):
             integrate.get("scipy:RK45", rtol=value)

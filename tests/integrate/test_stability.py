@@ -75,7 +75,7 @@ def test_a_damped_oscillation_under_semi_implicit_euler(ratio: float) -> None:
     """x' = v, v' = -ω² x - 2 ζ ω v: with v first, stable while ω dt < sqrt(4 + 4 ζ²) - 2 ζ."""
     omega = 7.0
     jacobian = np.array([[0.0, 1.0], [-(omega**2), -2.0 * ratio * omega]])
-    method = integrate.SemiImplicitEuler(positions=(0,))
+    method = integrate.explicit.SemiImplicitEuler(positions=(0,))
     # The trace of the step is 2 - 2ζωdt - (ωdt)², its determinant 1 - 2ζωdt; an eigenvalue is -1
     # where 1 + trace + determinant = 0.
     wanted = (-2.0 * ratio + np.sqrt(4.0 * ratio**2 + 4.0)) / omega

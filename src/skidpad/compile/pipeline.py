@@ -33,11 +33,7 @@ from .program import Port, Program
 from .trace import trace
 
 __all__ = [
-    "derivative_program",
-    "outputs_program",
-    "package_digest",
     "step_program",
-    "stored",
 ]
 
 T = TypeVar("T")

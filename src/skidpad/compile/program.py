@@ -40,9 +40,7 @@ from ..core.files import brief_repr, json_of, reading, replacing
 from ..errors import InvalidValue
 
 __all__ = [
-    "Instruction",
     "Port",
-    "Program",
 ]
 
 _ONE = (

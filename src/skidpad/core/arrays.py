@@ -1,17 +1,15 @@
-"""Names for the arrays that functions take and give; their shapes stand in the docstrings.
+"""Array types for annotations, and large shared arrays, each known by a number.
 
-Large arrays that vehicles share and compiled code reads, each known by a number.
-
-A road grid or a motor map of a million values is no record of scalars. Its values are kept here,
+A road grid or a motor map of a million values is no record of scalars. Its values are stored here,
 once for the whole process, and a record holds their number: a scalar leaf like any other. It goes
-through parameters, sweeps and worlds as it is, vehicles of one fleet may read different arrays, and
-exchanging an array compiles nothing.
+through parameters, sweeps and worlds unchanged, vehicles of one fleet may read different arrays,
+and exchanging an array compiles nothing.
 
-An array lives as long as somebody holds its `ArrayNumber`. Its number is never given to another
-array: who reads it afterwards gets NaN. Kernels find an array by a table of addresses, one for each
+An array lives as long as its `ArrayNumber` is referenced. Its number is never given to another
+array: reading it afterwards gives NaN. Kernels find an array by a table of addresses, one for each
 precision, that never moves; an entry is the address of a block: the count of the numbers as a
-64-bit integer and the numbers themselves. While a kernel runs, its caller holds what `alive` gives,
-so nothing is freed under it.
+64-bit integer and the numbers themselves. While a kernel runs, its caller holds the result of
+`alive`, so that nothing is freed under it.
 """
 
 from __future__ import annotations
@@ -29,11 +27,6 @@ from numpy.typing import NDArray
 from ..errors import InvalidValue
 from .threads import ARRAYS, guard
 
-__all__ = [
-    "ArrayNumber",
-    "shared_array",
-]
-
 Array = NDArray[np.float64]
 """Numbers in double precision, on the host."""
 AnyArray = NDArray[Any]
@@ -42,9 +35,9 @@ Mask = NDArray[np.bool_]
 """True or false for each of something."""
 
 MOST_ARRAYS = 1 << 22
-"""Numbers that a process can give out; float32 has them all."""
+"""Most numbers in a process; float32 represents them all."""
 LONGEST_FLOAT32 = 1 << 24
-"""Numbers of an array that an index in float32 tells apart; of a longer one it reads NaN."""
+"""Longest array that float32 can index; in a longer one it reads NaN."""
 HEADER = 8
 """Bytes of a block before its numbers."""
 
@@ -87,29 +80,29 @@ class Blocks(NamedTuple):
 def shared_array(values: Any) -> ArrayNumber:
     """The number of an array with these values, flat in the order of C.
 
-    They are copied. The same values have the same number while somebody holds it.
+    They are copied. Equal values have the same number while it is referenced.
     """
     return _ARRAYS.number(_checked(values))
 
 
 def kept_number(value: Any) -> float:
-    """A value as a float; the number of an array stays what it is."""
+    """A value as a float; an `ArrayNumber` is returned unchanged."""
     return value if type(value) is ArrayNumber else float(value)
 
 
 def alive() -> Mapping[int, Blocks]:
-    """The arrays there are at this moment, by number. Whoever holds it keeps their memory."""
+    """The present arrays by number; a reference to the mapping keeps their memory."""
     return _ARRAYS.blocks
 
 
 def values_of(number: float) -> Array | None:
-    """The array of a number; None if there is none."""
+    """The array of a number, or None."""
     blocks = _ARRAYS.blocks.get(int(number)) if number == number // 1.0 else None
     return None if blocks is None else _numbers(blocks.float64, np.float64)
 
 
 def table_address(precision: str) -> int:
-    """Where the addresses of the blocks of a precision are, `MOST_ARRAYS` of them, 0 for none."""
+    """Address of the table of the blocks of a precision: `MOST_ARRAYS` addresses, or 0."""
     return _ARRAYS.table(precision).ctypes.data
 
 
@@ -144,18 +137,18 @@ class _Arrays:
 
     def __init__(self) -> None:
         self.blocks: dict[int, Blocks] = {}
-        """By number. It is replaced, never changed: a caller may hold it."""
+        """Blocks by number. The mapping is replaced, never changed: a caller may hold it."""
         self._lock = threading.Lock()
         guard(self._lock, ARRAYS)
         self._dropped: deque[tuple[int, bytes]] = deque()
-        """Numbers and digests of arrays that nobody holds any more, still in the tables."""
+        """Numbers and digests of arrays without references that are still in the tables."""
         self._known: dict[bytes, weakref.ref[ArrayNumber]] = {}
         self._last_number = 0
         # Pages that are never written to take no memory.
         self._tables = {"float64": np.zeros(MOST_ARRAYS, np.uint64)}
 
     def number(self, values: Array) -> ArrayNumber:
-        """The number of an array, a new one if there is none with these values."""
+        """The number of an array; a new one unless an array with these values exists."""
         digest = hashlib.sha256(values.data).digest()
         with self._lock:
             known = self._known.get(digest)
@@ -190,7 +183,7 @@ class _Arrays:
         return number
 
     def _complete(self, blocks: Blocks) -> Blocks:
-        """The blocks of an array, with those of single precision if somebody reads them."""
+        """The blocks of an array, with single precision if a Program reads that."""
         values = _numbers(blocks.float64, np.float64)
         wanted = "float32" in self._tables and values.size <= LONGEST_FLOAT32
         return blocks._replace(float32=_block(values, np.float32)) if wanted else blocks
@@ -201,7 +194,7 @@ class _Arrays:
             table[number] = 0 if block is None else block.ctypes.data
 
     def _forget(self, number: int, digest: bytes) -> None:
-        """Drop an array that nobody holds. Python may call this anywhere, under the lock too."""
+        """Drop an array without references. Python may call this anywhere, under the lock too."""
         self._dropped.append((number, digest))
         self._settle()
 

@@ -1,23 +1,22 @@
 """Which library computes: the elementary functions of floats, NumPy, CasADi and JAX by one name.
 
-Elements of shared arrays, as each library reads them; `functions.read` says what they mean.
+`of_floats`, `of_arrays`, `of_symbols` and `of_jax` read elements of shared arrays in each library;
+`skidpad.ops.read` says what they mean.
 
-Kernels that compiled code holds once and calls, instead of a copy at every place of use.
-
-What is written as `called(kernel, a, b)` is `kernel(a, b)` for every backend. Only while a function
-is traced into a Program does the tracer take the call instead: it makes a function of the Program.
-Whoever needs plain expressions meanwhile, to differentiate them or to see which value depends on
-which, makes them within `inlined`.
+`called(kernel, a, b)` is `kernel(a, b)` for every backend. Only while a function is traced into a
+Program does the tracer take the call: it becomes a function of the Program, which compiled code
+holds once instead of a copy at every place of use. Code that needs plain expressions meanwhile, to
+differentiate them or to find dependencies, runs within `inlined`.
 """
 
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import cache, partial
+from importlib import import_module
 from types import SimpleNamespace
 from typing import Any, NamedTuple, TypeVar
 
@@ -25,17 +24,6 @@ import numpy as np
 
 from ..errors import InvalidValue
 from .arrays import LONGEST_FLOAT32, AnyArray, ArrayNumber, Blocks, alive, values_of
-
-__all__ = [
-    "called",
-    "casadi_reader",
-    "inlined",
-    "of_arrays",
-    "of_floats",
-    "of_jax",
-    "of_symbols",
-    "taken_by",
-]
 
 
 def of_floats(number: float, index: float) -> float:
@@ -123,7 +111,7 @@ def _flat(
     outputs: Any,
     options: Any,
 ) -> Any:
-    """A derivative that is zero, with the arguments that CasADi gives it."""
+    """A derivative that is zero, with the arguments of CasADi's interface."""
     import casadi as ca
 
     # Not sparse: of results that are no entries a call leaves what was in memory before.
@@ -150,17 +138,17 @@ def of_symbols(number: Any, index: Any) -> Any:
 
 
 class _Joined(NamedTuple):
-    """Arrays one after another, behind a NaN that unknown numbers read."""
+    """Concatenated arrays after a NaN, which unknown numbers read."""
 
     values: AnyArray
     start: AnyArray
-    """Of the array of each number up to the largest."""
+    """Start of the array of each number up to the largest."""
     last: AnyArray
-    """Largest index of each."""
+    """Largest index of each array."""
 
 
 def of_jax(numpy: Any, number: Any, index: Any) -> Any:
-    """The elements for JAX arrays: the arrays there are become constants of what is compiled."""
+    """The elements for JAX arrays: the present shared arrays become constants of its code."""
     kind = numpy.result_type(number, index, float)
     joined = _joined(alive(), kind)
     number, index = numpy.asarray(number, kind), numpy.asarray(index, kind)
@@ -176,7 +164,7 @@ _last_joined: list[tuple[Mapping[int, Blocks], Any, _Joined]] = []
 
 
 def _joined(blocks: Mapping[int, Blocks], kind: Any) -> _Joined:
-    """All arrays as one; the last is kept, for the many reads of one function."""
+    """All arrays as one; the last result is cached, for the many reads of one function."""
     for known, precision, joined in _last_joined:
         if known is blocks and precision == kind:
             return joined
@@ -214,18 +202,6 @@ def _or_nan(function: Callable[..., float], fallback: Callable[..., Any]) -> Cal
     return ieee
 
 
-def _float_minimum(a: float, b: float) -> float:
-    return a if (a < b or a != a) else b
-
-
-def _float_maximum(a: float, b: float) -> float:
-    return a if (a > b or a != a) else b
-
-
-def _float_sign(x: float) -> float:
-    return x if x != x else float((x > 0) - (x < 0))
-
-
 _ELEMENTARY = (
     ("sin", "sin"),
     ("cos", "cos"),
@@ -242,7 +218,7 @@ _ELEMENTARY = (
     ("sqrt", "sqrt"),
     ("hypot", "hypot"),
 )
-"""Names here (and in `math` and CasADi) beside NumPy's and JAX's."""
+"""Names here (and in `math` and CasADi), and those of NumPy and JAX."""
 
 
 def _float_backend() -> SimpleNamespace:
@@ -251,9 +227,9 @@ def _float_backend() -> SimpleNamespace:
     )
     backend.pow = _or_nan(math.pow, lambda x, n: np.power(float(x), float(n)))
     backend.abs = math.fabs
-    backend.sign = _float_sign
-    backend.minimum = _float_minimum
-    backend.maximum = _float_maximum
+    backend.sign = lambda x: x if x != x else float((x > 0) - (x < 0))
+    backend.minimum = lambda a, b: a if (a < b or a != a) else b
+    backend.maximum = lambda a, b: a if (a > b or a != a) else b
     # The sign goes with it, so that floor(-0.0) is -0.0 as elsewhere.
     backend.floor = _or_nan(lambda x: math.copysign(math.floor(x), x), np.floor)
     backend.where = lambda condition, a, b: a if condition else b
@@ -295,13 +271,7 @@ def _casadi_backend() -> SimpleNamespace:
 
 @cache
 def _jax_backend() -> SimpleNamespace:
-    return _array_backend(sys.modules["jax.numpy"] if "jax.numpy" in sys.modules else _import_jax())
-
-
-def _import_jax() -> Any:
-    import jax.numpy
-
-    return jax.numpy
+    return _array_backend(import_module("jax.numpy"))
 
 
 _FLOAT = _float_backend()
@@ -366,7 +336,7 @@ def called(kernel: Callable[..., R], *arguments: Any) -> R:
 
 @contextmanager
 def taken_by(tracer: Tracer | None) -> Generator[None]:
-    """Within, calls of this thread are handed to a tracer."""
+    """Within the block, calls of this thread go to a tracer."""
     before = _TRACER.set(tracer)
     try:
         yield

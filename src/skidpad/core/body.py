@@ -1,25 +1,26 @@
-"""What the rest of the world may ask of a vehicle: its motion, its shape, how it is driven.
+"""A vehicle as a body: its motion, its shape, how it is driven.
 
-A model says it with a `Body`; worlds, pages, sensors, controllers and plots read the body and never
-the names of fields. A model without one still simulates. The contract:
+A model declares it with a `Body`; worlds, pages, sensors, controllers and plots read the body and
+never the names of fields. A model without one still simulates. The contract:
 
-1. `reference` names the point of the vehicle whose motion is meant. All places on the vehicle are
-   given from it, x forward, y to the left, in m.
-2. `pose(x, p)` is where that point is in the world, `velocity(x, u, p)` how it moves, in body axes.
-   `speed(x, p)`, if given, is the speed that references and set-points mean, negative in reverse,
-   of a state that has the length of the velocity; it is `v_x` where it is left out.
-3. `acceleration(x, rate, p)`, if given, is its acceleration over ground in body axes and the rate
-   of the yaw rate, from state and time derivative. A model may leave it out: it is then the
-   derivative of `velocity` along the motion. That of a discrete model is not known.
-4. `placed(x, pose, velocity, p)` is the state with the body put elsewhere and set in motion, as a
-   contact or a user does. What a model cannot do (slide sideways) is left out, the rest stays.
+1. `reference` names the point of the vehicle whose motion is given. All places on the vehicle are
+   relative to it, x forward, y to the left, in m.
+2. `pose(x, p)` is the pose of that point in the world, `velocity(x, u, p)` its velocity in body
+   axes. `speed(x, p)`, if given, is the speed of references and set-points, negative in reverse,
+   for a state that has the length of the velocity; by default it is `v_x`.
+3. `acceleration(x, rate, p)`, if given, is the acceleration over ground in body axes and the rate
+   of the yaw rate, from state and time derivative. By default it is the derivative of `velocity`
+   along the motion; for a discrete model it is then unknown.
+4. `placed(x, pose, velocity, p)` is the state with the body moved to a pose and set in motion, as a
+   contact or a user does. Motion that the model cannot have (sliding sideways) is left out, all
+   other states stay.
 5. `geometry(p)` and `limits(p)` are plain values, from parameters that are numbers.
-6. `command(x, demand, p)` is the input that brings about a demand, as far as the limits allow.
+6. `command(x, demand, p)` is the input that fulfils a demand, as far as the limits allow.
 7. `steer(x, u, p)`, if it steers, is the angle of its front wheels.
-8. `on_ground(x, u, w, ground, p)`, if ground can be felt at all, is the input and the disturbance
-   with what the ground does to the vehicle put in, in place of what was there. `wheels(p)`, if
-   `geometry` does not take symbols, is where the wheels are, for roads that compile.
-9. `odometry(x, u, p)`, if wheels tell something else than `velocity`, is what they tell.
+8. `on_ground(x, u, w, ground, p)`, if the ground acts on it, is the input and the disturbance with
+   the effects of the ground in place of the previous ones. `wheels(p)`, if `geometry` does not take
+   symbols, are the places of the wheels, for roads that compile.
+9. `odometry(x, u, p)`, if wheels measure another motion than `velocity`, is that motion.
 10. All but `geometry` and `limits` are pure and built from `skidpad.ops`, so that they take
     numbers, arrays with a value per vehicle, and symbols.
 """
@@ -38,27 +39,14 @@ from . import record
 from .files import brief_repr
 
 __all__ = [
-    "Acceleration",
-    "Body",
-    "Demand",
     "Down",
-    "Geometry",
     "GroundUnder",
-    "Limits",
-    "Pose",
-    "Trailer",
-    "Velocity",
-    "Wheel",
     "WheelPlace",
     "body_of",
     "box",
     "car_geometry",
-    "car_outline",
-    "estimated_mass",
     "four_wheels",
-    "own_fields",
     "plate_inertia",
-    "standing_points",
 ]
 
 Point = tuple[float, float]
@@ -68,18 +56,18 @@ Outline = tuple[Point, ...]
 
 
 class Pose(NamedTuple):
-    """Where a point of a vehicle is, and which way the vehicle points."""
+    """Position of a point of a vehicle, and the heading of the vehicle."""
 
     x: m
-    """In the world frame."""
+    """Position in the world frame."""
     y: m
-    """In the world frame."""
+    """Position in the world frame."""
     yaw: rad
     """Heading from the world's x axis, positive to the left, not wrapped."""
 
 
 class Velocity(NamedTuple):
-    """How a point of a vehicle moves over ground, in body axes."""
+    """Velocity of a point of a vehicle over ground, in body axes."""
 
     v_x: m_s
     """Forward positive."""
@@ -90,7 +78,7 @@ class Velocity(NamedTuple):
 
 
 class Acceleration(NamedTuple):
-    """Acceleration of a point of a vehicle over ground, in body axes, and of its turning."""
+    """Acceleration of a point of a vehicle over ground, in body axes, with the yaw acceleration."""
 
     a_x: m_s2
     """Forward positive: v_x' - v_y omega."""
@@ -101,22 +89,22 @@ class Acceleration(NamedTuple):
 
 
 class Demand(NamedTuple):
-    """What a driver or a controller asks of a vehicle. Each vehicle takes what it understands."""
+    """Demand of a driver or a controller. Each vehicle takes the fields that it understands."""
 
     steer: rad = 0.0
     """Angle of the front wheels, positive to the left."""
     a: m_s2 = 0.0
     """Acceleration along the vehicle, forward positive."""
     v: m_s = 0.0
-    """Speed to have, for vehicles that are commanded one."""
+    """Demanded speed, for vehicles that take one."""
     omega: rad_s = 0.0
-    """Yaw rate to have, positive to the left, for vehicles that are commanded one."""
+    """Demanded yaw rate, positive to the left, for vehicles that take one."""
     handbrake: one = 0.0
-    """How far it is pulled, 0 to 1, for vehicles that have one."""
+    """Share to which it is pulled, 0 to 1, for vehicles with a handbrake."""
 
 
 class Down(NamedTuple):
-    """The unit vector downwards in body axes, without its part across the ground."""
+    """The downward unit vector in body axes, without its component normal to the ground."""
 
     x: one
     """Positive downhill ahead."""
@@ -125,12 +113,12 @@ class Down(NamedTuple):
 
 
 class GroundUnder(NamedTuple):
-    """What the ground is like where a vehicle stands; None where it says nothing."""
+    """Properties of the ground under a vehicle; None where the ground has no value."""
 
     g: m_s2
     """Gravity."""
     down: Down | None = None
-    """Which way it slopes."""
+    """Direction of the slope."""
     mu: tuple[one, ...] | None = None
     """Friction under each wheel of the geometry; negative: that of the vehicle itself."""
     rolling: tuple[one, ...] | None = None
@@ -139,7 +127,7 @@ class GroundUnder(NamedTuple):
     """Factor on the friction under each wheel."""
 
     def friction_shares(self, own: Sequence[one]) -> tuple[one, ...] | None:
-        """Friction under each wheel over the vehicle's own; None where the ground says nothing."""
+        """Friction under each wheel over the vehicle's own; None where the ground has no value."""
         if self.mu is None:
             return self.grip
         shares = tuple(
@@ -152,13 +140,13 @@ class GroundUnder(NamedTuple):
 
 @dataclass(frozen=True)
 class Wheel:
-    """A wheel. The strings name fields of the state or the outputs; empty where there is none."""
+    """A wheel. The strings name fields of the state or the outputs, or are empty."""
 
     name: str
     x: m
-    """Of its centre, forward of the reference point."""
+    """Position of its centre, forward of the reference point."""
     y: m
-    """Of its centre, to the left of the reference point."""
+    """Position of its centre, to the left of the reference point."""
     radius: m
     width: m
     yaw: rad = 0.0
@@ -178,12 +166,12 @@ class Wheel:
 
     @property
     def length(self) -> m:
-        """As long as it is seen from above: its diameter."""
+        """Length seen from above: its diameter."""
         return 2.0 * self.radius
 
 
 class WheelPlace(NamedTuple):
-    """Where a wheel stands on a vehicle."""
+    """Place of a wheel on a vehicle."""
 
     x: m
     """Forward of the reference point."""
@@ -194,13 +182,13 @@ class WheelPlace(NamedTuple):
 
 @dataclass(frozen=True)
 class Trailer:
-    """What hangs behind a vehicle, or behind another trailer."""
+    """A trailer behind a vehicle, or behind another trailer."""
 
     hitch_x: m
-    """Where it hangs, forward of the reference point of the vehicle, or of the axle of the trailer
-    ahead."""
+    """Position of its hitch, forward of the reference point of the vehicle, or of the axle of the
+    trailer ahead."""
     drawbar: m
-    """From the hitch back to the trailer's axle."""
+    """Distance from the hitch back to the trailer's axle."""
     angle: str
     """The field of the state with its heading from that of the unit ahead, positive to the left."""
     outlines: tuple[Outline, ...]
@@ -208,7 +196,7 @@ class Trailer:
     wheels: tuple[Wheel, ...] = ()
     """Seen from the middle of the trailer's axle."""
     trailer: Trailer | None = None
-    """What hangs behind it in turn."""
+    """The trailer behind it."""
 
     __repr__ = brief_repr
 
@@ -218,14 +206,14 @@ class Geometry:
     """Shape and mass of a vehicle, seen from its reference point."""
 
     front_axle: m
-    """Where the front axle is; of a vehicle with one axle, that axle."""
+    """Position of the front axle; the only axle of a vehicle with one."""
     rear_axle: m
-    """Where the rear axle is, negative behind the reference point."""
+    """Position of the rear axle, negative behind the reference point."""
     wheels: tuple[Wheel, ...]
     outlines: tuple[Outline, ...]
-    """What it looks like from above, one or more pieces."""
+    """Outline from above, one or more polygons."""
     height: m
-    """Above the ground."""
+    """Height above the ground."""
     mass: kg
     inertia: kg_m2
     """Yaw inertia about the centre of mass."""
@@ -236,7 +224,7 @@ class Geometry:
 
     @property
     def trailers(self) -> tuple[Trailer, ...]:
-        """All that hangs behind it, in order."""
+        """All its trailers, in order."""
         chain: list[Trailer] = []
         trailer = self.trailer
         while trailer is not None:
@@ -246,50 +234,50 @@ class Geometry:
 
     @property
     def wheel_base(self) -> m:
-        """Between the axles; of a vehicle with one axle, between its wheels."""
+        """Distance between the axles; of a vehicle with one axle, between its wheels."""
         return self.front_axle - self.rear_axle or self.track
 
     @property
     def track(self) -> m:
-        """Between the outermost wheels."""
+        """Distance between the outermost wheels."""
         across = [wheel.y for wheel in self.wheels]
         return max(across) - min(across) if across else 0.0
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a vehicle can do; infinite where its model sets no limit."""
+    """Limits of a vehicle; infinite where its model sets none."""
 
     steer_max: rad = inf
-    """Angle of the front wheels, either side; 0 of a vehicle that does not steer."""
+    """Largest angle of the front wheels, either side; 0 for a vehicle that does not steer."""
     steer_rate_max: rad_s = inf
     v_max: m_s = inf
     v_min: m_s = -inf
-    """Negative: how fast it goes in reverse."""
+    """Highest speed in reverse, negative."""
     a_max: m_s2 = inf
-    """Of its drive."""
+    """Largest acceleration of its drive."""
     a_min: m_s2 = -inf
-    """Negative: of its brakes."""
+    """Largest deceleration of its brakes, negative."""
     grip: m_s2 = inf
-    """Largest acceleration over ground that its tyres give, in any direction."""
+    """Largest acceleration over ground from its tyres, in any direction."""
     omega_max: rad_s = inf
-    """Of a vehicle that turns on the spot."""
+    """Largest yaw rate of a vehicle that turns on the spot."""
     handbrake: bool = False
-    """Whether it has one, which `Demand.handbrake` pulls."""
+    """Whether it has a handbrake, for `Demand.handbrake`."""
     inputs: Mapping[str, tuple[float, float]] = field(
         default_factory=dict[str, tuple[float, float]]
     )
     """Lowest and highest value of inputs that have a range, by their names."""
     not_kept: tuple[str, ...] = ()
-    """Of "steer" and "v", what the model itself may take beyond its limits: those are then for
-    whoever plans, and no start is refused for them."""
+    """Limits among "steer" and "v" that the model itself may exceed: they are for planners, and no
+    start is refused for them."""
 
     __repr__ = brief_repr
 
 
 @dataclass(frozen=True)
 class Body:
-    """What a model tells about the vehicle as a body; see the module text for the contract."""
+    """A model's description of the vehicle as a body; see the module text for the contract."""
 
     reference: str
     pose: Callable[[Any, Any], Pose]
@@ -305,29 +293,29 @@ class Body:
     speed: Callable[[Any, Any], m_s] | None = None
     wheels: Callable[[Any], Sequence[WheelPlace]] | None = None
     gravity: str = ""
-    """The parameter that is the gravity of the world it stands in, if it has one."""
+    """The parameter with the gravity of its world, if there is one."""
     lessens_loads: bool = False
-    """Whether it lessens its loads by itself where it is told of a slope."""
+    """Whether it reduces its wheel loads by itself on a slope."""
     imposed: bool = False
-    """Whether it moves as it is told, however it moved before."""
+    """Whether its motion is prescribed, whatever its previous motion."""
 
     __repr__ = brief_repr
 
     def wheel_places(self, p: Any) -> list[WheelPlace]:
-        """Where its wheels are, from parameters that may be symbols if the body can do that."""
+        """Places of its wheels, from parameters that may be symbols if the body takes them."""
         wheels = self.geometry(p).wheels if self.wheels is None else self.wheels(p)
         return [WheelPlace(wheel.x, wheel.y, wheel.radius) for wheel in wheels]
 
     def speed_of(self, x: Any, u: Any, p: Any) -> m_s:
-        """The speed that references and set-points mean."""
+        """The speed for references and set-points."""
         return self.velocity(x, u, p).v_x if self.speed is None else self.speed(x, p)
 
 
 def standing_points(wheels: Sequence[WheelPlace]) -> list[tuple[m, m]]:
-    """Points of a vehicle whose heights say how it lies on the ground.
+    """Points of a vehicle whose heights determine its attitude on the ground.
 
-    Two wheels do not make a plane: there they are one radius before and behind each wheel, so that
-    the roll is that of the axle and the pitch that of the ground along it.
+    Two wheels do not define a plane: then the points are one radius before and behind each wheel,
+    so that the roll is that of the axle and the pitch that of the ground along it.
     """
     if len(wheels) != 2:
         return [(w.x, w.y) for w in wheels]
@@ -336,7 +324,7 @@ def standing_points(wheels: Sequence[WheelPlace]) -> list[tuple[m, m]]:
 
 def own_fields(State: type, read: Callable[[Any], Sequence[Any]]) -> tuple[str | None, ...]:
     """The state fields that `read(x)` consists of; None in place of a value that it computes."""
-    # Told apart by identity: what is computed is another object, even if it is equal.
+    # Recognised by identity: a computed value is another object, even if it is equal.
     probes = [1.0 + k / 64.0 for k in range(record.size(State))]
     values = read(record.unflatten(State, probes))
     by_probe = {id(probe): name for probe, name in zip(probes, record.names(State), strict=True)}
@@ -344,7 +332,7 @@ def own_fields(State: type, read: Callable[[Any], Sequence[Any]]) -> tuple[str |
 
 
 def body_of(vehicle: Any, purpose: str) -> Body:
-    """The body of a vehicle; raises where it has none, with `purpose` as in "a world"."""
+    """The body of a vehicle; raises if its model has none, with `purpose` as in "a world"."""
     body: Body | None = vehicle.model.body
     if body is None:
         raise InvalidValue(
@@ -374,8 +362,8 @@ def car_geometry(
 ) -> Geometry:
     """A car on four wheels between two ends, all seen from its reference point.
 
-    What is left out is estimated: a track of 0.85 widths, mass and inertia of the ground that it
-    covers, the centre of mass midway between the axles. `steer` is the field with the angle of the
+    Missing values are estimated: a track of 0.85 widths, mass and inertia from the area of the
+    outline, the centre of mass midway between the axles. `steer` is the field with the angle of the
     front wheels; `forces`: see `four_wheels`.
     """
     length = front - rear
@@ -396,11 +384,11 @@ def car_geometry(
 
 
 _MASS_PER_AREA = 190.0
-"""In kg/m², of cars: 1540 kg stand on 4.5 m by 1.8 m."""
+"""Mass of cars over the area of their outline, in kg/m²: 1540 kg for 4.5 m by 1.8 m."""
 
 
 def estimated_mass(length: m, width: m) -> kg:
-    """Mass of a vehicle whose model has none, from the ground that it covers."""
+    """Mass of a vehicle whose model has none, estimated from the area of its outline."""
     return _MASS_PER_AREA * length * width
 
 

@@ -1,17 +1,16 @@
-"""Files: read with errors that name them, and written so that they are whole or not there.
+"""Files, read with errors that name them and written atomically; and short texts of objects.
 
-A file may come from anyone. What is not what it should be raises `InvalidValue` (`MissingFile` if
-there is none), with the file and the place, whatever the library that reads it raises; what would
-grow without bound is refused. Every reader opens files with `open_file`, or checks them with
-`regular_file` where a library opens them by name: a named pipe or a device, whose reading may wait
-forever or act on hardware, is refused. A path that stands in a file is resolved with
-`referenced_file`.
+A file may come from anyone. A file that is not what it should be raises `InvalidValue`
+(`MissingFile` if it does not exist), with the file and the place, whatever the library that reads
+it raises; content that would grow without bound is refused. Every reader opens files with
+`open_file`, or checks them with `regular_file` where a library opens them by name: a named pipe or
+a device, whose reading may wait forever or act on hardware, is refused. A path written in a file is
+resolved with `referenced_file`.
 
-Short texts of objects: what they are and how much they hold, never all of it.
-
-`__repr__ = brief_repr` in a class gives the text of its fields: those of a dataclass or a
-NamedTuple that are not as usual, the public attributes of any other object. Arrays are shown by
-their shape, long collections by their length, functions by their name.
+`__repr__ = brief_repr` in a class gives a short text of its fields: those of a dataclass or a
+NamedTuple that differ from their defaults, the public attributes of any other object. Arrays are
+shown by their shape, long collections by their length, functions by their name. `shown` is the text
+of a rejected value in an error.
 """
 
 from __future__ import annotations
@@ -32,15 +31,6 @@ from typing import Any, BinaryIO
 
 from ..errors import InvalidValue, MissingFile, SkidpadError, require
 
-__all__ = [
-    "LONGEST",
-    "brief_repr",
-    "counted",
-    "listed",
-    "shortened",
-    "shown",
-]
-
 LARGEST = 1 << 30
 """Bytes of the largest file that is read as a whole."""
 LARGEST_BLOCK = 512 << 20
@@ -53,7 +43,7 @@ MOST_YAML_NODES = 100_000
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Generator[Path]:
-    """A temporary path beside `path` to write to, renamed to `path` when the block succeeds.
+    """A temporary path next to `path` to write to, renamed to `path` when the block succeeds.
 
     The rename is atomic on one file system, so a crash leaves the old file or the new one. When the
     block raises, the temporary file is removed and `path` is as it was.
@@ -73,7 +63,7 @@ def replacing(path: str | os.PathLike[str]) -> Generator[Path]:
 
 
 def path_of(path: Any, name: str = "path") -> Path:
-    """The path; raises for what is none."""
+    """The path; raises for anything else."""
     text = os.fspath(path) if isinstance(path, os.PathLike) else path
     if not isinstance(text, str) or "\0" in text:
         raise InvalidValue(f"{name} = {path!r} must be a path")
@@ -97,8 +87,8 @@ def not_written(path: Path, error: OSError) -> InvalidValue:
 
 @contextmanager
 def reading(file: str | os.PathLike[str], fault: str) -> Generator[None]:
-    """Whatever the block raises becomes an error that begins with the file and `fault`, as in
-    "is not YAML".
+    """A block whose exceptions become errors that begin with the file and `fault`, as in "is not
+    YAML".
 
     For blocks that call a library, which may raise anything for bytes it does not expect.
     """
@@ -225,12 +215,12 @@ def first_repeated(names: Iterable[str]) -> str | None:
 
 
 def json_of(file: str | os.PathLike[str], kind: str = "JSON") -> Any:
-    """What a JSON file holds."""
+    """The content of a JSON file."""
     return parsed_json(text_of(file, kind), os.fspath(file), kind)
 
 
 def parsed_json(text: str | bytes, source: str, kind: str = "JSON") -> Any:
-    """What a JSON text holds; `source` begins the errors."""
+    """The content of a JSON text; `source` begins the errors."""
     try:
         with reading(source, f"is not {kind}"):
             return json.loads(text)
@@ -244,7 +234,7 @@ def parsed_json(text: str | bytes, source: str, kind: str = "JSON") -> Any:
 
 
 def unpacked(data: bytes, compression: str, size: int) -> bytes:
-    """A block of an MCAP file that says that it holds so many bytes; raises ValueError if not."""
+    """A block of an MCAP file of `size` bytes by its header; raises ValueError if it has others."""
     if size > LARGEST_BLOCK:
         raise ValueError(f"it claims to hold {size} bytes; at most {LARGEST_BLOCK} are read")
     if compression == "zstd":
@@ -297,13 +287,13 @@ def _strict_yaml_loader() -> Any:
 
 
 def yaml_of(file: str | os.PathLike[str]) -> Any:
-    """What a YAML file holds: plain values only, and none that aliases make large."""
+    """The content of a YAML file: plain values only, limited in number with all aliases."""
     return parsed_yaml(yaml_text_of(file), file)
 
 
 def parsed_yaml(text: str, source: str | os.PathLike[str], *, strict: bool = False) -> Any:
-    """What a YAML text holds; `source` begins the errors. `strict` is YAML 1.2, where PyYAML is
-    not: keys stand in a mapping once, and only `true` and `false` are truths."""
+    """The content of a YAML text; `source` begins the errors. `strict` follows YAML 1.2 where
+    PyYAML does not: keys of a mapping differ, and only `true` and `false` are truth values."""
     with reading_yaml(source):
         loader = (_strict_yaml_loader() if strict else yaml_loader())(text)
         try:
@@ -432,7 +422,7 @@ def brief_repr(self: Any) -> str:
 
 
 def _fields(thing: Any) -> Iterator[tuple[str, Any]]:
-    """Names and values worth telling."""
+    """Names and values that differ from the defaults."""
     if is_dataclass(thing):
         usual = {field.name: field.default for field in fields(thing) if field.repr}
     elif isinstance(thing, tuple):
@@ -465,7 +455,7 @@ def _text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, str):
-        # What is cut off is not looked at: a text may be a whole file.
+        # Only the beginning is formatted: a text may be a whole file.
         return repr(value[:_LONGEST_PART])
     if isinstance(value, type) or (isinstance(value, Callable) and hasattr(value, "__qualname__")):
         return value.__qualname__.rpartition("<locals>.")[2]
@@ -480,7 +470,7 @@ def _text(value: Any) -> str:
 
 
 def _items(values: Any) -> str:
-    """Few plain ones as they are, of others the number and the kind."""
+    """Few plain values in full, otherwise their number and type."""
     if len(values) <= _MOST_ITEMS and all(isinstance(v, (str, int, float)) for v in values):
         return f"({', '.join(_text(v) for v in values)})"
     kind = type(next(iter(values))).__name__

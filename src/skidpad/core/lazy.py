@@ -59,7 +59,7 @@ MOST_RECENT = 64
 
 
 class RecentCache(Generic[T]):
-    """The last values made, each for an owner that is told apart by identity: equal models are
+    """The last values made, each for an owner that is recognised by identity: equal models are
     compiled each for itself. Beyond `most` values the least recently used is dropped."""
 
     def __init__(self, most: int = MOST_RECENT) -> None:
@@ -68,7 +68,7 @@ class RecentCache(Generic[T]):
         self._entries: dict[Any, tuple[Any, T]] = {}
 
     def get(self, owner: Any, key: Any, make: Callable[[], T]) -> T:
-        """The value of this owner and key; made by `make` if there is none yet."""
+        """The value of this owner and key; made by `make` on first use."""
         place = (id(owner), key)
         try:
             entry = self._entries.pop(place, None)

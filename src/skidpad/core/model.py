@@ -15,12 +15,11 @@ against this contract and knows no particular vehicle:
    it.
 6. The functions are pure: built from `skidpad.ops` and arithmetic, no memory, no `if` on a value.
 
-What has to do with a vehicle is generic over its records, in the order State, Input, Params,
-Outputs, Disturbance: a `Simulator[State, Input]` steps to a `State`. What is left out is anything.
+Classes of a vehicle are generic over its records, in the order State, Input, Params, Outputs,
+Disturbance: a `Simulator[State, Input]` steps to a `State`. Records left out may be of any type.
 
-A vehicle as a linear system around a point: what linearising it gives.
-
-Functions of the user's: called with what they name, and kept in values that are not changed.
+The module also has the results of linearising a vehicle (`Discrete`, `Continuous`, ...), and
+`arguments`, by which functions of the user are called with the names they take.
 """
 
 from __future__ import annotations
@@ -41,18 +40,12 @@ from .body import Body, Geometry, Limits, Outline, body_of
 from .plausibility import accept, warn_if_implausible
 
 __all__ = [
-    "Model",
     "NoDisturbance",
-    "NoOutputs",
-    "Vehicle",
-    "VehicleFactory",
-    "built_once",
-    "made_by",
 ]
 
 
 class Discrete(NamedTuple):
-    """One step of a vehicle, and how it changes with what it starts from."""
+    """One step of a vehicle, and its derivatives by state and input."""
 
     x_next: AnyArray
     """State after the step, (nx,)."""
@@ -63,7 +56,7 @@ class Discrete(NamedTuple):
 
 
 class Continuous(NamedTuple):
-    """The motion of a vehicle at an instant, and how it changes with state and input."""
+    """The motion of a vehicle at an instant, and its derivatives by state and input."""
 
     rate: AnyArray
     """Time derivative of the state, (nx,)."""
@@ -83,7 +76,7 @@ class NormalisedAcceleration(NamedTuple):
 
 
 class LinearAcceleration(NamedTuple):
-    """Accelerations over their limits, and how they change with state and input."""
+    """Accelerations over their limits, and their derivatives by state and input."""
 
     along: float
     """Along the vehicle, forward positive."""
@@ -105,7 +98,7 @@ _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_O
 
 
 class Constant:
-    """A value that nobody changes, so that a copy of it is the value itself."""
+    """A value that does not change, so that a copy of it is the value itself."""
 
     def __copy__(self) -> Self:
         return self
@@ -128,14 +121,13 @@ def pickled_fields(what: str, value: Any, instead: str) -> dict[str, Any]:
 
 
 def arguments(what: str, function: Any, allowed: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of the arguments that a function has to be given; `what` begins the errors."""
+    """Names of the arguments that a function takes; `what` begins the errors."""
     if not callable(function):
         raise InvalidValue(f"{what} must be a function, got {function!r}")
     names: list[str] = []
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind in _BY_NAME:
-            # A name with a default that is none of ours is the function's own business, such as
-            # a target bound in a loop.
+            # Other names with a default belong to the function, such as a target bound in a loop.
             if parameter.name in allowed or parameter.default is parameter.empty:
                 names.append(parameter.name)
         elif parameter.default is parameter.empty:
@@ -168,7 +160,7 @@ class NoOutputs(NamedTuple):
     """The output record of a model that has none beyond its state."""
 
 
-# Of any type: a type checker takes the record of a model that names none to be anything.
+# Typed as Any, so that a type checker accepts any record where a model names none.
 _NO_DISTURBANCE: Any = NoDisturbance
 _NO_OUTPUTS: Any = NoOutputs
 
@@ -186,9 +178,9 @@ _ARGUMENTS = {
     "energy": ("x", "p"),
     "check": ("p",),
 }
-"""What the functions of a model are called with, in order."""
+"""Arguments of the functions of a model, in order."""
 MOST_SHOWN = 6
-"""Parameters that the text of a vehicle lists: those that are not as usual."""
+"""Most parameters in the text of a vehicle, of those that differ from their defaults."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -207,32 +199,32 @@ class Model(Constant, Generic[X, U, P, Y, W]):
     hold: Callable[[Any, Any, Any, Any], Any] | None = None
     settle: Callable[[Any, Any], Any] | None = None
     fills: tuple[str, ...] = ()
-    """State fields that are 0 where nobody says otherwise and that `settle` then fills, as the spin
-    of wheels that roll. A start by names keeps those it gives, also at 0."""
+    """State fields that `settle` fills where a start leaves them at 0, as the spin of rolling
+    wheels. A start by names keeps the fields that it names, also at 0."""
     check: Callable[[Any], None] | None = None
     """`check(p)`, if given, raises `InvalidValue` for parameters that make no vehicle together."""
     substeps: int = 1
-    """Steps of the integrator within one step of dt, unless the user says otherwise. What `hold`
-    samples stays constant over all of them."""
+    """Default number of steps of the integrator within one step of dt. The result of `hold` stays
+    constant over all of them."""
     dead_times: Mapping[str, str] = field(default_factory=dict[str, str])
     """Inputs that act late, each with the parameter that holds its delay in s. The functions of the
     model see the inputs that act; see `skidpad.run.delay`."""
     dead_time_rule: str = "at_least"
-    """What acts: "at_least", the newest command that is at least the delay old, or "nearest", the
-    one so many updates old that comes nearest to the delay."""
+    """Which command acts: "at_least", the newest that is at least the delay old, or "nearest", the
+    one whose age in updates is nearest to the delay."""
     reset_keeps: tuple[str, ...] = ()
-    """State fields that a reset leaves as they are, and "pending" if it leaves the queue of delayed
-    commands; for models that reproduce a program which does so."""
+    """State fields that a reset does not change, and "pending" for the queue of delayed commands;
+    for models that reproduce a program with that behaviour."""
     slowest: m_s = 0.0
-    """Speed from which the equations are meant. A tyre whose slip is a quotient by the speed is as
-    stiff as one likes towards rest: steps are judged from this speed on."""
+    """Lowest speed at which the equations are valid. A tyre whose slip is a quotient by the speed
+    becomes infinitely stiff towards rest: step sizes are checked from this speed on."""
     ends: Mapping[str, tuple[float, str]] = field(default_factory=dict[str, tuple[float, str]])
-    """State fields by which its equations end, each with the largest size that they hold for and
-    what has become of a vehicle beyond it, as "rolled over". Its derivative is NaN there; errors of
+    """State fields that limit the validity of the equations, each with its largest size and what
+    happened to a vehicle beyond it, as in "rolled over". The derivative is NaN there; errors of
     runs that diverged say why."""
     body: Body | None = None
-    """How it moves, what shape it has and how it is driven, for worlds, pages, sensors and
-    controllers; see `skidpad.core.body`. A model without one still simulates."""
+    """Its motion, shape and driving, for worlds, pages, sensors and controllers; see
+    `skidpad.core.body`. A model without one still simulates."""
     energy: Callable[[Any, Any], Any] | None = None
     """Kinetic energy `energy(x, p)` in J, for the conformance check; may be left out."""
     reproduces: str = ""
@@ -241,7 +233,7 @@ class Model(Constant, Generic[X, U, P, Y, W]):
     """Conformance checks this model does not meet, each with its reason; needs `reproduces`."""
     mirror_odd: Mapping[str, bool] = field(default_factory=dict[str, bool])
     """Field names whose sign changes (or not) when left and right are swapped, for the conformance
-    check; it knows the usual names (`y`, `yaw`, `omega`, `steer`, ...) without being told."""
+    check; the usual names (`y`, `yaw`, `omega`, `steer`, ...) need no entry."""
     summary: str = ""
     """One line for tables."""
 
@@ -270,7 +262,7 @@ class Model(Constant, Generic[X, U, P, Y, W]):
                 continue
             try:
                 signature = inspect.signature(function)
-            except (TypeError, ValueError):  # one that does not tell
+            except (TypeError, ValueError):  # a function without a signature
                 continue
             try:
                 signature.bind(*wanted)
@@ -296,7 +288,7 @@ class Model(Constant, Generic[X, U, P, Y, W]):
         return f"<model {self.name}: {sizes}, {record.size(self.Params)} parameters>"
 
     def __hash__(self) -> int:
-        # Of what two that are equal have in common and mappings are no part of.
+        # Only of fields that can be hashed; equal models have them in common.
         return hash((self.name, self.State, self.Input, self.Params, self.derivative, self.update))
 
     @property
@@ -315,7 +307,7 @@ class Model(Constant, Generic[X, U, P, Y, W]):
         return own or portable(self)
 
     def held_input(self, x: Any, u: Any, w: Any, p: Any) -> Any:
-        """What stays constant over the step that starts at `x`: `hold(...)`, or `u` itself."""
+        """The input that is held over the step from `x`: the result of `hold`, or `u` itself."""
         if self.hold is None:
             return u
         held = self.hold(x, u, w, p)
@@ -329,16 +321,15 @@ class Model(Constant, Generic[X, U, P, Y, W]):
 
 @dataclass(frozen=True, repr=False)
 class Vehicle(Constant, Generic[X, U, P, Y, W]):
-    """A model with its parameters: what `Simulator` and `Fleet` take."""
+    """A model with its parameters, for `Simulator` and `Fleet`."""
 
     model: Model[X, U, P, Y, W]
     params: P
     outlines: tuple[Outline, ...] | None = None
-    """What it looks like from above, where that is not in its parameters: takes the place of the
-    outlines of its body's geometry."""
+    """Outlines from above in place of those of its body's geometry, or None."""
     clips_inputs: bool = False
-    """Whether steering angles far beyond what its actuator can do are taken, the actuator stopping
-    at its end; else they are refused, since they may be degrees. See `with_clipped_inputs`."""
+    """Whether steering angles far beyond the end of its actuator are clipped there; else they are
+    refused, since they may be degrees. See `with_clipped_inputs`."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.model, Model):
@@ -397,7 +388,7 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
 
     @property
     def body(self) -> Body:
-        """How it moves, what shape it has and how it is driven; raises if its model has none."""
+        """Its motion, shape and driving; raises if its model has no body."""
         return body_of(self, "this")
 
     @property
@@ -408,7 +399,7 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
 
     @property
     def limits(self) -> Limits:
-        """What it can do with its parameters."""
+        """Its limits with its parameters."""
         return self.body.limits(self.params)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -422,7 +413,7 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
         )
 
     def with_clipped_inputs(self) -> Self:
-        """The same vehicle, whose actuators stop at their ends whatever angle is asked of them."""
+        """The same vehicle with actuators that stop at their ends at any demanded angle."""
         return replace(self, clips_inputs=True)
 
     def derivative(self, x: Any, u: Any, w: Any = None, p: Any = None) -> X:
@@ -477,8 +468,8 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
         a_long_max: float | None = None,
         a_lat_max: float | None = None,
     ) -> NormalisedAcceleration:
-        """Accelerations along and across the vehicle over their limits, parameters unless
-        given."""
+        """Accelerations along and across the vehicle over their limits in m/s², by default its
+        parameters."""
         from ..run.linearisation import normalised_acceleration
 
         return normalised_acceleration(self, x, u, w=w, a_long_max=a_long_max, a_lat_max=a_lat_max)
@@ -499,13 +490,13 @@ def _vehicle(kind: type[Any], model: Model, leaves: tuple[float, ...], *rest: An
 
 
 def made_by(build: Callable[..., Model], *arguments: Any, model: Model) -> Model:
-    """The model, which `build(*arguments)` gives in any process: so it is pickled."""
+    """The model, pickled as `build(*arguments)`, which makes it in any process."""
     vars(model)["_recipe"] = (build, arguments)
     return model
 
 
 def built_once(build: Callable[..., Model]) -> Callable[..., Model]:
-    """Decorator: the one model of some arguments, which is pickled as these."""
+    """Decorator: makes one model for the same arguments, which is pickled as these."""
 
     @cache
     @wraps(build)

@@ -25,8 +25,6 @@ from . import record
 from .arrays import ArrayNumber
 from .body import Body, Geometry
 
-__all__ = ["accept", "implausible_parameters", "postponed", "warn_if_implausible"]
-
 T = TypeVar("T")
 
 _MISTAKEN = {
@@ -177,7 +175,7 @@ def _callers_level() -> int:
 
 
 def implausible_parameters(body: Body | None, params: Any) -> list[str]:
-    """A sentence for each implausible parameter; empty if there are none."""
+    """A sentence for each implausible parameter."""
     values = record.flatten(params)
     leaves = _leaves(type(params))
     geometry = _geometry(body, params)

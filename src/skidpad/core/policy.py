@@ -1,9 +1,10 @@
-"""What drives a vehicle: a function of its state, a reference and what the driver remembers.
+"""Policies that drive a vehicle, and costs that judge a rollout.
 
-A `Policy` is compiled together with a vehicle (`Fleet.rollout(policy=...)`), so that many
-closed loops run as fast as many vehicles. The contract of its function `act`:
+A `Policy` is a function of a vehicle's state, a reference and a memory. It is compiled together
+with the vehicle (`Fleet.rollout(policy=...)`), so that many closed loops run as fast as many
+vehicles. The contract of its function `act`:
 
-1. It names what it needs: `x` (the vehicle's state), `m` (its own memory), `r` (the reference of
+1. Its arguments are named: `x` (the vehicle's state), `m` (its own memory), `r` (the reference of
    this step), `p` (its parameters) and `dt` (the step in s).
 2. It returns `(u, m)`: the vehicle's input for the coming step and the memory after it; a policy
    without memory returns `u` alone.
@@ -15,12 +16,12 @@ closed loops run as fast as many vehicles. The contract of its function `act`:
         tau = p.k_p * error + m.integral
         return Input(tau_rl=tau, tau_rr=tau), Memory(m.integral + p.k_i * error * dt)
 
-What a rollout is to be judged by: a sum over its steps and a value at its end.
+A `Cost` of a rollout is a sum over its steps and a value at its end:
 
     J = Σ stage(x_k, u_k, ...) for k = 0 … T-1, plus terminal(x_T, ...)
 
 Both are pure functions in `skidpad.ops` over records, traced and differentiated like a vehicle.
-They name what they need: `x` (the vehicle's state), `u` (its input), `p` (its parameters) and `r`
+Their arguments are named: `x` (the vehicle's state), `u` (its input), `p` (its parameters) and `r`
 (a reference record of the user's own, which may be different at every step):
 
     Cost(stage=lambda x, u: (x.v_x - 10.0) ** 2 + 0.1 * u.steer**2, terminal=lambda x: x.y**2)
@@ -38,19 +39,8 @@ from . import record
 from .files import brief_repr
 from .model import Constant, arguments, pickled_fields
 
-__all__ = [
-    "ARGUMENTS",
-    "STAGE_ARGUMENTS",
-    "TERMINAL_ARGUMENTS",
-    "Controller",
-    "Cost",
-    "NoReference",
-    "Nothing",
-    "Policy",
-]
-
 ARGUMENTS = ("x", "m", "r", "p", "dt")
-"""What a policy may ask for: state, memory, reference, parameters, step."""
+"""Arguments of a policy: state, memory, reference, parameters, step."""
 
 
 class Nothing(NamedTuple):
@@ -64,9 +54,9 @@ class Policy(Constant):
     act: Callable[..., Any]
     """The control law."""
     Memory: type = Nothing
-    """What it remembers from step to step, a NamedTuple; the defaults are the values at start."""
+    """Its memory from step to step, a NamedTuple; the defaults are the values at the start."""
     Reference: type = Nothing
-    """What it is told at each step, a NamedTuple."""
+    """Its reference at each step, a NamedTuple."""
     Params: type = Nothing
     """Its gains and limits, a NamedTuple. Each vehicle of a fleet may have its own."""
     params: Any = None
@@ -104,7 +94,7 @@ class Policy(Constant):
 
     @cached_property
     def arguments(self) -> tuple[str, ...]:
-        """Names of the arguments that `act` has to be given."""
+        """Names of the arguments of `act`."""
         return arguments(f"{self._label}: act", self.act, ARGUMENTS)
 
     def command(self, x: Any, m: Any, r: Any, p: Any, dt: Any) -> tuple[Any, Any]:
@@ -121,7 +111,7 @@ class Policy(Constant):
         return answer
 
     def controller(self, dt: float, *, reference: Any = None, params: Any = None) -> Controller:
-        """The policy for `Simulator.run`: called with time and state, it keeps the memory.
+        """The policy for `Simulator.run`: called with time and state, it stores the memory.
 
         `reference` is a record or mapping held throughout, or a function of time that returns one;
         `params` are the policy's own if None.
@@ -131,7 +121,7 @@ class Policy(Constant):
 
 
 class Controller:
-    """A policy as `Simulator.run` calls one: a shell that keeps the memory between calls."""
+    """A policy for `Simulator.run`, with its memory between calls."""
 
     def __init__(self, policy: Policy, dt: float, params: Any, reference: Any) -> None:
         self.policy, self.dt, self.params, self.reference = policy, dt, params, reference
@@ -139,25 +129,25 @@ class Controller:
 
     def __call__(self, t: float, x: Any) -> Any:
         """Input for the step that starts at time `t`, in s, in state `x`."""
-        told = self.reference(t) if callable(self.reference) else self.reference
-        r = record.build(self.policy.Reference, told)
+        r = self.reference(t) if callable(self.reference) else self.reference
+        r = record.build(self.policy.Reference, r)
         u, self.memory = self.policy.command(x, self.memory, r, self.params, self.dt)
         return u
 
 
 STAGE_ARGUMENTS = ("x", "u", "p", "r")
-"""What a stage cost may ask for: state, input, parameters, reference."""
+"""Arguments of a stage cost: state, input, parameters, reference."""
 TERMINAL_ARGUMENTS = ("x", "p", "r")
-"""What a terminal cost may ask for: state, parameters, reference."""
+"""Arguments of a terminal cost: state, parameters, reference."""
 
 
 class NoReference(NamedTuple):
-    """The reference record of a cost that takes none."""
+    """The empty reference record of a cost."""
 
 
 @dataclass(frozen=True)
 class Cost(Constant):
-    """A stage cost, a terminal cost or both; see the module text for what they are given."""
+    """A stage cost, a terminal cost or both; see the module text for their arguments."""
 
     stage: Callable[..., Any] | None = None
     """Cost of one step, from the state at its start and the input over it."""
@@ -205,11 +195,11 @@ class Cost(Constant):
         return cls(stage=cost) if takes_input else cls(terminal=cost)
 
     def at_step(self, x: Any, u: Any, p: Any, r: Any) -> Any:
-        """The stage cost of one step; 0.0 if there is none."""
+        """The stage cost of one step; 0.0 without a stage cost."""
         return _called("stage", self.stage, {"x": x, "u": u, "p": p, "r": r})
 
     def at_end(self, x: Any, p: Any, r: Any) -> Any:
-        """The terminal cost; 0.0 if there is none."""
+        """The terminal cost; 0.0 without one."""
         return _called("terminal", self.terminal, {"x": x, "p": p, "r": r})
 
 
@@ -220,5 +210,5 @@ def _called(part: str, function: Callable[..., Any] | None, values: dict[str, An
 
 
 def _arguments(part: str, function: Any) -> tuple[str, ...]:
-    """Names of the arguments that a cost function has to be given."""
+    """Names of the arguments of a cost function."""
     return arguments(f"the {part} cost", function, STAGE_ARGUMENTS)

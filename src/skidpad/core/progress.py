@@ -1,4 +1,4 @@
-"""How far long work has come: one hook for all of it, and bars in terminals and notebooks.
+"""Progress of long work: one hook for all of it, and bars in terminals and notebooks.
 
     with watching(steps, "steps", "rollout", progress) as bar:
         for _ in range(steps):
@@ -7,19 +7,19 @@
 
 What the argument `progress` means, wherever there is one:
 
-1. None: a bar appears after 2 s if somebody can see it, because stderr is a terminal or this is a
+1. None: a bar appears after 2 s if it is visible, because stderr is a terminal or this is a
    notebook; never otherwise, and never inside of work that is watched already.
 2. True: a bar from the start. False: none.
-3. A callable: it is called with what is done and the total, at most some 10 times a second and once
-   at the end, in the thread that waits for the work. What it raises ends the work.
+3. A callable: it is called with the amount done and the total, at most some 10 times a second and
+   once at the end, in the thread that waits for the work. An exception from it ends the work.
 
-What the work promises:
+The work in turn:
 
-4. It advances by the total in all, from the thread that entered the block.
-5. Work that ends in an exception leaves no bar behind, and the callable is not called again.
+4. advances by the total in all, from the thread that entered the block;
+5. leaves no bar behind and does not call the callable again if it ends in an exception.
 
-Work of unknown length, such as compiling, has a line with its name and the time that it
-has taken. It appears after 1 s, in a terminal alone, and is gone when the work is:
+Work of unknown length, such as compiling, has a line with its name and the elapsed time. It appears
+after 1 s, only in a terminal, and disappears with the work:
 
     with working("compiling two_track") as sign:
         alone(compile, sign.show)
@@ -41,8 +41,6 @@ from typing import Any, Protocol, TypeAlias
 
 from ..errors import InvalidValue
 
-__all__ = ["Choice", "Progress", "Report", "Working", "interactive", "watching", "working"]
-
 Report: TypeAlias = Callable[[float, float], object]
 """`report(done, total)`"""
 Choice: TypeAlias = bool | Report | None
@@ -51,28 +49,28 @@ Choice: TypeAlias = bool | Report | None
 _PERIOD = 0.1
 """Time in s between two reports."""
 _PATIENCE = 2.0
-"""Time in s before a bar appears that nobody asked for."""
+"""Time in s before a bar appears by itself."""
 _SOON = 1.0
-"""Time in s before a line says what is being worked on."""
+"""Time in s before a line names the present work."""
 _WIDEST = 30
 """Cells of a bar."""
 
 
 class _Watched(threading.local):
     depth = 0
-    """How many blocks of watched work this thread is in."""
+    """Number of nested blocks of watched work in this thread."""
     silent = 0
-    """How many of them show nothing in a terminal, or have a line of `working`."""
+    """Number of these that show nothing in a terminal, or have a line of `working`."""
 
 
 _watched = _Watched()
 
 
 class _Display(Protocol):
-    """What shows the progress to somebody."""
+    """A display of progress."""
 
     def show(self, line: Line) -> None:
-        """Show how far the work is."""
+        """Show the progress."""
         ...
 
     def finish(self, line: Line) -> None:
@@ -80,17 +78,17 @@ class _Display(Protocol):
         ...
 
     def clear(self) -> None:
-        """Leave nothing behind."""
+        """Remove the display."""
         ...
 
 
 class Progress:
-    """How far some work is; `watching` makes one.
+    """Progress of some work; `watching` makes one.
 
     Args:
-        total: when the work is done.
-        unit: what is counted, such as "steps"; with "s", simulated time.
-        label: what the work is called.
+        total: amount of the whole work.
+        unit: unit of the amount, such as "steps"; with "s", simulated time.
+        label: name of the work.
         progress: see the top of this file.
     """
 
@@ -102,7 +100,7 @@ class Progress:
             )
         self.total, self.unit, self.label = total, unit, label
         self.done: float = 0
-        """How much is done."""
+        """Amount done."""
         self._before: float = 0
         self._progress = progress
         self._display: _Display | None = None
@@ -120,14 +118,14 @@ class Progress:
         return self
 
     def advance(self, count: float = 1) -> None:
-        """Say that so much more is done."""
+        """Add to the amount done."""
         self.done += count
         if self._due is not math.inf and perf_counter() >= self._due:
             self._due = perf_counter() + _PERIOD
             self._shown().show(self._line())
 
     def resume(self, count: float) -> None:
-        """Say that so much was done before this work began: it took no time now."""
+        """Add an amount that was done before this work began, which took no time now."""
         self._before += count
         self.advance(count)
 
@@ -177,7 +175,7 @@ class Working:
 
     def __init__(self, label: str) -> None:
         self.label = label
-        """What is being done; may be changed meanwhile."""
+        """Name of the work; may be changed meanwhile."""
         self._bar: _TerminalBar | None = None
         self._drawn = False
         self._begin = self._due = 0.0
@@ -193,7 +191,7 @@ class Working:
         return self
 
     def show(self) -> None:
-        """Draw the line anew if it is time to; to be called every now and then."""
+        """Redraw the line if it is due; to be called now and then."""
         now = perf_counter()
         if self._bar is not None and now >= self._due:
             self._due, self._drawn = now + _PERIOD, True
@@ -224,7 +222,7 @@ def interactive() -> bool:
 
 
 class Line:
-    """What a bar says, for any width."""
+    """The text of a bar, for any width."""
 
     def __init__(
         self,
@@ -243,7 +241,7 @@ class Line:
         self.fraction = 1.0 if self.whole or not total > 0 else done / total
 
     def words(self) -> list[str]:
-        """What stands behind the bar, from the long form to the short one."""
+        """Text after the bar, from the long form to the short one."""
         percent = f"{100.0 * self.fraction:3.0f} %"
         count = f"{percent}, {self._number(self.done)} of {self._number(self.total)} {self.unit}"
         if not (self.done > self.before and self.elapsed > 0.0):
@@ -256,13 +254,13 @@ class Line:
         return [f"{count}, {rate}, {left}", f"{percent}, {left}", percent]
 
     def finished(self) -> list[str]:
-        """What stands behind the bar when the work has ended."""
+        """Text after the bar when the work has ended."""
         took = _time(self.elapsed)
         of = "" if self.whole else f" of {self._number(self.total)}"
         return [f"{self._number(self.done)}{of} {self.unit} in {took}", took]
 
     def drawn(self, width: int, *, finished: bool = False) -> str:
-        """The line in at most so many characters."""
+        """The line in at most `width` characters."""
         head = f"{self.label} " if self.label else ""
         words = self.finished() if finished else self.words()
         for text in words:
@@ -292,7 +290,7 @@ def _time(seconds: float) -> str:
 
 
 class _Call:
-    """Tells a callable."""
+    """Reports to a callable."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -326,7 +324,7 @@ class _TerminalBar:
         self.write("", end="\r")
 
     def write(self, text: str, end: str = "") -> None:
-        """Put a text in place of the last one."""
+        """Replace the last text."""
         # A closed or full stderr is no reason to end the work.
         with contextlib.suppress(AttributeError, OSError, ValueError):
             sys.stderr.write(f"\r{text.ljust(self._length)}{end}")

@@ -2,20 +2,13 @@
 
 A record is the one type that Python, NumPy, CasADi and JAX all accept unchanged. This module gives
 its leaves in order (`fields`), turns it into a flat tuple and back (`flatten`, `unflatten`), builds
-one from user input (`build`) and says which names and values are allowed when that fails.
-Nested leaves have dotted names: `tyre.B`.
+one from user input (`build`) and says which names and values are allowed when that fails. Nested
+leaves have dotted names: `tyre.B`.
 
-Record classes: what their leaves are, and how more of them are made.
-
-A record is a NamedTuple of scalars, possibly nested; its leaves in order have dotted names.
-
-Records from what users give, with errors that say which names and values are allowed.
-
-How a record class that is made at run time is made again, in this process or in another.
-
-Such a class is at no place that a process could import it from, and its fields alone do not say
-all of it: how a grid is interpolated, the size of a table, the methods of an assembled part. The
-function that made it knows, so records of the class are pickled as that function and its arguments.
+`define` and `extended` make record classes at run time. Such a class cannot be imported by its
+name, and its fields alone do not determine it: the interpolation of a grid, the size of a table,
+the methods of an assembled part. So records of a class from a `made_once` function are pickled as
+that function and its arguments, its `Recipe`.
 """
 
 from __future__ import annotations
@@ -40,22 +33,15 @@ from .arrays import ArrayNumber, kept_number
 from .files import listed, shortened, shown
 
 __all__ = [
-    "Field",
-    "Recipe",
     "build",
     "check",
-    "class_from",
     "define",
     "extended",
     "fields",
     "flatten",
-    "is_record_type",
-    "made_once",
     "names",
-    "recipe_of",
     "size",
     "unflatten",
-    "unknown_name",
 ]
 
 NO_UNIT = Unit("1")
@@ -106,7 +92,7 @@ def define(
 
 
 def _reduced(record: Any) -> Any:
-    """A record of a class that no module has at its top is pickled with what its class is."""
+    """For `pickle`: records of a class made at run time take its description along."""
     from ..compile.portable import reduced
 
     return reduced(record)
@@ -286,8 +272,8 @@ def _classes(module: str) -> dict[str, ast.ClassDef]:
 @cache
 def names(kind: type) -> tuple[str, ...]:
     """Dotted names of the leaves."""
-    # Not from `fields`, which reads the documentation of all from source: whoever imports the
-    # vehicles needs the names of many.
+    # Not from `fields`, which reads the documentation from source: importing the vehicles needs
+    # the names of many records.
     _check_record_type(kind)
     inner = inner_kinds(kind)
     if inner is None:
@@ -452,7 +438,7 @@ def _check_interpolation(kind: type, name: str, actual: type) -> None:
 
 
 def _class_at(kind: type, name: str) -> type | None:
-    """The class of the record of a dotted name; None where there is none."""
+    """The class of the record at a dotted name, or None."""
     inner: type | None = kind
     for field in name.split("."):
         if inner is not None:
@@ -461,7 +447,7 @@ def _class_at(kind: type, name: str) -> type | None:
 
 
 MOST_NAMES = 12
-"""Names up to which an error lists all; of more it lists the closest."""
+"""Most names that an error lists in full; of more it lists the closest."""
 _CLOSEST = 5
 
 
@@ -485,7 +471,7 @@ def unknown_name(
 
 
 def _nearest(name: str, allowed: Sequence[str]) -> list[str]:
-    """Names like this one, or whose last part is: `B` is like `tyre.B`."""
+    """Names similar to this one, or with the same last part: `B` is similar to `tyre.B`."""
     last = name.rpartition(".")[2].lower()
     same = [one for one in allowed if one.rpartition(".")[2].lower() == last]
     near = [*same, *difflib.get_close_matches(name, allowed, n=_CLOSEST, cutoff=0.4)]
@@ -544,14 +530,14 @@ _RECIPE = "_recipe"
 
 
 class Recipe(NamedTuple):
-    """How a record class is made: a function that any process can import, and its arguments."""
+    """A function that any process can import and its arguments, which make a record class."""
 
     make: Callable[..., Any]
     arguments: tuple[Any, ...]
 
 
 def made_once(make: Make) -> Make:
-    """Decorator: the one new record class of some arguments, which is pickled as these."""
+    """Decorator: makes one record class for the same arguments, which is pickled as these."""
 
     @cache
     @wraps(make)
@@ -564,10 +550,10 @@ def made_once(make: Make) -> Make:
 
 
 def recipe_of(kind: type) -> Any:
-    """What the class is made of again: its recipe, or the class itself where it has none."""
+    """The recipe of a class, or the class itself if it has none."""
     return vars(kind).get(_RECIPE, kind)
 
 
 def class_from(recipe: Any) -> type:
-    """The class of a recipe; the same one whenever it is the same recipe."""
+    """The class of a recipe; equal recipes have the same class."""
     return recipe.make(*recipe.arguments) if isinstance(recipe, Recipe) else recipe

@@ -1,21 +1,17 @@
-"""Threads: one pool for everything, waiting that Ctrl-C ends, and what becomes of it after a fork.
+"""Threads: one pool for everything, waiting that Ctrl-C ends, and safe forks.
 
-1. Work for several threads goes through `share` (parts of any kind) or `spread` (rows). The thread
-   that calls takes part, unless the work is long in one piece (`apart=True`): then it only waits,
-   so that Python still answers signals.
+1. Work for several threads goes through `share` (parts of any kind) or `spread` (rows). The calling
+   thread takes part, unless the work is long in one piece (`apart=True`): then it only waits, so
+   that Python still answers signals.
 2. A call that ends early, by an interrupt or by an error in a part, sets its `Stop`, waits until
-   every thread has returned and only then raises. No thread goes on, and no array is freed under a
-   running loop.
-3. `alone` runs what cannot be stopped, such as a compiler, in a thread of the pool. If the waiting
-   is interrupted, it goes on to its end by itself.
-4. A child process has none of its parent's threads; it starts its own when it needs them.
-
-Forks of the process wait until no thread holds certain locks.
-
-A child has only the thread that forked. What another one held is held in the child for ever, and
-what it was at, such as compiling, is left half way.
-
-Ctrl-C at a place of our choosing.
+   every thread has returned and only then raises. No thread continues, and no array is freed under
+   a running loop.
+3. `alone` runs a function that cannot be stopped, such as a compiler, in a thread of the pool. If
+   the waiting is interrupted, the function runs to its end by itself.
+4. A child process has none of its parent's threads; it starts its own when it needs them. A lock
+   that another thread held at the fork would stay locked in the child, and its work unfinished, so
+   forks wait until no thread holds the locks of `guard`.
+5. `Deferred` answers Ctrl-C at the end of a block instead of within it.
 """
 
 from __future__ import annotations
@@ -41,7 +37,7 @@ T = TypeVar("T")
 _LOOK = 0.05
 """Time in s between two looks of a waiting thread at what it waits for."""
 _PARTS_PER_THREAD = 4
-"""Some rows take longer than others: whoever is done takes another part."""
+"""Parts per thread: some rows take longer than others, and an idle thread takes another part."""
 _ROWS_IN_ONE = 8
 """Threads' worth of rows that may be one part, some 10 ms: a part cannot be stopped."""
 _LONGEST_PART = 0.02
@@ -49,17 +45,17 @@ _LONGEST_PART = 0.02
 
 
 class Stop:
-    """A 64-bit word in memory; loops that are to end early see that it is no longer zero."""
+    """A flag for loops to end early: a 64-bit word in memory that is no longer zero."""
 
     __slots__ = ("_word", "address")
 
     def __init__(self) -> None:
         self._word = ctypes.c_int64()
         self.address = ctypes.addressof(self._word)
-        """Where compiled code finds the word."""
+        """Address of the word, for compiled code."""
 
     def set(self) -> None:
-        """Tell everybody who looks to return."""
+        """Ask all loops that read the flag to return."""
         self._word.value = 1
 
     def __bool__(self) -> bool:
@@ -67,7 +63,7 @@ class Stop:
 
 
 NEVER = Stop()
-"""The flag of calls too short to be stopped; nobody sets it."""
+"""The flag of calls too short to be stopped; it is never set."""
 
 
 def cores() -> int:
@@ -78,7 +74,7 @@ def cores() -> int:
 
 
 def checked_threads(threads: Any) -> int:
-    """A number of threads, if it is one."""
+    """The number of threads; raises unless it is a whole number of at least 1."""
     if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
         raise InvalidValue(f"threads = {threads!r} must be a whole number, at least 1")
     return threads
@@ -96,10 +92,10 @@ def spread(
 
     Args:
         work: does the rows from begin to before end; the result must not depend on the limits.
-        rows: how many there are.
-        worth: threads that there is work for; more would cost more than they save.
-        threads: how many to use; None: as many as pay and as there are processors.
-        progress: is advanced by the rows that are done.
+        rows: number of rows.
+        worth: most threads that save more time than they cost.
+        threads: number of threads; `worth` or the number of processors if None.
+        progress: advanced by the rows that are done.
     """
     if threads is None:
         useful = min(worth, cores()) if worth > 1 else 1
@@ -118,7 +114,7 @@ def spread(
 
 
 class _Ranges:
-    """Rows in parts of at most some 20 ms; how long a row takes shows when it is done."""
+    """Rows in parts of at most some 20 ms, by the measured time of earlier rows."""
 
     def __init__(
         self, work: Callable[[int, int], object], rows: int, size: int, progress: Progress | None
@@ -149,7 +145,7 @@ class _Ranges:
             self.report()
 
     def report(self) -> None:
-        """Advance the progress by what all threads have done; in the thread that asked for it."""
+        """Advance the progress by the rows of all threads; in the calling thread."""
         while self._progress is not None and self._done:
             self._progress.advance(self._done.pop())
 
@@ -163,15 +159,15 @@ def share(
     stop: Stop | None = None,
     watch: Callable[[], object] | None = None,
 ) -> None:
-    """Call `work(part)` for all parts, in so many threads; returns or raises when all are back.
+    """Call `work(part)` for all parts in threads; returns or raises when all threads have returned.
 
     Args:
-        work: does a part. It should keep alive what it works on.
-        parts: are taken one after the other by whoever is free.
-        threads: how many work at a time.
+        work: does a part. It should hold references to its data.
+        parts: taken one after the other by free threads.
+        threads: number of threads at work.
         apart: whether this thread only waits: for parts that take longer than some 20 ms.
-        stop: is set when the call is to end early; `work` may look at it. No part is begun then.
-        watch: is called by this thread every now and then while it waits.
+        stop: set when the call is to end early; `work` may read it. No part is begun then.
+        watch: called by this thread now and then while it waits.
     """
     if threads == 1 and not apart:
         for part in parts:
@@ -195,9 +191,9 @@ def share(
 def alone(function: Callable[[], T], watch: Callable[[], object] | None = None) -> T:
     """The result of a function that cannot be stopped; it runs in another thread.
 
-    When the waiting is interrupted, the function goes on to its end. What it leaves behind, such
-    as an entry in a cache, is there for the next call. `watch` is called by this thread every now
-    and then while it waits.
+    When the waiting is interrupted, the function runs to its end; its effects, such as an entry in
+    a cache, are there for the next call. `watch` is called by this thread now and then while it
+    waits.
     """
     results: list[T] = []
     job = _Job(lambda _: results.append(function()), iter([None]), Stop())
@@ -218,7 +214,7 @@ _here = _Here()
 
 
 class _Job:
-    """Parts that several threads take, and what became of them."""
+    """Parts that several threads take, and their errors."""
 
     def __init__(self, work: Callable[[Any], object], parts: Iterator[Any], stop: Stop) -> None:
         self.stop = stop
@@ -241,7 +237,7 @@ class _Job:
             self._work(part)
 
     def help(self) -> None:
-        """What a thread of the pool does with the job."""
+        """Take parts of the job in a thread of the pool."""
         with self._lock:
             if self._closed:
                 return
@@ -271,7 +267,7 @@ class _Job:
                 raise KeyboardInterrupt
 
     def close(self) -> None:
-        """Let nobody begin and wait for those at work, however often this is interrupted."""
+        """Let no thread begin and wait for those at work, however often this is interrupted."""
         interrupt: BaseException | None = None
         while self._helpers or not self._closed:
             try:
@@ -286,7 +282,7 @@ class _Job:
             raise interrupt
 
     def raise_error(self) -> None:
-        """Raise what a helper raised, if one did."""
+        """Raise the error of a helper, if there is one."""
         error, self._error = self._error, None
         if error is not None:
             try:
@@ -299,17 +295,17 @@ class _Job:
 
 
 class _Pool:
-    """Threads that help with jobs: as many as are asked for at a time, kept for later ones."""
+    """Threads that help with jobs, started on demand and kept for later ones."""
 
     def __init__(self) -> None:
         self._jobs: SimpleQueue[_Job] = SimpleQueue()
         self._lock = threading.Lock()
         self._idle = 0
         self.at_work: dict[int, _Job] = {}
-        """What each thread helps with at present, by its identity."""
+        """The present job of each thread, by its identity."""
 
     def help(self, job: _Job) -> bool:
-        """Let a thread help with a job; False if there is none and none can be started."""
+        """Let a thread help with a job; False if no thread is idle and none can be started."""
         with self._lock:
             fresh = self._idle == 0
             self._idle -= not fresh
@@ -337,7 +333,7 @@ _pool = _Pool()
 
 
 def _end() -> None:
-    """Stop what still runs for threads that end with the program, and wait for compilers."""
+    """Stop the work of threads that end with the program, and wait for compilers."""
     while jobs := [*_pool.at_work.values()]:
         for job in jobs:
             job.stop.set()
@@ -378,7 +374,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class Deferred:
-    """`with Deferred() as interrupt:` an interrupt is answered when the block ends, not within it.
+    """`with Deferred() as interrupt:` answers an interrupt when the block ends, not within it.
 
     `if interrupt: interrupt.answer()` answers it earlier. A second one does not wait. Signals come
     to the main thread alone; in other threads nothing is deferred.
@@ -410,7 +406,7 @@ class Deferred:
         self._usual(signal.SIGINT, None)
 
     def forget(self) -> None:
-        """Take an interrupt as answered: what it was to end has ended."""
+        """Discard an interrupt: the work that it was to end has ended."""
         self._came = False
 
     def __exit__(self, kind: Any, *_: object) -> None:

@@ -10,22 +10,13 @@ from dataclasses import fields
 from typing import Any
 
 from ..errors import InvalidValue
-from .base import Derivative, Integrator, Scalars, Update, discretise
-from .explicit import DOPRI5, EULER, HEUN, RK4, ExplicitRungeKutta, SemiImplicitEuler, Tableau
-from .radau import RESIDUAL_TOLERANCE, Radau
+from .base import Integrator, discretise
+from .explicit import DOPRI5, EULER, HEUN, RK4, ExplicitRungeKutta, SemiImplicitEuler
+from .radau import Radau
 from .scipy_ivp import METHODS, ScipyMethod
 
 __all__ = [
-    "RESIDUAL_TOLERANCE",
-    "Derivative",
-    "ExplicitRungeKutta",
     "Integrator",
-    "Radau",
-    "Scalars",
-    "ScipyMethod",
-    "SemiImplicitEuler",
-    "Tableau",
-    "Update",
     "discretise",
     "get",
     "names",

@@ -6,9 +6,9 @@ derivative of everything later with respect to x⁺, to
     (∂F/∂x)ᵀ λ + ∂l/∂x,    (∂F/∂u)ᵀ λ + ∂l/∂u,    (∂F/∂p)ᵀ λ + ∂l/∂p,
 
 and the tangent takes changes of x, u and p to the change of x⁺. What `hold` samples at the start of
-the step is part of F. Both differentiate the traced step, operation by operation (see `sweep`); the
-stages of Radau, which solve equations, go by the implicit function theorem (see
-`implicit_derivative`) instead of through Newton's iterations.
+the step is part of F. Both differentiate the traced step, by its operations (see `derivatives`);
+the stages of Radau, which solve equations, go by the implicit function theorem (see
+`radau_derivative`) instead of through Newton's iterations.
 """
 
 from __future__ import annotations

@@ -1,16 +1,14 @@
-"""The Radau IIA tableaux, derived rather than copied.
+"""The Radau IIA tableaux, derived rather than copied, and their diagonal form.
 
 The stage times of the method with s stages are the zeros of d^(s-1)/dx^(s-1) [x^(s-1) (x-1)^s];
 the last is 1. The coefficients integrate the polynomial through the stages (Hairer, Wanner,
 *Solving Ordinary Differential Equations II*, section IV.5). The arithmetic is decimal with 50
-digits, so the floats that come out are correctly rounded.
+digits, so that the floats are correctly rounded and the same on every machine.
 
-The Radau matrix A⁻¹ brought to diagonal form, T⁻¹ A⁻¹ T, with real numbers.
-
-With it the Newton system of all stages falls apart into one system for each real eigenvalue and one
-complex system for each pair (Hairer, Wanner, *Solving Ordinary Differential Equations II*, section
-IV.8). With an odd number of stages one eigenvalue is real; all others come in pairs α ± iβ. The
-arithmetic is decimal, as in `collocation`, so that every machine finds the same floats.
+`radau_spectrum` brings the matrix A⁻¹ to diagonal form, T⁻¹ A⁻¹ T, with real numbers. With it the
+Newton system of all stages falls apart into one system for each real eigenvalue and one complex
+system for each pair (section IV.8). With an odd number of stages one eigenvalue is real; all others
+come in pairs α ± iβ.
 """
 
 from __future__ import annotations

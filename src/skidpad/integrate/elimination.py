@@ -1,25 +1,18 @@
-"""The structure of a derivative: which states have to be solved for together, and in which order.
+"""The structure of a derivative, and the linear systems of an implicit step, solved symbolically.
 
 States that depend on each other form a block: a strongly connected component of the Jacobian's
-sparsity. In a car the actuators come first, each on its own, then the velocities together, then
-yaw, then the position; every block needs only itself and earlier ones.
+sparsity (`find_blocks`). In a car the actuators come first, each on its own, then the velocities
+together, then yaw, then the position; every block needs only itself and earlier ones.
 
-Small linear systems solved symbolically, unrolled: no pivot search, few divisions.
+`factorise` solves small systems, unrolled, with few divisions. The matrix is a square grid of
+square blocks. A block that is a multiple of the identity is stored as its factor, a 1-by-1 SX; in
+the systems of a collocation method all blocks off the diagonal start that way, which leaves little
+to multiply. `SparseFactors` solves larger systems with a fixed sparsity: only entries that are not
+zero are computed, with pivots in an order chosen once, from the sparsity alone.
 
-The matrix is a square grid of square blocks. A block that is a multiple of the identity is stored
-as its factor, a 1-by-1 SX; in the systems of a collocation method all blocks off the diagonal start
-that way, which leaves little to multiply.
-
-There is no pivoting: a branch-free program cannot swap rows. The matrices here are J - c/h with
-positive diagonal c/h, whose pivots vanish only for steps far beyond what Newton's iteration can
-take, and such a step shows in the residual.
-
-Linear systems with a fixed sparsity, solved symbolically: only what is not zero is computed.
-
-The order of the pivots is chosen once, from the sparsity alone, and the pivots stay on the
-diagonal, because a branch-free program cannot search for large ones. That is sound for the matrices
-of an implicit step, c/h - J with positive c/h, as long as h is not far beyond what Newton's
-iteration can take; where it is, the corrections do not fall and the residual tells.
+There is no search for pivots: a branch-free program cannot swap rows. The matrices are those of an
+implicit step, c/h - J with positive c/h, whose pivots vanish only for steps far beyond the reach of
+Newton's iteration, and such a step shows in the residual.
 """
 
 from __future__ import annotations
@@ -35,8 +28,7 @@ import numpy as np
 
 from .base import as_written
 from .derivatives import dependencies, linearised
-from .symbols import SX, Number, column, plus_product, reciprocal, symbols_besides
-from .symbols import inverse as sparse_elimination_inverse
+from .symbols import SX, Number, column, inverse_number, plus_product, reciprocal, symbols_besides
 
 UNROLLED = 4
 """States of the largest block that is unrolled into the step; see `large` for larger ones. The five
@@ -154,8 +146,8 @@ def _block(
 def _large_block(
     states: tuple[int, ...], earlier: tuple[int, ...], arguments: list[SX], own_rates: SX
 ) -> Block:
-    """Its Jacobian is found once, for `own` and `earlier` together, and corners are not looked for:
-    on a large block both take long."""
+    """A large block: its Jacobian is found once, for `own` and `earlier` together, and corners are
+    not sought, as both take long."""
     functions = _all_slopes(arguments, own_rates)
     values, jacobian, _ = functions.call(arguments)
     return Block(
@@ -374,7 +366,7 @@ class SparseFactors:
         inverses: dict[int, Number] = {}
         lower: Rows = [{} for _ in rows]
         for pivot in order:
-            inverses[pivot] = sparse_elimination_inverse(rows[pivot].pop(pivot))
+            inverses[pivot] = inverse_number(rows[pivot].pop(pivot))
             for i, row in enumerate(rows):
                 if i not in inverses and pivot in row:
                     factor = lower[pivot][i] = -(row.pop(pivot) * inverses[pivot])

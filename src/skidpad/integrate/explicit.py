@@ -1,10 +1,9 @@
 """Explicit methods: Runge-Kutta from a tableau, and semi-implicit Euler.
 
-Butcher tableaux as data, each checked against its order conditions when it is made.
-
-An explicit tableau is checked against the rooted-tree conditions (Hairer, Nørsett, Wanner, *Solving
-Ordinary Differential Equations I*, theorem II.2.13), exactly when its coefficients are fractions.
-An implicit one is checked against Butcher's simplifying assumptions B, C and D (*Solving Ordinary
+Butcher tableaux are data, each checked against its order conditions when it is made. An explicit
+tableau is checked against the rooted-tree conditions (Hairer, Nørsett, Wanner, *Solving Ordinary
+Differential Equations I*, theorem II.2.13), exactly when its coefficients are fractions. An
+implicit one is checked against Butcher's simplifying assumptions B, C and D (*Solving Ordinary
 Differential Equations II*, section IV.5), which is how collocation methods are derived.
 """
 
@@ -27,7 +26,7 @@ from .base import Derivative, Integrator, Scalars, same_length
 Coefficient = Fraction | float
 
 ROUNDING = 1e-13
-"""How far a condition may be off: zero for fractions, a few roundings for float coefficients."""
+"""Tolerance of a condition with float coefficients, a few roundings; fractions have none."""
 HIGHEST_EXPLICIT_ORDER = 5
 """Rooted trees are generated for any order; no explicit method beyond 5 is shipped."""
 

@@ -7,16 +7,12 @@ ends at x + D_s. Newton's iteration only finds the D_i; the derivative is that o
   with D and μ constant, plus λ for x;
 * forwards, (∂R/∂D) dD is the change of f at the stages while D stays.
 
-Both are solved block by block (see `blocks`): forwards each block after those it depends on,
-backwards in the opposite order, where a block receives from later ones what their rates owe to it.
-Large blocks have their own ways, see `large_derivative`.
-What `hold` returned stays constant over the step, so it is a symbol here and its own derivative
-comes before or after.
-
-What the derivative of a step needs of a large block, as functions that are called.
-
-The equations are those of `implicit_derivative`. The coupled matrix of all stages is taken at the
-stages as they were solved, so the derivative does not depend on how they were found.
+Both are solved block by block (see `elimination`): forwards each block after those it depends on,
+backwards in the opposite order, where a block receives the contributions of later ones' rates. For
+a large block the systems and sweeps are functions that are called. The coupled matrix of all stages
+is taken at the solved stages, so the derivative does not depend on how they were found. The result
+of `hold` is constant over the step, so it is a symbol here and its own derivative comes before or
+after.
 """
 
 from __future__ import annotations

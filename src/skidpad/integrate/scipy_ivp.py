@@ -25,12 +25,12 @@ METHODS = {"RK23": 3, "RK45": 5, "DOP853": 8, "Radau": 5, "BDF": 5, "LSODA": 12}
 IMPLICIT = frozenset({"Radau", "BDF", "LSODA"})
 
 _MOST_AT_ONE_TIME = 10_000
-"""Evaluations at the same time after which a solver is taken to be stuck: LSODA has no such limit
-of its own and would not return from a pole."""
+"""Evaluations at the same time after which a solver counts as stuck: LSODA has no such limit of its
+own and would not return from a pole."""
 _MOST = 10_000_000
-"""Evaluations that a step may need; a solver on the way to more is taken to be stuck."""
+"""Most evaluations of a step; a solver on the way to more counts as stuck."""
 _LOOKED_AT = 100_000
-"""Evaluations after which its way is looked at, again and again."""
+"""Evaluations between two checks of its progress."""
 
 Vector = NDArray[np.float64]
 
@@ -92,7 +92,7 @@ class ScipyMethod:
         return tuple(self.solver().advance(derivative, start, float(dt)).tolist()), 0.0
 
     def solver(self) -> StepSolver:
-        """What steps with this method; it is started anew at every step."""
+        """The solver of this method, restarted at every step."""
         # scipy.integrate takes a tenth of a second to import, which `import skidpad` should not
         # pay.
         import scipy.integrate
@@ -103,7 +103,7 @@ class ScipyMethod:
 
 
 class _Stuck(ArithmeticError):
-    """A solver that does not get on."""
+    """A solver that does not advance."""
 
 
 class StepSolver:
@@ -197,7 +197,7 @@ class StepSolver:
 
 
 class _Watched:
-    """A derivative as solvers call it, stopped where it is evaluated without getting on."""
+    """A derivative for solvers, which raises where time does not advance."""
 
     def __init__(self, derivative: Callable[[Vector], Vector], dt: float) -> None:
         self._derivative, self._dt = derivative, dt

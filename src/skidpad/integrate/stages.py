@@ -219,7 +219,7 @@ def symbols(name: str, count: int) -> SX:
 
 
 class LargeBlock:
-    """A large block with its functions, for a method with so many stages."""
+    """A large block with its functions, for a method with some number of stages."""
 
     def __init__(self, block: Block, stages: int, free: SX) -> None:
         self.block, self.stages, self.free = block, stages, free

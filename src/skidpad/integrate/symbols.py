@@ -66,7 +66,7 @@ Number = SX | Complex
 """A real or complex symbol."""
 
 
-def inverse(a: Number) -> Number:
+def inverse_number(a: Number) -> Number:
     """1/a, with one division."""
     if not isinstance(a, Complex):
         return reciprocal(a)

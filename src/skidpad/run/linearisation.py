@@ -37,7 +37,6 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from .. import integrate
 from ..compile.cpu import BoundMap
 from ..compile.program import Port
 from ..compile.trace import Calls, trace
@@ -59,6 +58,7 @@ from ..errors import InvalidValue, StepNotConverged
 from ..integrate import compiled_integrator
 from ..integrate.base import Integrator, making_expressions
 from ..integrate.explicit import ExplicitRungeKutta, Tableau
+from ..integrate.radau import RESIDUAL_TOLERANCE
 from ..units import m_s, m_s2, per_m
 from .stability import AUTO, EXPLICIT, automatic, check_step, takes
 
@@ -246,6 +246,9 @@ class _Around:
         self._w = np.array(record.flatten(record.build(model.Disturbance)), dtype=float)
         self._kinds = (model.State, model.Input, model.Disturbance)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._vehicle!r}>"
+
     @property
     def vehicle(self) -> Vehicle:
         """The vehicle that is linearised."""
@@ -307,10 +310,10 @@ class Linearisation(_Around):
     def __call__(self, x: Any, u: Any, w: Any = None) -> Discrete:
         """The step from `x` with `u` held and disturbance `w`: records, mappings or arrays."""
         x_next, A, B, residual = self._evaluated(x, u, w, (self.dt,))
-        if self._implicit and not residual[0] <= integrate.RESIDUAL_TOLERANCE:
+        if self._implicit and not residual[0] <= RESIDUAL_TOLERANCE:
             raise StepNotConverged(
                 f"the step from {x} left a Newton residual of {residual[0]:.3g}; allowed is "
-                f"{integrate.RESIDUAL_TOLERANCE:g}. Take a smaller dt than {self.dt:g} s",
+                f"{RESIDUAL_TOLERANCE:g}. Take a smaller dt than {self.dt:g} s",
                 time=0.0,
                 residual=float(residual[0]),
             )

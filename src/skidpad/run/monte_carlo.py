@@ -310,7 +310,7 @@ def _place(name: str, value: Any, kept: Array, argument: str) -> int:
 NOISE = "noise"
 """Field of the reference that holds the noise of a step, one number per state of the vehicle."""
 TOLD = "told"
-"""Field of the reference that holds what the policy itself is told."""
+"""Field of the reference with the policy's own reference."""
 
 
 def noisy(policy: Policy, State: type) -> Policy:
@@ -339,7 +339,7 @@ def noisy(policy: Policy, State: type) -> Policy:
 
 
 def run_numbers(runs: int | Sequence[int]) -> NDArray[np.int64]:
-    """Numbers of the runs: the first so many, or those listed."""
+    """Numbers of the runs: 0 to `runs` - 1, or those listed."""
     if np.ndim(runs) == 0:
         count = whole("runs", runs, "at least 1")
         check_room("runs", count)

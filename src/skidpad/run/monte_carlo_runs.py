@@ -151,7 +151,7 @@ class Experiment:
     memory: Array
     """Memory of the policy at the start, (nm,)."""
     inputs: Array
-    """(1 or steps, 1 or runs, nu): controls, or what the policy is told."""
+    """(1 or steps, 1 or runs, nu): controls, or references of the policy."""
     params: Mapping[str, Any]
     """Parameters by name: (1,), (runs,), or what they are drawn from."""
     disturbance: UncertaintyModel

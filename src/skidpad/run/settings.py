@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
-from .. import integrate
 from ..compile import pipeline
 from ..compile.cpu import CpuAdjoint, CpuMap, CpuRollout
 from ..compile.gpu import CudaAdjoint, CudaMap, CudaRollout
@@ -19,6 +18,7 @@ from ..compile.program import Program
 from ..core.checks import one_of, positive_step, whole
 from ..errors import InvalidValue
 from ..integrate.base import Integrator
+from ..integrate.radau import RESIDUAL_TOLERANCE
 from . import arguments
 from .delay import Channels
 
@@ -80,7 +80,7 @@ class Settings:
     def tolerance(self) -> float:
         """Newton residual above which an implicit step is rejected; float32 cannot resolve less
         than 1e-4."""
-        return integrate.RESIDUAL_TOLERANCE if self.precision == "float64" else 1e-4
+        return RESIDUAL_TOLERANCE if self.precision == "float64" else 1e-4
 
 
 RolloutEngine = CpuRollout | CudaRollout

@@ -370,7 +370,7 @@ class CommonRoadTrajectory(Points):
         lanelet_network: Any = None,
         initial_time_step: int = 0,
     ) -> float | None:
-        """Time in s of the first point in a goal, None if there is none; see `reached`."""
+        """Time in s of the first point in a goal, or None; see `reached`."""
         inside = self._in_goal(goal, margin, lanelet_network, initial_time_step)
         return float(self.t[inside.argmax()]) if inside.any() else None
 

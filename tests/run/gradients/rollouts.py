@@ -11,7 +11,7 @@ import numpy as np
 import skidpad as sp
 from skidpad import Cost, Vehicle
 from skidpad.core import record
-from skidpad.integrate import Radau
+from skidpad.integrate.radau import Radau
 from skidpad.ops import cos
 from skidpad.units import m, m_s
 

@@ -24,7 +24,7 @@ from skidpad.core import record
 from skidpad.core.model import Model
 from skidpad.core.policy import Cost
 from skidpad.errors import InvalidValue
-from skidpad.integrate import Radau
+from skidpad.integrate.radau import Radau
 
 VEHICLES = ("four_wheel", "formula_student", "kinematic_bicycle", "brains2")
 METHODS = ("euler", "semi_implicit", "rk4", "radau")

@@ -145,7 +145,7 @@ def test_a_step_too_short_for_its_reciprocal_is_refused() -> None:
         sp.Simulator(CAR, 1e-320)
 
 
-@pytest.mark.parametrize("integrator", [None, 3, True, b"rk4", int, [], sp.integrate.Radau])
+@pytest.mark.parametrize("integrator", [None, 3, True, b"rk4", int, [], sp.integrate.radau.Radau])
 def test_an_integrator_is_a_name_or_a_method(integrator: Any) -> None:
     for make in (sp.Simulator, sp.Fleet):
         with pytest.raises(InvalidValue, match=r"integrator = .* must be a name or an Integrator"):

@@ -49,7 +49,7 @@ def sliding(vehicle: Vehicle, purpose: str) -> Vehicle:
 
 
 def grip_law(vehicle: Vehicle, purpose: str) -> GripLaw:
-    """The effect of the friction under a vehicle's wheels; raises if there is none."""
+    """The effect of the friction under a vehicle's wheels; raises if it has no effect."""
     body, model = body_of(vehicle, purpose), vehicle.model
 
     def disturbance(x: Any, u: Any, p: Any, grip: Sequence[one]) -> Any:
