@@ -1,10 +1,10 @@
-"""Properties every vehicle must have, checked on any vehicle: a shipped one or your own.
+"""Conformance checks: properties that every vehicle must have, shipped or your own.
 
     report = skidpad.testing.check(my_vehicle())
     report.raise_if_failed()
 
-`checks()` lists them; docs/conformance.md says what each one does. A check is a function of a
-`Subject` (a vehicle with sampled states) that returns the faults it found, and nothing else.
+`checks()` lists them; docs/conformance.md says what each one does. A check is a pure function from
+a `Subject`, the vehicle under test with sampled states, to the faults that it found.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .physics import energy, motion
 from .shape import shape
 from .subject import ConformanceError, NotApplicable, Report, Result, Subject
 
-__all__ = ["ConformanceError", "Report", "Result", "check", "checks"]
+__all__ = ["ConformanceError", "check", "checks"]
 
 _CHECKS: dict[str, Callable[[Subject], list[str]]] = {
     "purity": purity,
@@ -47,30 +47,26 @@ def checks() -> tuple[str, ...]:
 def check(
     vehicle: Vehicle | VehicleFactory | Model, names: Iterable[str] | None = None, seed: int = 0
 ) -> Report:
-    """Run the checks (all, or those named) on a vehicle and report on each.
+    """Run the checks (all, or the named ones) on a vehicle and report on each.
 
-    States and inputs are sampled from streams keyed by `seed` and the field's name, so the same
-    call gives the same report. A check that the model is exempt from is run too: its result tells
+    States and inputs are sampled from streams keyed by `seed` and the name of the field, so the
+    report is reproducible. A check that the model is exempt from is run too: its result says
     whether the exemption is still needed.
     """
-    chosen = checks() if names is None else tuple(names)
-    for name in chosen:
+    wanted = checks() if names is None else tuple(names)
+    for name in wanted:
         if name not in _CHECKS:
             raise InvalidValue(record.unknown_name("conformance", name, checks(), "check"))
-    subject = Subject(_as_vehicle(vehicle), seed)
-    return Report(subject.name, tuple(_result(subject, name) for name in chosen))
-
-
-def _as_vehicle(subject: Vehicle | VehicleFactory | Model) -> Vehicle:
-    if isinstance(subject, Model):
-        subject = VehicleFactory(subject)
-    if isinstance(subject, VehicleFactory):
-        subject = subject()
-    if not isinstance(subject, Vehicle):
+    if isinstance(vehicle, Model):
+        vehicle = VehicleFactory(vehicle)
+    if isinstance(vehicle, VehicleFactory):
+        vehicle = vehicle()
+    if not isinstance(vehicle, Vehicle):
         raise InvalidValue(
-            f"conformance.check takes a Vehicle, a vehicle factory or a Model, got {subject!r}"
+            f"conformance.check takes a Vehicle, a vehicle factory or a Model, got {vehicle!r}"
         )
-    return subject
+    subject = Subject(vehicle, seed)
+    return Report(subject.name, tuple(_result(subject, name) for name in wanted))
 
 
 def _result(subject: Subject, name: str) -> Result:
@@ -82,7 +78,7 @@ def _result(subject: Subject, name: str) -> Result:
             return Result(name, "not applicable", str(absent))
         faults = []
     except Exception as error:
-        # Whatever a model function raises is a fault of the model, to be reported with the others.
+        # Any exception of a model function is a fault of the model, reported with the others.
         faults = [f"raised {type(error).__name__}: {error}"]
     detail = "\n".join(faults)
     if reason is not None:

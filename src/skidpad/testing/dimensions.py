@@ -1,9 +1,8 @@
-"""Dimensions: every equation balances in its units, by pushing units through it.
+"""Dimensions: every equation balances in its units, checked by evaluating it with units.
 
-A number that carries its dimension, for pushing through a model function.
-
-Adding metres to seconds raises; so does the sine of a length. A plain number is dimensionless, but
-0 and infinity go with everything. The value is kept so that comparisons have an answer.
+A `Quantity` carries its dimension through a model function: adding metres to seconds raises, and so
+does the sine of a length. A plain number is dimensionless, but 0 and infinity fit every dimension.
+The value is carried along so that comparisons have a result.
 """
 
 from __future__ import annotations
@@ -54,13 +53,13 @@ class Quantity:
         return Quantity(_value(other) - self.value, _common("subtract", self, other))
 
     def __mul__(self, other: Any) -> Quantity:
-        return Quantity(self.value * _value(other), _quantity_product(self, other, 1.0))
+        return Quantity(self.value * _value(other), _product(self, other, 1.0))
 
     def __truediv__(self, other: Any) -> Quantity:
-        return Quantity(_quotient(self.value, _value(other)), _quantity_product(self, other, -1.0))
+        return Quantity(_quotient(self.value, _value(other)), _product(self, other, -1.0))
 
     def __rtruediv__(self, other: Any) -> Quantity:
-        return Quantity(_quotient(_value(other), self.value), _quantity_product(other, self, -1.0))
+        return Quantity(_quotient(_value(other), self.value), _product(other, self, -1.0))
 
     __radd__ = __add__
     __rmul__ = __mul__
@@ -107,7 +106,7 @@ def symbol(dimension: Dimension) -> str:
 
 
 def same(a: Dimension, b: Dimension) -> bool:
-    """Whether two dimensions agree; exponents may come from roots, so to within rounding."""
+    """Whether two dimensions agree to within rounding, as exponents may come from roots."""
     return all(math.isclose(p, q, abs_tol=1e-9) for p, q in zip(a, b, strict=True))
 
 
@@ -115,7 +114,7 @@ def power(x: Any, n: Any) -> Quantity:
     """x to a constant power."""
     if isinstance(n, Quantity):
         raise DimensionError(f"the exponent must be a plain number, got {n!r}")
-    exponents = _quantity_dimension(x)
+    exponents = _dimension(x)
     value = ops.pow(_value(x), float(n))
     return Quantity(value, (exponents[0] * n, exponents[1] * n, exponents[2] * n))
 
@@ -129,22 +128,23 @@ def _value(x: Any) -> float:
     return x.value if isinstance(x, Quantity) else float(x)
 
 
-def _quantity_dimension(x: Any) -> Dimension:
+def _dimension(x: Any) -> Dimension:
     return x.dimension if isinstance(x, Quantity) else NUMBER
 
 
 def _common(verb: str, a: Any, b: Any) -> Dimension:
     if fits_anything(a):
-        return _quantity_dimension(b)
-    if fits_anything(b) or same(_quantity_dimension(a), _quantity_dimension(b)):
-        return _quantity_dimension(a)
-    raise DimensionError(
-        f"cannot {verb} {symbol(_quantity_dimension(a))} and {symbol(_quantity_dimension(b))}"
-    )
+        return _dimension(b)
+    if fits_anything(b) or same(_dimension(a), _dimension(b)):
+        return _dimension(a)
+    raise DimensionError(f"cannot {verb} {symbol(_dimension(a))} and {symbol(_dimension(b))}")
 
 
-def _quantity_product(a: Any, b: Any, sign: float) -> Dimension:
-    p, q = _quantity_dimension(a), _quantity_dimension(b)
+def _product(a: Any, b: Any, sign: float) -> Dimension:
+    return _combine(_dimension(a), _dimension(b), sign)
+
+
+def _combine(p: Dimension, q: Dimension, sign: float) -> Dimension:
     return (p[0] + sign * q[0], p[1] + sign * q[1], p[2] + sign * q[2])
 
 
@@ -162,7 +162,7 @@ def _of_numbers(name: str) -> Callable[..., Quantity]:
     function = getattr(ops, name)
 
     def applied(x: Any) -> Quantity:
-        if not same(_quantity_dimension(x), NUMBER):
+        if not same(_dimension(x), NUMBER):
             raise DimensionError(
                 f"{name} takes a pure number or an angle, got {symbol(x.dimension)}"
             )
@@ -189,9 +189,9 @@ def _where(condition: Any, a: Any, b: Any) -> Quantity:
 
 def _read(number: Any, index: Any) -> Quantity:
     """An element of a shared array: the number of an array has the unit of its elements."""
-    if not same(_quantity_dimension(index), NUMBER):
+    if not same(_dimension(index), NUMBER):
         raise DimensionError(f"read takes a pure number as index, got {symbol(index.dimension)}")
-    return Quantity(ops.read(_value(number), _value(index)), _quantity_dimension(number))
+    return Quantity(ops.read(_value(number), _value(index)), _dimension(number))
 
 
 _PURE = ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "log", "floor")
@@ -224,7 +224,7 @@ def dimensions(subject: Subject) -> list[str]:
     x, u, w = (_with_units(part) for part in subject.points[0])
     p = _with_units(subject.params)
     per_second = {
-        leaf.name: _product(leaf.unit.dimension, (0.0, 0.0, -1.0))
+        leaf.name: _combine(leaf.unit.dimension, SECOND.dimension, -1.0)
         for leaf in record.fields(model.State)
     }
     declared = {leaf.name: leaf.unit.dimension for leaf in record.fields(model.Outputs)}
@@ -243,10 +243,6 @@ def _with_units(value: Any) -> Any:
     )
 
 
-def _product(a: Dimension, b: Dimension) -> Dimension:
-    return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
-
-
 def _faults(what: str, call: Callable[[], Any], expected: dict[str, Dimension]) -> list[str]:
     try:
         leaves = record.flatten(call())
@@ -259,12 +255,8 @@ def _faults(what: str, call: Callable[[], Any], expected: dict[str, Dimension]) 
     ]
 
 
-def _dimension(leaf: Any) -> Dimension:
-    return leaf.dimension if isinstance(leaf, Quantity) else NUMBER
-
-
 def _place(error: Exception) -> str:
-    """The line of the model that did it: the innermost one outside this machinery."""
+    """The line of the model that raised: the innermost one outside this module."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) not in _HERE]
     last = frames[-1]
     return f"{Path(last.filename).name}, line {last.lineno}: {last.line}"

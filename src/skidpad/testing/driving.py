@@ -1,4 +1,4 @@
-"""Driving: demands become inputs that the vehicle takes, and it does what was demanded."""
+"""Driving: demands become inputs that the vehicle takes, and the vehicle follows them."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from ..world.world import World
 from .subject import Subject
 
 DT: s = 0.01
-"""Between two commands."""
+"""Time between two commands."""
 DURATION: s = 1.5
 SETTLING: s = 0.5
-"""For wheels to spin up and commands to arrive, before it counts."""
+"""Time for wheels to spin up and commands to arrive, before the motion counts."""
 SPEED: m_s = 4.0
-"""At which a vehicle is driven that may go as fast."""
+"""Speed of the runs, unless the vehicle is slower."""
 GENTLE: m_s2 = 2.0
-"""Acceleration demanded of a vehicle that has more, so that what resists it shows."""
+"""Acceleration demanded of a more powerful vehicle, so that resistance shows."""
 SLACK = 0.5
-"""Share of a change of speed that may be missing: dead times and actuators take some of it."""
+"""Share of a change of speed that may be missing because of dead times and actuators."""
 APART = 1000.0
-"""In m, so that they do not meet."""
+"""Distance of the vehicles in m, so that they do not meet."""
 
 
-class Drive(NamedTuple):
-    """What is demanded, and what must come of it."""
+class Run(NamedTuple):
+    """A demand and the expected response."""
 
     name: str
     start: m_s
     demand: Demand
     faster: float = 0.0
-    """1: it must be faster in the end, -1: slower."""
+    """1: it must be faster at the end, -1: slower."""
     left: float = 0.0
     """1: it must end up to the left, -1: to the right."""
 
@@ -67,32 +67,32 @@ def driving(subject: Subject) -> list[str]:
     return [
         fault
         for k, drive in enumerate(drives)
-        for fault in _in_the_end(
+        for fault in _response_faults(
             world.vehicles[drive.name], APART * k, drive, begun[drive.name], limits
         )
     ]
 
 
-def _drives(limits: Limits, geometry: Geometry) -> Iterator[Drive]:
+def _drives(limits: Limits, geometry: Geometry) -> Iterator[Run]:
     v = min(SPEED, 0.5 * limits.v_max)
     up, down = min(0.5 * limits.a_max, GENTLE), max(0.5 * limits.a_min, -GENTLE)
     steer = 0.3 * limits.steer_max if math.isfinite(limits.steer_max) else 0.15
     omega = v * math.tan(steer) / geometry.wheel_base if steer else 0.3
-    yield Drive("faster", v, Demand(a=up, v=1.5 * v), faster=1.0)
-    yield Drive("on from rest", 0.0, Demand(a=up, v=v), faster=1.0)
-    yield Drive("slower", v, Demand(a=down, v=0.5 * v), faster=-1.0)
+    yield Run("faster", v, Demand(a=up, v=1.5 * v), faster=1.0)
+    yield Run("on from rest", 0.0, Demand(a=up, v=v), faster=1.0)
+    yield Run("slower", v, Demand(a=down, v=0.5 * v), faster=-1.0)
     for name, side in (("to the left", 1.0), ("to the right", -1.0)):
         demand = Demand(steer=side * steer, a=0.2 * up, v=v, omega=side * omega)
-        yield Drive(name, v, demand, left=side)
+        yield Run(name, v, demand, left=side)
     if limits.v_min < 0.0:
         back = max(-v, 0.8 * limits.v_min)
-        yield Drive("back from rest", 0.0, Demand(a=down, v=back), faster=-1.0)
+        yield Run("back from rest", 0.0, Demand(a=down, v=back), faster=-1.0)
 
 
-def _in_the_end(
-    vehicle: WorldVehicle, y: float, drive: Drive, begun: m_s, limits: Limits
+def _response_faults(
+    vehicle: WorldVehicle, y: float, drive: Run, begun: m_s, limits: Limits
 ) -> list[str]:
-    """Faults of a drive that began at `y`, and was at a speed when it had settled."""
+    """Faults of a run that started at `y` and had the speed `begun` after settling."""
     truth = vehicle.truth
     if not all(math.isfinite(value) for value in truth):
         return [f"driven {drive.name}, it is at {truth}"]
@@ -111,11 +111,9 @@ def _in_the_end(
     return faults
 
 
-def _as_demanded(v: m_s, begun: m_s, drive: Drive, limits: Limits) -> bool:
-    """Whether it got faster or slower; and as much as demanded, if it says what it can do.
-
-    As much is what the acceleration leads to, or the speed that was demanded.
-    """
+def _as_demanded(v: m_s, begun: m_s, drive: Run, limits: Limits) -> bool:
+    """Whether the speed changed in the demanded direction, and by the demanded amount if the
+    vehicle declares limits: that of the acceleration, or up to the demanded speed."""
     reached = abs(v - drive.demand.v) <= SLACK * abs(drive.demand.v - drive.start)
     if reached:
         return True
@@ -124,8 +122,8 @@ def _as_demanded(v: m_s, begun: m_s, drive: Drive, limits: Limits) -> bool:
     return abs(gained - goal) <= SLACK * abs(goal) if able else drive.faster * gained > 0.0
 
 
-def _outside(u: Any, limits: Limits, drive: Drive) -> list[str]:
-    """Inputs that are not where the limits want them."""
+def _outside(u: Any, limits: Limits, drive: Run) -> list[str]:
+    """Faults of inputs outside of the limits."""
     values = dict(zip(record.names(type(u)), record.flatten(u), strict=True))
     faults = [f"{name} = {value}" for name, value in values.items() if not math.isfinite(value)]
     for name, (low, high) in limits.inputs.items():

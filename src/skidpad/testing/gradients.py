@@ -18,8 +18,9 @@ def gradients(subject: Subject) -> list[str]:
     """Exact Jacobians of rates and outputs with respect to all arguments and parameters."""
     import casadi
 
-    symbol = symbols(subject)
-    names = _names(subject)
+    symbol, model = symbols(subject), subject.model
+    kinds = {"x": model.State, "u": model.Input, "w": model.Disturbance, "p": model.Params}
+    names = [f"{letter}.{leaf}" for letter, kind in kinds.items() for leaf in record.names(kind)]
     faults: list[str] = []
     for what, kind, value in (
         ("rate of ", subject.model.State, subject.rate(*symbol.records)),
@@ -32,12 +33,6 @@ def gradients(subject: Subject) -> list[str]:
         for label, point in _places(subject):
             faults += _not_finite(function(*arguments(subject, point)), rows, names, label)
     return faults
-
-
-def _names(subject: Subject) -> list[str]:
-    model = subject.model
-    kinds = {"x": model.State, "u": model.Input, "w": model.Disturbance, "p": model.Params}
-    return [f"{letter}.{leaf}" for letter, kind in kinds.items() for leaf in record.names(kind)]
 
 
 def _not_finite(results: Any, rows: list[str], names: list[str], label: str) -> list[str]:
@@ -60,7 +55,7 @@ def _not_finite(results: Any, rows: list[str], names: list[str], label: str) -> 
 
 
 def _places(subject: Subject) -> Iterator[tuple[str, Point]]:
-    """The states an optimiser starts from and passes through, with words for them."""
+    """States that an optimiser starts from and passes through, with their descriptions."""
     yield "at rest", _place(subject)
     for side, angle in (("left", lock(subject.params)), ("right", -lock(subject.params))):
         yield f"at rest, full lock {side}", _place(subject, steer=angle)

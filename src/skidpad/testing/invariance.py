@@ -1,12 +1,10 @@
-"""Frame: no place and no direction of the world is special to a vehicle on a plane.
+"""Invariance: what must not change the behaviour of a vehicle, and what must stay at rest.
 
-Mirror: a vehicle built alike on both sides does in a mirror what its mirror image does.
-
-Rest: a vehicle at rest that is not driven stays where it is, and what is left of motion dies.
-
-Standing: the vehicle stands in a world, is seen by others and has sensors of its own.
-
-Purity: the same call gives the same answer, on every kind of number, and changes nothing.
+* `frame`: no position and no direction of the world is special on a plane.
+* `mirror`: a vehicle that is symmetric behaves in a mirror as its mirror image.
+* `rest`: a vehicle at rest without drive stays at rest, and residual motion decays.
+* `standing`: the vehicle stands in a world, is seen by others and carries sensors.
+* `purity`: the same call gives the same result on every kind of number, and changes nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ from ..world.scene import Pose as standing_Pose
 from ..world.world import World
 from .driving import DT
 from .subject import (
-    WISH,
+    DEMAND,
     Function,
     NotApplicable,
     Point,
@@ -132,7 +130,7 @@ def mirror(subject: Subject) -> list[str]:
 def _body(subject: Subject, images: list[Point], of_input: Mapping[str, float]) -> list[str]:
     """Pose, velocity and command."""
     body, points, p = subject.body, subject.points, subject.params
-    there = mirrored(WISH, mirror_signs(Demand, None))
+    there = mirrored(DEMAND, mirror_signs(Demand, None))
     faults: list[str] = []
     for what, kind, signs, answer, plain in (
         (
@@ -154,7 +152,7 @@ def _body(subject: Subject, images: list[Point], of_input: Mapping[str, float]) 
             subject.model.Input,
             of_input,
             [body.command(q.x, there, p) for q in images],
-            [body.command(q.x, WISH, p) for q in points],
+            [body.command(q.x, DEMAND, p) for q in points],
         ),
     ):
         want = _mirrored_table(kind, table(plain), signs)
@@ -177,12 +175,24 @@ RESIDUAL = 0.05
 
 def rest(subject: Subject) -> list[str]:
     """At rest without drive no pose or velocity changes; sideways and turning leftovers decay."""
+    State, p = subject.model.State, subject.params
     faults: list[str] = []
-    for steer in (0.0, lock(subject.params), -lock(subject.params)):
-        faults += _creep(subject, steer)
-    for name in ("v_y", "omega"):
-        if name in record.names(subject.model.State):
-            faults += _lasting(subject, name)
+    for steer in (0.0, lock(p), -lock(p)):
+        rates = record.flatten(subject.rate(*_parked(subject, steer), p))
+        faults += [
+            f"at rest with steering {steer:g} rad, the rate of {leaf.name} is {value:.6g} "
+            f"{leaf.unit}/s"
+            for leaf, value in zip(record.fields(State), rates, strict=True)
+            if is_motion(leaf.name) and not abs(value) <= TOLERANCE
+        ]
+    for name in (name for name in ("v_y", "omega") if name in record.names(State)):
+        point = _parked(subject, **{name: RESIDUAL})
+        residual, rate = getattr(point.x, name), getattr(subject.rate(*point, p), name)
+        # It must decay, unless the model ties it to the speed.
+        if residual != 0.0 and not residual * rate < 0.0:
+            faults.append(
+                f"at standstill {name} = {residual:g} does not die out: its rate is {rate:.6g}"
+            )
     return faults
 
 
@@ -202,34 +212,12 @@ def _parked(subject: Subject, steer: float = 0.0, **moving: float) -> Point:
     return subject.point(*([value(leaf) for leaf in leaves] for leaves in fields))
 
 
-def _creep(subject: Subject, steer: float) -> list[str]:
-    point = _parked(subject, steer)
-    rates = subject.rate(*point, subject.params)
-    return [
-        f"at rest with steering {steer:g} rad, the rate of {leaf.name} is {value:.6g} {leaf.unit}/s"
-        for leaf, value in zip(
-            record.fields(subject.model.State), record.flatten(rates), strict=True
-        )
-        if is_motion(leaf.name) and not abs(value) <= TOLERANCE
-    ]
-
-
-def _lasting(subject: Subject, name: str) -> list[str]:
-    """A leftover velocity at standstill must shrink, unless the model ties it to the speed."""
-    point = _parked(subject, **{name: RESIDUAL})
-    leftover = getattr(point.x, name)
-    rate = getattr(subject.rate(*point, subject.params), name)
-    if leftover == 0.0 or leftover * rate < 0.0:
-        return []
-    return [f"at standstill {name} = {leftover:g} does not die out: its rate is {rate:.6g}"]
-
-
 COUNT = 5
-"""How many there are: as many as are driven, so that they need no other code."""
+"""Number of vehicles, as in `driving`, so that no other code is compiled."""
 GAP = 15.0
-"""Between two of them, in m."""
+"""Gap between two of them in m."""
 DURATION = 0.21
-"""In s: two readings of each sensor."""
+"""Duration in s, for two readings of each sensor."""
 
 
 def standing(subject: Subject) -> list[str]:
@@ -261,18 +249,18 @@ def standing(subject: Subject) -> list[str]:
 
 
 def _length(shape: Geometry) -> float:
-    """How far it reaches from its reference point, what it tows included."""
+    """Distance of the farthest point from the reference point, trailers included."""
     reach = max(math.hypot(x, y) for outline in shape.outlines for x, y in outline)
-    way = 0.0
+    distance = 0.0
     for trailer in shape.trailers:
-        way += abs(trailer.hitch_x) + trailer.drawbar
+        distance += abs(trailer.hitch_x) + trailer.drawbar
         behind = max(math.hypot(x, y) for outline in trailer.outlines for x, y in outline)
-        reach = max(reach, way + behind)
+        reach = max(reach, distance + behind)
     return reach
 
 
 PURITY_TOLERANCE = 1e-12
-"""Relative difference that libraries may have: each has its own sine and its own contraction."""
+"""Relative difference between libraries, which differ in sines and contraction."""
 
 
 def purity(subject: Subject) -> list[str]:
@@ -283,14 +271,11 @@ def purity(subject: Subject) -> list[str]:
     }
     functions = subject.functions()
     if find_spec("jax") is not None:
-        backends["JAX"] = _jax_of_all(functions)
-    faults: list[str] = []
-    for function in functions:
-        faults += _of(function, subject, backends)
-    return faults
+        backends["JAX"] = _compiled_together(functions)
+    return [fault for one in functions for fault in _impurities(one, subject, backends)]
 
 
-def _of(
+def _impurities(
     function: Function, subject: Subject, backends: dict[str, Callable[[Subject, Function], Array]]
 ) -> list[str]:
     points, kind, p = subject.points, function.kind, subject.params
@@ -338,12 +323,11 @@ def _on_casadi(subject: Subject, function: Function) -> Array:
     return np.array(rows)
 
 
-def _jax_of_all(functions: list[Function]) -> Callable[[Subject, Function], Array]:
-    """Values on JAX, which compiles all functions at once in six tenths of the time of one by one.
+def _compiled_together(functions: list[Function]) -> Callable[[Subject, Function], Array]:
+    """Values on JAX, which compiles all functions together in 60 % of the time of one by one.
 
-    If it cannot, each is compiled alone, which tells those that it refuses from the others. None is
-    called before the first is asked for: what a trace leaves behind in an impure model must not
-    show in what it says on floats.
+    If that fails, each is compiled alone, to find those that fail. No function is called before its
+    values are needed: side effects of a trace in an impure model must not show on floats.
     """
 
     @cache
@@ -361,22 +345,18 @@ def _jax_of_all(functions: list[Function]) -> Callable[[Subject, Function], Arra
 
 
 def _on_jax(subject: Subject, functions: list[Function]) -> list[Array]:
-    jax = require("jax", purpose="The purity check on JAX")
+    purpose = "The purity check on JAX"
+    jax = require("jax", purpose=purpose)
 
     def values(x: Any, u: Any, w: Any, p: Any) -> list[Any]:
         return [function.call(x, u, w, p) for function in functions]
 
-    with _double_precision(jax):
+    # Older releases have the switch to 64 bits among the experiments.
+    home = jax if hasattr(jax, "enable_x64") else require("jax.experimental", purpose=purpose)
+    with home.enable_x64(True):
         x, u, w = (jax.tree.map(jax.numpy.asarray, part) for part in _arrays(subject))
         p = jax.tree.map(lambda v: jax.numpy.asarray(float(v)), subject.params)
         return [_stacked(value, len(subject.points)) for value in jax.jit(values)(x, u, w, p)]
-
-
-def _double_precision(jax: Any) -> Any:
-    """JAX's switch to 64 bits for a block; older releases keep it among the experiments."""
-    if hasattr(jax, "enable_x64"):
-        return jax.enable_x64(True)
-    return require("jax.experimental", purpose="The purity check on JAX").enable_x64()
 
 
 def _changed_arguments(subject: Subject, function: Function) -> list[str]:

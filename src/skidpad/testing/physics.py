@@ -1,6 +1,7 @@
-"""Energy: a vehicle that nothing drives does not gain kinetic energy.
+"""Physics: energy is not created, and the body agrees with the model about motion.
 
-Motion: what a body tells about pose, velocity and acceleration is what the model does.
+`energy` checks that a vehicle without drive gains no kinetic energy; `motion` compares the pose,
+velocity and acceleration of a body with the derivatives of the model.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def energy(subject: Subject) -> list[str]:
     """Power at random states with the drive off, wherever all wheels press on the road."""
     if subject.model.energy is None:
         raise NotApplicable("the model gives no energy function")
-    points = _on_the_road(subject, [_undriven(subject, point) for point in subject.calm_points])
+    points = _loaded(subject, [_undriven(subject, point) for point in subject.calm_points])
     if not points:
         return ["no sampled state has all wheel loads positive, so nothing could be checked"]
     gained, rounding = _power(subject, points)
@@ -62,7 +63,8 @@ def _undriven(subject: Subject, point: Point) -> Point:
     return subject.point(state, command)
 
 
-def _on_the_road(subject: Subject, points: list[Point]) -> list[Point]:
+def _loaded(subject: Subject, points: list[Point]) -> list[Point]:
+    """Points at which all wheels press on the road."""
     names = record.names(subject.model.Outputs)
     loads = [j for j, name in enumerate(names) if tokens(name)[:2] == ("F", "z")]
     if not loads:
@@ -84,14 +86,8 @@ def _power(subject: Subject, points: list[Point]) -> tuple[Array, Array]:
             for row in now + DT * rates
         ]
         return (np.array(after, dtype=float) - before) / DT, (before + np.abs(after)) / DT
-    return _continuous_power(subject, points)
-
-
-def _continuous_power(subject: Subject, points: list[Point]) -> tuple[Array, Array]:
     import casadi
 
-    model = subject.model
-    assert model.energy is not None
     symbol = symbols(subject)
     x, _, _, p = symbol.records
     slope = casadi.gradient(casadi.SX(model.energy(x, p)), symbol.columns[0])
@@ -105,13 +101,13 @@ MOTION_TOLERANCE = 1e-9
 SHORT = 1e-5
 """Step in s over which the pose of a discrete model is compared with its velocity."""
 SHIFT, TURN = (37.0, -81.0), 2.1
-"""How far the body is moved, in m and rad."""
+"""Displacement of the body, in m and rad."""
 PUSH = 4.0
-"""Speed in m/s above which a body that is put in motion moves so."""
+"""Speed in m/s above which a body keeps the velocity that it is given."""
 
 
 def motion(subject: Subject) -> list[str]:
-    """Velocity and acceleration against derivatives; put elsewhere, and at rest."""
+    """Checks velocity and acceleration against derivatives, after a teleport, and at rest."""
     body = subject.body
     faults = _derivatives(subject, body) if subject.model.continuous else _steps(subject, body)
     return faults + _moved(subject, body) + _at_rest(subject, body)
@@ -149,17 +145,19 @@ def _derivatives(subject: Subject, body: Body) -> list[str]:
     if body.acceleration is None:
         return faults
     rates = (subject.rate(*point, p) for point in points)
-    told = table([body.acceleration(pt.x, rate, p) for pt, rate in zip(points, rates, strict=True)])
+    actual = table(
+        [body.acceleration(pt.x, rate, p) for pt, rate in zip(points, rates, strict=True)]
+    )
     what = "acceleration, from the rate of the velocity"
-    return faults + differences(what, Acceleration, told, want_a, MOTION_TOLERANCE, points, 1.0)
+    return faults + differences(what, Acceleration, actual, want_a, MOTION_TOLERANCE, points, 1.0)
 
 
 def _steps(subject: Subject, body: Body) -> list[str]:
-    """The way of a short step lies between the velocities before and after it."""
+    """The displacement of a short step lies between the velocities before and after it."""
     p, update = subject.params, subject.updated
     faults: list[str] = []
     for point in subject.calm_points:
-        # Whatever does not go together is put right by a first step.
+        # A first step makes the state consistent.
         before = update(*point, p, SHORT)
         after = update(before, point.u, point.w, p, SHORT)
         old, new = (np.array(body.velocity(x, point.u, p), float) for x in (before, after))
@@ -167,7 +165,7 @@ def _steps(subject: Subject, body: Body) -> list[str]:
         d_x, d_y, turn = (b - a) / SHORT
         c, s = np.cos(0.5 * (a[2] + b[2])), np.sin(0.5 * (a[2] + b[2]))
         way = np.array([c * d_x + s * d_y, c * d_y - s * d_x, turn])
-        # Which heading of the step counts is left to the model.
+        # The model may use any heading within the step.
         slack = np.abs(new - old) + SHORT * (1.0 + np.abs(old).max()) ** 2
         for name, value, low, reach in zip(Velocity._fields, way, old, slack, strict=True):
             if not abs(value - low) <= reach:
@@ -181,7 +179,7 @@ def _steps(subject: Subject, body: Body) -> list[str]:
 
 
 def _moved(subject: Subject, body: Body) -> list[str]:
-    """Put elsewhere with the velocity that it has, a body is there and moves as before."""
+    """A body that is put elsewhere with its velocity has that pose and moves as before."""
     p, points = subject.params, subject.calm_points
     poses = [body.pose(point.x, p) for point in points]
     speeds = [body.velocity(point.x, point.u, p) for point in points]
@@ -197,12 +195,12 @@ def _moved(subject: Subject, body: Body) -> list[str]:
     values = table([body.pose(x, p) for x in states])
     want = table(goals)
     if np.array_equal(values[:, 2], table(poses)[:, 2]):
-        # A model that has no heading cannot be turned.
+        # A model without heading cannot be turned.
         want[:, 2] = values[:, 2]
     faults = differences("pose, put elsewhere", Pose, values, want, MOTION_TOLERANCE, points, 1.0)
     moving = table([body.velocity(x, q.u, p) for x, q in zip(states, points, strict=True)])
     before = table(speeds)
-    # Slow cars may follow their wheels, whatever was put.
+    # Slow cars may follow their wheels instead.
     fast = np.abs(before[:, 0]) >= PUSH
     those = [point for point, is_fast in zip(points, fast, strict=True) if is_fast]
     what = "velocity, put elsewhere"
@@ -211,7 +209,7 @@ def _moved(subject: Subject, body: Body) -> list[str]:
 
 
 def _pushed(subject: Subject, body: Body, states: Sequence[Any]) -> list[str]:
-    """What stays of a push is a motion that the model has: pushed so again, nothing changes."""
+    """The velocity after a push is one that the model has: setting it again changes nothing."""
     p, faults = subject.params, list[str]()
     for x, point in zip(states, subject.calm_points, strict=True):
         pose = body.pose(x, p)
@@ -228,20 +226,20 @@ def _pushed(subject: Subject, body: Body, states: Sequence[Any]) -> list[str]:
 
 
 def _at_rest(subject: Subject, body: Body) -> list[str]:
-    """All is finite, and zero where it has to be."""
+    """All functions of the body are finite at rest."""
     p, model = subject.params, subject.model
     x = subject.settled(record.build(model.State))
     u, w = record.build(model.Input), record.build(model.Disturbance)
-    told: dict[str, Any] = {
+    values: dict[str, Any] = {
         "pose": body.pose(x, p),
         "velocity": body.velocity(x, u, p),
         "placed": body.placed(x, Pose(0.0, 0.0, 0.0), Velocity(0.0, 0.0, 0.0), p),
         "command": body.command(x, Demand(), p),
     }
     if body.acceleration is not None and model.continuous:
-        told["acceleration"] = body.acceleration(x, subject.rate(x, u, w, p), p)
+        values["acceleration"] = body.acceleration(x, subject.rate(x, u, w, p), p)
     return [
         f"{what} is {value} at rest"
-        for what, value in told.items()
+        for what, value in values.items()
         if not np.isfinite(np.array(record.flatten(value), float)).all()
     ]

@@ -1,4 +1,4 @@
-"""Shape: geometry and limits of a body are those of something that can be built."""
+"""Shape: geometry and limits of a body describe something that can be built."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def shape(subject: Subject) -> list[str]:
     geometry, limits = body.geometry(p), body.limits(p)
     faults = _outlines(geometry) + _wheels(subject, geometry)
     if not faults:
-        faults += _axles(geometry) + _mass(geometry)
+        faults += _centre_and_axles(geometry)
     faults += _limits(subject, limits)
     if body.gravity and body.gravity not in record.names(subject.model.Params):
         faults.append(f"gravity = {body.gravity!r} is no parameter")
@@ -77,15 +77,12 @@ def _corners(wheel: Wheel) -> list[tuple[float, float]]:
     return [(wheel.x + i * a, wheel.y + j * b) for i in (-1.0, 1.0) for j in (-1.0, 1.0)]
 
 
-def _points(geometry: Geometry) -> list[tuple[float, float]]:
-    """Corners of outlines and wheels."""
+def _centre_and_axles(geometry: Geometry) -> list[str]:
+    """The axles and the centre of mass lie within the vehicle and the axles between the wheels;
+    mass and inertia are plausible."""
     wheels = [corner for wheel in geometry.wheels for corner in _corners(wheel)]
-    return [*(point for outline in geometry.outlines for point in outline), *wheels]
-
-
-def _axles(geometry: Geometry) -> list[str]:
-    """The axles and the centre of mass lie within the vehicle, the wheels about the axles."""
-    x, y = zip(*_points(geometry), strict=True)
+    points = [*(point for outline in geometry.outlines for point in outline), *wheels]
+    x, y = zip(*points, strict=True)
     inside = min(x) - SLACK, max(x) + SLACK
     com_x, com_y = geometry.centre_of_mass
     places = {
@@ -107,23 +104,19 @@ def _axles(geometry: Geometry) -> list[str]:
         axles = (geometry.rear_axle, geometry.front_axle)
         if not min(hubs) - SLACK <= min(axles) or not max(axles) <= max(hubs) + SLACK:
             faults.append(f"the axles at x = {axles} m are not between the wheels at {hubs} m")
-    return faults
-
-
-def _mass(geometry: Geometry) -> list[str]:
     if not (geometry.mass > 0.0 and geometry.inertia > 0.0):
         return [
-            f"mass {geometry.mass} kg and inertia {geometry.inertia} kg·m² must both be positive"
+            *faults,
+            f"mass {geometry.mass} kg and inertia {geometry.inertia} kg·m² must both be positive",
         ]
-    com = geometry.centre_of_mass
-    reach = max(math.dist(point, com) for point in _points(geometry))
+    reach = max(math.dist(point, geometry.centre_of_mass) for point in points)
     share = math.sqrt(geometry.inertia / geometry.mass) / reach
-    if GYRATION[0] <= share <= GYRATION[1]:
-        return []
-    return [
-        f"the radius of gyration is {share:.3g} of the way from the centre of mass to the farthest "
-        f"point; from {GYRATION[0]} to {GYRATION[1]} is plausible"
-    ]
+    if not GYRATION[0] <= share <= GYRATION[1]:
+        faults.append(
+            f"the radius of gyration is {share:.3g} of the way from the centre of mass to the "
+            f"farthest point; from {GYRATION[0]} to {GYRATION[1]} is plausible"
+        )
+    return faults
 
 
 def _limits(subject: Subject, limits: Limits) -> list[str]:

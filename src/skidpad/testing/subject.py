@@ -1,11 +1,10 @@
-"""The vehicle under test: its equations as rates, and the points at which they are looked at.
+"""The vehicle under test: its equations as rates, sampled points, symbols, and the report.
 
-What a field's name says about it: its side of the vehicle, its sign under mirroring, its frame.
+Names of fields say their side of the vehicle, their sign under mirroring and their frame. They are
+read token by token (`F_y_fl` is `F`, `y`, `fl`), so that the words of the shipped records mean the
+same in any vehicle.
 
-Names are read token by token (`F_y_fl` is `F`, `y`, `fl`), so that the words of the shipped records
-mean the same in a vehicle of your own.
-
-Where the checks look: states and inputs drawn from ranges that follow from names and units.
+States and inputs are sampled from ranges that follow from names and units:
 
 | field | range |
 |---|---|
@@ -21,14 +20,10 @@ Where the checks look: states and inputs drawn from ranges that follow from name
 | pure numbers | 0 to 1; in a disturbance 0.5 to 1 times the default |
 | all others | -1 to 1 |
 
-A range in the field's annotation cuts these. In every second state all velocities and angular
+The range of the field's annotation limits these. In every second state all velocities and angular
 rates are multiplied by one factor from 0.001 to 1, because models change character at low speed.
 Each field has its own stream, keyed by the seed and its name: adding a field changes no other
 field's values.
-
-The model functions on CasADi symbols.
-
-What the checks found.
 """
 
 from __future__ import annotations
@@ -66,12 +61,6 @@ def tokens(name: str) -> tuple[str, ...]:
     return tuple(word for word in re.split(r"[._]", name) if word)
 
 
-def mirrored_name(name: str) -> str:
-    """The field that takes this one's place on the other side of the vehicle."""
-    words = re.split(r"([._])", name)
-    return "".join(_OTHER_SIDE.get(word, word) for word in words)
-
-
 def is_odd(name: str) -> bool:
     """Whether the quantity changes sign when left and right are exchanged."""
     words = set(tokens(name))
@@ -82,6 +71,12 @@ def is_odd(name: str) -> bool:
         about_y = "y" in words or ("omega" in words and bool(words & _NAMES_CORNERS))
         return not about_y
     return "y" in words
+
+
+def mirrored_name(name: str) -> str:
+    """The field in the place of this one on the other side of the vehicle."""
+    words = re.split(r"([._])", name)
+    return "".join(_OTHER_SIDE.get(word, word) for word in words)
 
 
 def mirror_signs(kind: type, odd: Mapping[str, bool] | None) -> dict[str, float]:
@@ -164,7 +159,7 @@ def lock(params: Any) -> float:
 
 
 def sampling_range(leaf: Field, params: Any) -> tuple[float, float]:
-    """The range a field is drawn from; see the table above."""
+    """The range that a field is sampled from; see the table above."""
     words, symbol = tokens(leaf.name), leaf.unit.symbol
     if symbol == "rad" and _STEERING & set(words):
         low, high = -lock(params), lock(params)
@@ -189,16 +184,11 @@ def sample(kind: type, role: str, count: int, seed: int, params: Any) -> Array:
             low, high = sorted((0.5 * (leaf.default or 0.0), leaf.default or 0.0))
         drawn = _stream(seed, f"{role}.{leaf.name}").uniform(low, high, count)
         if role == "state" and leaf.unit.symbol in ("m/s", "rad/s"):
-            drawn = drawn * _slowness(count, seed)
+            slowness = 10.0 ** _stream(seed, "slowness").uniform(-3.0, 0.0, count)
+            slowness[::2] = 1.0
+            drawn = drawn * slowness
         columns.append(drawn)
     return np.column_stack(columns or [np.empty((count, 0))])
-
-
-def _slowness(count: int, seed: int) -> Array:
-    """The factor on all velocities of each state: 1 for every second one."""
-    factors = 10.0 ** _stream(seed, "slowness").uniform(-3.0, 0.0, count)
-    factors[::2] = 1.0
-    return factors
 
 
 def _stream(seed: int, name: str) -> np.random.Generator:
@@ -210,18 +200,18 @@ def _stream(seed: int, name: str) -> np.random.Generator:
 SAMPLES = 60
 """Random points per check."""
 DT = 0.01
-"""Step at which discrete models are looked at, in s."""
+"""Step at which discrete models are evaluated, in s."""
 
 
-WISH = Demand(steer=0.03, a=0.4, v=3.0, omega=0.05, handbrake=0.2)
-"""What is demanded where any demand will do."""
+DEMAND = Demand(steer=0.03, a=0.4, v=3.0, omega=0.05, handbrake=0.2)
+"""A demand for checks in which any demand will do."""
 
 
 class Function(NamedTuple):
     """A function of the model or its body, of x, u, w and p, and the record that it returns."""
 
     name: str
-    """What faults begin with; empty for rates and outputs."""
+    """Beginning of its faults; empty for rates and outputs."""
     kind: type
     call: Callable[[Any, Any, Any, Any], Any]
     floor: float = 0.0
@@ -229,7 +219,7 @@ class Function(NamedTuple):
 
 
 class NotApplicable(Exception):
-    """A check has nothing to look at in this model."""
+    """A check does not apply to this model."""
 
 
 class Point(NamedTuple):
@@ -264,7 +254,7 @@ class Subject:
 
     @property
     def body(self) -> Body:
-        """Its body; the checks of it do not apply where there is none."""
+        """Its body; raises `NotApplicable` without one."""
         if self.model.body is None:
             raise NotApplicable("the model has no body; see docs/bodies.md")
         return self.model.body
@@ -289,7 +279,7 @@ class Subject:
         return model.update(x, model.held_input(x, u, w, p), w, p, dt)
 
     def functions(self) -> list[Function]:
-        """All that has to be pure: rates, outputs, and what a body has."""
+        """All functions that have to be pure: rates, outputs, and those of a body."""
         model, body = self.model, self.model.body
         own = [
             Function("", model.State, self.rate),
@@ -305,7 +295,7 @@ class Subject:
             Function(
                 "placed ", model.State, lambda x, u, w, p: body.placed(x, there, moving, p), 1.0
             ),
-            Function("command ", model.Input, lambda x, u, w, p: body.command(x, WISH, p), 1.0),
+            Function("command ", model.Input, lambda x, u, w, p: body.command(x, DEMAND, p), 1.0),
         ]
 
     def settled(self, x: Any) -> Any:
