@@ -55,7 +55,7 @@ def test_every_entry_has_value_unit_and_error():
     assert double.absent == {"jax": "left out"}
     assert set(entries["tyre.car.mf61.float64.threads1"].peers) == {
         "load_sensitive",
-        "formula_student",
+        "four_wheel",
     }
 
 

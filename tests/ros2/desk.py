@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from skidpad.ros2.arguments import parsed
+from skidpad.ros2.arguments import parse_arguments
+from skidpad.ros2.in_process import Exchange, InProcess
 from skidpad.ros2.loop import Loop, Program
-from skidpad.ros2.messages import message_type, service_type
+from skidpad.ros2.messages import message_type
+from skidpad.ros2.messages.types import service_type
 from skidpad.ros2.node import Clock, Node, Topic
-from skidpad.ros2.transport import Exchange, Identity, InProcess, Qos
+from skidpad.ros2.transport import Identity, Qos
 
 
 class Desk:
@@ -34,7 +36,7 @@ class Desk:
         namespace: str = "/",
     ) -> None:
         self.exchange = Exchange()
-        arguments = parsed(["--ros-args", *words] if words else [])
+        arguments = parse_arguments(["--ros-args", *words] if words else [])
         identity = arguments.identity(name, namespace)
         transport = InProcess(identity, self.exchange)
         self.node = Node(identity, transport, arguments, Clock(wall=wall))

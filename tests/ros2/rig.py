@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from math import cos, sin
 from typing import Any
 
-from skidpad.ros2.arguments import RosArguments, parsed
+from skidpad.ros2.arguments import RosArguments, parse_arguments
+from skidpad.ros2.in_process import Exchange, InProcess
 from skidpad.ros2.loop import Loop, Program
-from skidpad.ros2.messages import message_type, service_type
+from skidpad.ros2.messages import message_type
+from skidpad.ros2.messages.types import service_type
 from skidpad.ros2.node import Clock, Node
-from skidpad.ros2.transport import Exchange, Identity, InProcess, Qos
+from skidpad.ros2.transport import Identity, Qos
 
 BEST_EFFORT = Qos(reliable=False)
 
@@ -35,7 +37,7 @@ class Rig:
         *,
         lock_step: bool = False,
     ) -> None:
-        arguments = parsed(words)
+        arguments = parse_arguments(words)
         if parameters:
             arguments = RosArguments(
                 arguments.remaps, (*arguments.parameters, lambda _: parameters), arguments.shares

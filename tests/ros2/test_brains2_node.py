@@ -40,7 +40,7 @@ def rig(
     parameters: dict[str, Any] | None = None, *words: str, compat: str | None = None, **how: Any
 ) -> Rig:
     return Rig(
-        lambda node: brains2.program(node, compat=compat), brains2.NAME, parameters, words, **how
+        lambda node: brains2.Brains2(node, compat=compat), brains2.NAME, parameters, words, **how
     )
 
 

@@ -13,10 +13,10 @@ import pytest
 
 from ros2.samples import as_fast_rtps, foreign, native, random_record, same
 from skidpad.errors import InvalidValue
-from skidpad.ros2.messages import declare, message_type, service_type
+from skidpad.ros2.messages import message_type
 from skidpad.ros2.messages.codec import DUMMY, PRIMITIVES, Shape, Structure, leaves
 from skidpad.ros2.messages.definitions import MESSAGES, SERVICES
-from skidpad.ros2.messages.types import Definitions
+from skidpad.ros2.messages.types import Definitions, declare, service_type
 
 rosbags_types = pytest.importorskip("rosbags.typesys")
 STORES = {

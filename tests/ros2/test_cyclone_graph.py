@@ -26,7 +26,7 @@ from skidpad.ros2.dds import (
     user_data,
     user_pairs,
 )
-from skidpad.ros2.messages import service_type
+from skidpad.ros2.messages.types import service_type
 from skidpad.ros2.transport import DEFAULT, LATCHED, Identity
 from texts import texts
 

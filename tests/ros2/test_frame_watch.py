@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from skidpad.ros2 import Clock, Exchange, Identity, InProcess, Loop, Node
-from skidpad.ros2.arguments import parsed
+from skidpad.ros2.arguments import parse_arguments
+from skidpad.ros2.in_process import Exchange, InProcess
+from skidpad.ros2.loop import Loop
+from skidpad.ros2.node import Clock, Node
 from skidpad.ros2.nodes.vehicle import SingleVehicle
 from skidpad.ros2.transforms import REMEMBERED, Broadcaster, Rigid
+from skidpad.ros2.transport import Identity
 
 
 def car(exchange: Exchange, space: str, *words: str) -> Loop:
     identity = Identity("car", space)
-    arguments = parsed(["--ros-args", *words] if words else [])
+    arguments = parse_arguments(["--ros-args", *words] if words else [])
     node = Node(identity, InProcess(identity, exchange), arguments, Clock(wall=False))
     return Loop(node, SingleVehicle(node, "kinematic_bicycle"))
 

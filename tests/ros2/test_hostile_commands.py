@@ -38,14 +38,14 @@ class Case(NamedTuple):
 
 CASES = {
     "truck": Case(
-        lambda: Rig(truck.program, truck.NAME),
+        lambda: Rig(truck.Truck, truck.NAME),
         "/control/command",
         message_type("truck_msgs/msg/Control").Record(velocity=0.5, curvature=0.5),
         lambda rig: rig.last("/simulator/state").speed,
         ("/simulator/localization", "/simulator/state", "/camera/imu", "/hardware/telemetry"),
     ),
     "brains2": Case(
-        lambda: Rig(brains2.program, brains2.NAME),
+        lambda: Rig(brains2.Brains2, brains2.NAME),
         "/brains2/target_controls",
         message_type("brains2/msg/Controls").Record(
             tau_fl=60.0, tau_fr=60.0, tau_rl=60.0, tau_rr=60.0

@@ -34,8 +34,8 @@ NODES: dict[str, Callable[[], Any]] = {
     "world of robots": lambda: Stand(scene(*TWO)),
     "world of a car": lambda: Stand(scene(STEERED)),
     "world of torques": lambda: Stand(scene(TORQUES)),
-    "truck": lambda: Rig(truck.program, truck.NAME),
-    "brains2": lambda: Rig(brains2.program, brains2.NAME),
+    "truck": lambda: Rig(truck.Truck, truck.NAME),
+    "brains2": lambda: Rig(brains2.Brains2, brains2.NAME),
     "planning": planning_desk,
     **{
         f"vehicle {name}": lambda name=name: Rig(lambda node: SingleVehicle(node, name), name)

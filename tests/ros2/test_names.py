@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from skidpad.errors import InvalidValue
-from skidpad.ros2.arguments import Remap, RosArguments, full_name, parsed, remapped
+from skidpad.ros2.arguments import Remap, RosArguments, full_name, parse_arguments, remapped
 from skidpad.ros2.transport import Identity
 
 ME = Identity("sim", "/robots/one")
@@ -53,7 +53,9 @@ def test_ros_args_as_users_type_them() -> None:
     words = (
         "--ros-args -r __ns:=/a -r __node:=b -r x:=/y --remap c:d:=e -p k:=1 --log-level warn --"
     )
-    arguments = parsed([*words.split(), "--ros-args", "-p", "b:list:=[1, 2.5]", "-p", "other:k:=9"])
+    arguments = parse_arguments(
+        [*words.split(), "--ros-args", "-p", "b:list:=[1, 2.5]", "-p", "other:k:=9"]
+    )
     who = arguments.identity("sim")
     assert who == Identity("b", "/a")
     assert arguments.names() == (Remap("x", "/y"), Remap("d", "e", "c"))
@@ -76,13 +78,13 @@ def test_ros_args_as_users_type_them() -> None:
 )
 def test_mistyped_arguments_are_named(words: list[str], message: str) -> None:
     with pytest.raises(InvalidValue, match=message):
-        parsed(words)
+        parse_arguments(words)
 
 
 def test_a_bad_name_of_a_node_or_namespace_is_refused() -> None:
     for rule, message in (("__node:=a-b", "node name 'a-b'"), ("__ns:=/a//b", "namespace '/a//b'")):
         with pytest.raises(InvalidValue, match=message):
-            parsed(["--ros-args", "-r", rule]).identity("sim")
+            parse_arguments(["--ros-args", "-r", rule]).identity("sim")
 
 
 PARAMETERS = """
@@ -114,7 +116,7 @@ def test_files_of_parameters_have_the_layout_of_ros(tmp_path: Path) -> None:
     file = tmp_path / "p.yaml"
     file.write_text(PARAMETERS)
     words = ["--ros-args", "--params-file", str(file), "-p", "late:=yes"]
-    arguments = parsed(words, {"my_maps": Path("/share/my_maps")})
+    arguments = parse_arguments(words, {"my_maps": Path("/share/my_maps")})
     common = {
         "rate": 10,
         "mechanical_params.kp": 1.5,
@@ -143,19 +145,19 @@ def test_bad_files_of_parameters_are_named(tmp_path: Path, text: str, message: s
     file = tmp_path / "p.yaml"
     file.write_text(text)
     with pytest.raises(InvalidValue, match=message) as caught:
-        parsed(["--ros-args", "--params-file", str(file)]).parameters_of(Identity("sim"))
+        parse_arguments(["--ros-args", "--params-file", str(file)]).parameters_of(Identity("sim"))
     assert str(file) in str(caught.value)
 
 
 def test_without_arguments_nothing_changes() -> None:
     assert RosArguments().identity("sim") == Identity("sim", "/")
-    assert parsed([]).parameters_of(ME) == {}
+    assert parse_arguments([]).parameters_of(ME) == {}
 
 
 def test_numbers_with_an_exponent_are_numbers_as_in_ros(tmp_path: Path) -> None:
     file = tmp_path / "p.yaml"
     file.write_text("/**: {ros__parameters: {a: 1e-4, b: [1E3, .5e+1], c: 1e-4x, d: '1e-4'}}")
     words = ["--ros-args", "--params-file", str(file), "-p", "e:=-2e-3"]
-    assert parsed(words).parameters_of(ME) == {
+    assert parse_arguments(words).parameters_of(ME) == {
         "a": 1e-4, "b": [1000.0, 5.0], "c": "1e-4x", "d": "1e-4", "e": -0.002,
     }  # fmt: skip

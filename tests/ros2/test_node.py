@@ -9,18 +9,20 @@ from typing import Any
 import pytest
 
 from skidpad.errors import InvalidValue
-from skidpad.ros2.arguments import parsed
+from skidpad.ros2.arguments import parse_arguments
+from skidpad.ros2.in_process import Exchange, InProcess
 from skidpad.ros2.launch import ParameterServices
 from skidpad.ros2.loop import Loop
-from skidpad.ros2.messages import message_type, service_type
+from skidpad.ros2.messages import message_type
+from skidpad.ros2.messages.types import service_type
 from skidpad.ros2.node import SECOND, Clock, Node
 from skidpad.ros2.transforms import Broadcaster, Listener, Rigid, send_static
-from skidpad.ros2.transport import LATCHED, Exchange, Identity, InProcess, Qos
+from skidpad.ros2.transport import LATCHED, Identity, Qos
 from waiting import PATIENCE
 
 
 def node_on(exchange: Exchange, name: str = "sim", *words: str, wall: bool = False) -> Node:
-    arguments = parsed(words)
+    arguments = parse_arguments(words)
     identity = arguments.identity(name)
     return Node(identity, InProcess(identity, exchange), arguments, Clock(wall=wall))
 

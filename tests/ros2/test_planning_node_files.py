@@ -102,7 +102,7 @@ def shared_files(folder: Path) -> list[str]:
 def test_files_of_autoware_are_taken_as_they_are(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ros2.desk.parsed", _with_share(DATA / "maps"))
+    monkeypatch.setattr("ros2.desk.parse_arguments", _with_share(DATA / "maps"))
     d = Desk(lambda node: Planning(node), shared_files(tmp_path))
     parameters = d.node.parameters
     assert parameters["vgr_coef_c"] == 0.041, "the later of two keys counts, as in ROS"
@@ -115,9 +115,9 @@ def test_files_of_autoware_are_taken_as_they_are(
 
 
 def _with_share(folder: Path) -> Any:
-    from skidpad.ros2.arguments import parsed
+    from skidpad.ros2.arguments import parse_arguments
 
-    return lambda words: parsed(words, {"demo_vehicle": folder})
+    return lambda words: parse_arguments(words, {"demo_vehicle": folder})
 
 
 def actuation_parameters(model: str) -> dict[str, Any]:

@@ -9,9 +9,10 @@ import pytest
 
 from ros2.samples import random_record
 from skidpad.errors import InvalidValue
-from skidpad.ros2.messages import Prepared, message_type
+from skidpad.ros2.messages import message_type
 from skidpad.ros2.messages.codec import leaves
 from skidpad.ros2.messages.definitions import MESSAGES
+from skidpad.ros2.messages.prepared import Prepared
 
 ODOMETRY = message_type("nav_msgs/msg/Odometry")
 

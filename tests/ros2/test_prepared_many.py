@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from skidpad.errors import InvalidValue
-from skidpad.ros2.messages import PreparedMany, message_type
+from skidpad.ros2.messages import message_type
+from skidpad.ros2.messages.prepared import PreparedMany
 
 Odometry = message_type("nav_msgs/msg/Odometry")
 Header = message_type("std_msgs/msg/Header").Record

@@ -14,10 +14,11 @@ from ros2 import rclpy_stand_in
 from ros2.world_stand import CARS, scene
 from ros2.zenoh_router import until
 from skidpad.errors import InvalidValue, MissingExtra
-from skidpad.ros2.arguments import parsed
+from skidpad.ros2.arguments import parse_arguments
 from skidpad.ros2.launch import ParameterServices
 from skidpad.ros2.loop import Loop
-from skidpad.ros2.messages import message_type, service_type
+from skidpad.ros2.messages import message_type
+from skidpad.ros2.messages.types import service_type
 from skidpad.ros2.node import Clock, Node
 from skidpad.ros2.nodes import brains2, planning, truck, vehicle
 from skidpad.ros2.nodes.world import WorldProgram
@@ -212,17 +213,17 @@ def car(node: Node) -> Any:
 NODES: dict[str, tuple[Callable[[Node], Any], set[str], str]] = {
     "world": (car, {"nav2_msgs", "ackermann_msgs"}, "/odom"),
     "vehicle": (
-        lambda node: vehicle.program(node, "kinematic_bicycle"),
+        lambda node: vehicle.SingleVehicle(node, "kinematic_bicycle"),
         {"nav2_msgs", "ackermann_msgs", "skidpad_msgs"},
         "/odom",
     ),
     "planning": (
-        lambda node: planning.program(node, seed=1),
+        lambda node: planning.Planning(node, seed=1),
         {"nav2_msgs", "tier4_external_api_msgs"},
         "/output/control_mode_report",
     ),
-    "brains2": (brains2.program, {"nav2_msgs", "visualization_msgs"}, "/brains2/pose"),
-    "truck": (truck.program, {"nav2_msgs"}, "/simulator/localization"),
+    "brains2": (brains2.Brains2, {"nav2_msgs", "visualization_msgs"}, "/brains2/pose"),
+    "truck": (truck.Truck, {"nav2_msgs"}, "/simulator/localization"),
 }
 """Nodes, packages that are not installed, and a topic that is published all the same."""
 
@@ -233,7 +234,7 @@ def test_a_node_starts_without_packages_and_names_what_it_leaves_out(
 ) -> None:
     make, _, topic = NODES[name]
     words = ["-p", "wheel_base:=2.79", "-p", "vehicle_model_type:=IDEAL_STEER_VEL"]
-    arguments = parsed(["--ros-args", *words]) if name == "planning" else None
+    arguments = parse_arguments(["--ros-args", *words]) if name == "planning" else None
     sim = Node(Identity("sim"), node("sim"), arguments, Clock(wall=False))
     loop = Loop(sim, make(sim))
     heard: list[bytes] = []

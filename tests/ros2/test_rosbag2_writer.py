@@ -17,9 +17,9 @@ from mcap.reader import make_reader
 from ros2.rosbag2_readers import DURATIONS, RELEASES, Offered, read_metadata, read_qos
 from ros2.samples import random_record
 from skidpad.errors import InvalidValue
-from skidpad.ros2.messages import MessageType, message_type
+from skidpad.ros2.messages import message_type
 from skidpad.ros2.messages.definitions import MESSAGES
-from skidpad.ros2.messages.types import definition_text, type_of_text
+from skidpad.ros2.messages.types import MessageType, definition_text, type_of_text
 from skidpad.ros2.transport import DEFAULT, LATCHED, SENSOR
 from skidpad.study.identify import read_log
 from skidpad.view.recording import BagWriter, RecordingFailed

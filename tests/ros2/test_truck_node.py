@@ -32,9 +32,7 @@ B = 0.2025
 def rig(
     parameters: dict[str, Any] | None = None, *words: str, compat: str | None = None, **how: Any
 ) -> Rig:
-    return Rig(
-        lambda node: truck.program(node, compat=compat), truck.NAME, parameters, words, **how
-    )
+    return Rig(lambda node: truck.Truck(node, compat=compat), truck.NAME, parameters, words, **how)
 
 
 def replayed(name: str, ticks: int) -> tuple[Rig, Any]:

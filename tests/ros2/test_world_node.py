@@ -19,11 +19,12 @@ from ros2.world_stand import (
     yaw_of,
 )
 from skidpad.errors import InvalidValue
-from skidpad.ros2.arguments import parsed
+from skidpad.ros2.arguments import parse_arguments
+from skidpad.ros2.in_process import Exchange, InProcess
 from skidpad.ros2.node import SECOND, Clock, Node
 from skidpad.ros2.nodes.world import program
 from skidpad.ros2.transforms import Listener
-from skidpad.ros2.transport import LATCHED, Exchange, Identity, InProcess, Qos
+from skidpad.ros2.transport import LATCHED, Identity, Qos
 
 
 def test_topics_have_upstreams_names_and_types() -> None:
@@ -95,7 +96,9 @@ def test_frames_lead_from_the_map_to_every_sensor(shared: bool) -> None:
     ear = Node(identity, InProcess(identity, stand.exchange), clock=Clock(wall=False))
     front = "r1/" if shared else ""
     if not shared:
-        ear.arguments = parsed(["--ros-args", "-r", "/tf:=tf", "-r", "/tf_static:=tf_static"])
+        ear.arguments = parse_arguments(
+            ["--ros-args", "-r", "/tf:=tf", "-r", "/tf_static:=tf_static"]
+        )
     frames = Listener(ear)
     stand.twist("/r1/cmd_vel", 0.8, 0.3)
     stand.run(100)
@@ -180,7 +183,7 @@ def test_the_file_may_be_a_parameter(tmp_path: Path) -> None:
     file.write_text(f"<mvsim_world version='1.0'>{robot('r1', '0 0 0')}</mvsim_world>")
     identity = Identity("mvsim")
     for words, given in ((["-p", f"world_file:={file}"], None), ([], file)):
-        arguments = parsed(["--ros-args", *words] if words else [])
+        arguments = parse_arguments(["--ros-args", *words] if words else [])
         node = Node(identity, InProcess(identity, Exchange()), arguments, Clock(wall=False))
         assert [*program(node, given).world.vehicles] == ["r1"]
     node = Node(identity, InProcess(identity, Exchange()), clock=Clock(wall=False))

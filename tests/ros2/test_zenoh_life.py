@@ -17,7 +17,8 @@ from ros2.zenoh_router import DOMAIN, free_port, override, peer, router, until
 from skidpad.errors import InvalidValue, MissingFile
 from skidpad.ros2 import zenoh as transport_module
 from skidpad.ros2.dds import domain_id
-from skidpad.ros2.messages import message_type, service_type
+from skidpad.ros2.messages import message_type
+from skidpad.ros2.messages.types import service_type
 from skidpad.ros2.transport import DEFAULT, LATCHED, Identity, Reply
 from skidpad.ros2.zenoh import ZenohTransport, endpoint, session_settings
 from waiting import PATIENCE

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 import skidpad as sp
-from skidpad.ros2.arguments import parsed
+from skidpad.ros2.arguments import parse_arguments
+from skidpad.ros2.in_process import Exchange, InProcess
 from skidpad.ros2.loop import Loop
-from skidpad.ros2.messages import message_type, service_type
+from skidpad.ros2.messages import message_type
+from skidpad.ros2.messages.types import service_type
 from skidpad.ros2.node import Clock, Node
 from skidpad.ros2.nodes.world import WorldProgram
-from skidpad.ros2.transport import Exchange, Identity, InProcess, Qos
+from skidpad.ros2.transport import Identity, Qos
 from skidpad.world.scene import Scene, WorldWarning
 from skidpad.world.xml import loads
 
@@ -54,7 +56,7 @@ class Stand:
 
     def __init__(self, what: Scene, *words: str, lock_step: bool = False) -> None:
         self.exchange = Exchange()
-        arguments = parsed(["--ros-args", *words] if words else [])
+        arguments = parse_arguments(["--ros-args", *words] if words else [])
         identity = arguments.identity("mvsim")
         self.node = Node(identity, InProcess(identity, self.exchange), arguments, Clock(wall=False))
         self.program = WorldProgram(self.node, what)

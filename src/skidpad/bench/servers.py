@@ -47,14 +47,14 @@ def single() -> Scene:
 
 def serve_node(scene: Scene, *, lock_step: bool) -> None:
     """Run the node of a world."""
-    from ..ros2.arguments import parsed
+    from ..ros2.arguments import parse_arguments
     from ..ros2.cyclone import CycloneTransport
     from ..ros2.loop import Loop
     from ..ros2.node import Clock, Node
     from ..ros2.nodes.world import WorldProgram
     from ..ros2.transport import Identity
 
-    arguments = parsed(["--ros-args", "-p", f"period_ms_publish_tf:={PERIOD_MS}"])
+    arguments = parse_arguments(["--ros-args", "-p", f"period_ms_publish_tf:={PERIOD_MS}"])
     identity = Identity("mvsim")
     node = Node(identity, CycloneTransport(identity), arguments, Clock(wall=False))
     loop = Loop(node, WorldProgram(node, scene), lock_step=lock_step)

@@ -1,10 +1,46 @@
-"""skidpad beside ROS 2, whether or not ROS is installed; see docs/ros2.md."""
+"""Nodes of ROS 2, with or without a ROS installation; see docs/ros2.md.
 
-from ..core import record
-from .loop import Loop
-from .node import Clock, Node
-from .transport import Exchange, Identity, InProcess
+The nodes of `skidpad ros2` are programs of a `Node` that a `Loop` runs; `Exchange` connects nodes
+within one process.
+"""
 
-__all__ = ["Clock", "Exchange", "Identity", "InProcess", "Loop", "Node"]
+from __future__ import annotations
 
-record.document_all()
+from typing import TYPE_CHECKING
+
+from ..core.lazy import lazy_attributes
+
+if TYPE_CHECKING:
+    from .in_process import Exchange
+    from .loop import Loop
+    from .nodes.brains2 import Brains2
+    from .nodes.common import write_package
+    from .nodes.planning import Planning
+    from .nodes.truck import Truck
+    from .nodes.vehicle import SingleVehicle
+    from .nodes.world import WorldProgram
+
+__all__ = [
+    "Brains2",
+    "Exchange",
+    "Loop",
+    "Planning",
+    "SingleVehicle",
+    "Truck",
+    "WorldProgram",
+    "write_package",
+]
+
+__getattr__ = lazy_attributes(
+    __name__,
+    {
+        ".in_process": ("Exchange",),
+        ".loop": ("Loop",),
+        ".nodes.brains2": ("Brains2",),
+        ".nodes.common": ("write_package",),
+        ".nodes.planning": ("Planning",),
+        ".nodes.truck": ("Truck",),
+        ".nodes.vehicle": ("SingleVehicle",),
+        ".nodes.world": ("WorldProgram",),
+    },
+)

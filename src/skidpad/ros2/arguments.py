@@ -1,8 +1,7 @@
-"""What stands behind `--ros-args`: remaps, parameters, files of parameters.
+"""Arguments of ROS: names and their remaps, parameters and their files.
 
-Names of topics, services and nodes: made full, and remapped as users type it.
-
-Parameters of a node: declared with a default, given by the user, changed by others.
+`parse_arguments` reads the words after `--ros-args`. `Parameters` are those of a node: declared
+with a default, set by the user, changed by other nodes.
 """
 
 from __future__ import annotations
@@ -23,26 +22,21 @@ from ..core.files import yaml_loader, yaml_of
 from ..errors import InvalidValue
 from .transport import Identity
 
-__all__ = [
-    "RosArguments",
-    "parsed",
-]
-
 _PART = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NAME = re.compile(r"(~(?=/|$)|/)?(/?[A-Za-z_][A-Za-z0-9_]*)(/[A-Za-z_][A-Za-z0-9_]*)*|~")
 
 
 class Remap(NamedTuple):
-    """One rule `from:=to`, for every node or for one."""
+    """A rule `from:=to`, for all nodes or for one."""
 
     old: str
     new: str
     node: str = ""
-    """Name of the node it is for; empty for all."""
+    """Name of its node; empty for all."""
 
 
 def full_name(name: str, who: Identity) -> str:
-    """A topic or service as others see it: relative to the namespace, "~" to the node itself."""
+    """The full name of a topic or service: relative to the namespace, or to the node with "~"."""
     if not _NAME.fullmatch(name):
         raise InvalidValue(
             f"{name!r} is no name of a topic or service: letters, digits and underscores between "
@@ -56,7 +50,7 @@ def full_name(name: str, who: Identity) -> str:
 
 
 def remapped(name: str, who: Identity, rules: tuple[Remap, ...]) -> str:
-    """The full name after the first rule that fits it."""
+    """The full name after the first matching rule."""
     full = full_name(name, who)
     for rule in rules:
         if rule.node in ("", who.name) and full_name(rule.old, who) == full:
@@ -65,7 +59,7 @@ def remapped(name: str, who: Identity, rules: tuple[Remap, ...]) -> str:
 
 
 def namespace(text: str) -> str:
-    """A namespace with its slash in front; raises for what is none."""
+    """A namespace with its leading slash; raises for an invalid one."""
     parts = [part for part in text.split("/") if part]
     if not all(_PART.fullmatch(part) for part in parts) or "//" in text:
         raise InvalidValue(f"namespace {text!r} must be names between slashes, such as /robots/one")
@@ -73,7 +67,7 @@ def namespace(text: str) -> str:
 
 
 def node_name(text: str) -> str:
-    """The name of a node; raises for what is none."""
+    """The name of a node; raises for an invalid one."""
     if not _PART.fullmatch(text):
         raise InvalidValue(
             f"node name {text!r} must be letters, digits and underscores, no digit first"
@@ -88,17 +82,17 @@ _SUBSTITUTION = re.compile(r"\$\((?P<kind>[\w-]+)\s+(?P<of>[^()]*?)\s*\)")
 
 @dataclass(frozen=True)
 class RosArguments:
-    """How a user changes names and parameters of nodes."""
+    """Names and parameters of nodes as changed by a user."""
 
     remaps: tuple[Remap, ...] = ()
     parameters: tuple[Callable[[Identity], Mapping[str, Any]], ...] = ()
-    """Each gives the parameters of a node; later ones win."""
+    """Sources of the parameters of a node; later ones win."""
     shares: Mapping[str, Path] = field(default_factory=dict[str, Path])
-    """What `$(find-pkg-share PACKAGE)` in a file stands for."""
+    """Folders for `$(find-pkg-share PACKAGE)` in a file."""
     log_level: str = "info"
 
     def identity(self, name: str, space: str = "/") -> Identity:
-        """Who a node is that would be called so, after `__node:=` and `__ns:=`."""
+        """The identity of a node with this name, after `__node:=` and `__ns:=`."""
         for rule in self.remaps:
             if rule.node in ("", name) and rule.old in ("__node", "__name"):
                 name = node_name(rule.new)
@@ -111,15 +105,17 @@ class RosArguments:
         return tuple(rule for rule in self.remaps if not rule.old.startswith("__"))
 
     def parameters_of(self, who: Identity) -> dict[str, Any]:
-        """What is asked for a node's parameters, by dotted name."""
+        """The parameters supplied for a node, by dotted name."""
         wanted: dict[str, Any] = {}
         for source in self.parameters:
             wanted.update(source(who))
         return wanted
 
 
-def parsed(arguments: Sequence[str], shares: Mapping[str, Path] | None = None) -> RosArguments:
-    """The arguments behind every `--ros-args`, up to `--` or the end; others are refused."""
+def parse_arguments(
+    arguments: Sequence[str], shares: Mapping[str, Path] | None = None
+) -> RosArguments:
+    """The arguments after each `--ros-args`, up to `--` or the end; raises for others."""
     remaps: list[Remap] = []
     parameters: list[Callable[[Identity], Mapping[str, Any]]] = []
     level, words = "info", _behind_ros_args(arguments)
@@ -185,7 +181,7 @@ def _parameter(text: str) -> Callable[[Identity], Mapping[str, Any]]:
 
 
 def parsed_value(text: str, what: str) -> Any:
-    """A value as YAML has it: `1`, `1.0`, `true`, `name`, `[1, 2]`."""
+    """A value in YAML: `1`, `1.0`, `true`, `name`, `[1, 2]`."""
     import yaml
 
     if len(text) > 100_000:
@@ -204,7 +200,7 @@ def _file(path: Path, shares: Mapping[str, Path]) -> Callable[[Identity], Mappin
 
     def parameters(who: Identity) -> Mapping[str, Any]:
         wanted: dict[str, Any] = {}
-        # Those for many nodes first: what is said of this one wins.
+        # Those for many nodes first, so that those for this one win.
         for key, values in sorted(sections, key=lambda section: "*" not in section[0]):
             if _fits(key, who):
                 wanted.update((name, substituted(v, shares, path)) for name, v in _flat(values))
@@ -216,7 +212,7 @@ def _file(path: Path, shares: Mapping[str, Path]) -> Callable[[Identity], Mappin
 def _sections(
     path: Path, content: Mapping[str, Any], keys: tuple[str, ...]
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Names of nodes, "/**" among them, with their parameters; namespaces may be levels of keys."""
+    """Names of nodes, or "/**", with their parameters; namespaces may be levels of keys."""
     for key, inner in content.items():
         if key == "ros__parameters":
             if not isinstance(inner, dict):
@@ -246,19 +242,16 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
 
 
 def substituted(value: Any, shares: Mapping[str, Path], path: Path) -> Any:
-    """A value with what launch files substitute: `$(find-pkg-share NAME)` and `$(env NAME)`."""
+    """A value after the substitutions of launch files: `$(find-pkg-share NAME)`, `$(env NAME)`."""
     if isinstance(value, list):
         return [substituted(entry, shares, path) for entry in value]
-    return (
-        value
-        if not isinstance(value, str)
-        else _SUBSTITUTION.sub(
-            lambda match: _meaning(match["kind"], match["of"], shares, path), value
-        )
-    )
+    if not isinstance(value, str):
+        return value
+    return _SUBSTITUTION.sub(lambda match: _replacement(match, shares, path), value)
 
 
-def _meaning(kind: str, of: str, shares: Mapping[str, Path], path: Path) -> str:
+def _replacement(match: re.Match[str], shares: Mapping[str, Path], path: Path) -> str:
+    kind, of = match["kind"], match["of"]
     if kind == "find-pkg-share":
         if of not in shares:
             raise InvalidValue(
@@ -279,7 +272,7 @@ def _level(text: str) -> str:
 
 
 class Kind(IntEnum):
-    """Types of parameters, with the numbers that ROS 2 gives them."""
+    """Types of parameters, with their numbers in ROS 2."""
 
     NOT_SET = 0
     BOOL = 1
@@ -303,7 +296,7 @@ _LARGEST = 1 << 63
 
 
 def kind_of(value: Any) -> Kind:
-    """The type of a value as Python and YAML have it; an empty list is one of strings."""
+    """The type of a value of Python or YAML; an empty list is one of strings."""
     if value is None:
         return Kind.NOT_SET
     if isinstance(value, (list, tuple)):
@@ -323,18 +316,18 @@ def kind_of(value: Any) -> Kind:
 
 @dataclass(frozen=True)
 class Parameter:
-    """What was declared of a parameter."""
+    """The declaration of a parameter."""
 
     name: str
     kind: Kind
     description: str = ""
     dynamic: bool = False
     """Whether it may be changed while the node runs."""
-    check: Callable[[Any], None] | None = None
+    check: Callable[[Any], object] | None = None
     """Raises InvalidValue for a value that is not allowed."""
 
     def converted(self, value: Any) -> Any:
-        """The value with the declared type; whole numbers are taken for real ones."""
+        """The value with the declared type; whole numbers count as real ones."""
         kind = kind_of(value)
         if kind is not self.kind and self.kind in (Kind.DOUBLE, Kind.DOUBLE_ARRAY):
             if kind is Kind.INTEGER and self.kind is Kind.DOUBLE:
@@ -357,7 +350,7 @@ class Parameters(Mapping[str, Any]):
     """The values of one node, by dotted name.
 
     Args:
-        wanted: what files and arguments ask for.
+        wanted: values from files and arguments.
     """
 
     def __init__(self, wanted: Mapping[str, Any] | None = None) -> None:
@@ -374,20 +367,20 @@ class Parameters(Mapping[str, Any]):
         description: str = "",
         *,
         dynamic: bool = False,
-        check: Callable[[Any], None] | None = None,
+        check: Callable[[Any], object] | None = None,
     ) -> Any:
-        """Add a parameter and return its value: what was asked for, or the default."""
+        """Add a parameter and return its value: the supplied one, or the default."""
         parameter = Parameter(name, kind_of(default), description, dynamic, check)
         value = parameter.converted(self.wanted.get(name, default))
         self.declared[name], self._values[name] = parameter, value
         return value
 
     def undeclared(self) -> list[str]:
-        """Names that were asked for and that the node does not have."""
+        """Names of supplied parameters that the node does not have."""
         return sorted(set(self.wanted) - set(self.declared))
 
     def set(self, values: Mapping[str, Any]) -> None:
-        """Change parameters: all of them, or none and InvalidValue."""
+        """Change parameters: all of them, or raise InvalidValue and change none."""
         fresh: dict[str, Any] = {}
         for name, value in values.items():
             parameter = self.declared.get(name)

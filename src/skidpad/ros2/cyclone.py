@@ -1,23 +1,11 @@
-"""ROS 2 over DDS by Eclipse Cyclone DDS: topics and services as rmw_cyclonedds has them.
+"""The transport over DDS by Eclipse Cyclone DDS: topics and services in the form of rmw_cyclonedds.
 
-A node in the graph of ROS 2: announced to others, and others of the same name noticed.
+A service is a request topic and a reply topic, with a header of 16 bytes that names the client and
+its request. Replies are volatile: one is sent when the reader of its client has been found, and
+waits until then, up to a limit.
 
-What is to be told of the others on a topic: those that do not fit.
-
-Services over DDS, as rmw_cyclonedds has them: a request topic, a reply topic, a header in both.
-
-The header of 16 bytes names the client and its request, and is copied from one into the other.
-Replies are volatile: one is sent when the reader of the client has been found, and until then, or
-until it is too late, it waits beside the thread that waits for everything else.
-
-A participant of Cyclone DDS: makes writers and readers with the quality of service of rmw.
-
-Domains of Cyclone DDS: one for each id in a process, open while somebody is in it.
-
-The thread that waits for what comes in.
-
-One thread on a wait set, and none of the binding's Listeners: those run Python in threads of the
-C library, which crashes now and then when the interpreter ends.
+One thread waits for all that arrives, on a wait set: Listeners of the binding run Python in threads
+of the C library, which crashes at times when the interpreter ends.
 """
 
 from __future__ import annotations
@@ -162,7 +150,7 @@ class Participant:
             return [] if self.entity is None else self._others[writers].of_topic(name)
 
     def close(self) -> None:
-        """Delete everything, which the others are told."""
+        """Delete all entities, which notifies the other participants."""
         with self._lock:
             if self.entity is None:
                 return
@@ -257,13 +245,13 @@ def dds_qos(qos: Qos, *more: Any) -> Any:
 
 
 def pairs_of(endpoint: Any) -> dict[str, str]:
-    """The user data of somebody's endpoint."""
+    """The user data of an endpoint."""
     data = endpoint.qos[cyclone("qos").Policy.Userdata]
     return user_pairs(data.data) if data is not None else {}
 
 
 RETRY = 5_000_000
-"""Time between two attempts at what could not be done at once, in ns."""
+"""Time between two attempts of a postponed action, in ns."""
 _FOREVER = 2**63 - 1
 
 
@@ -286,7 +274,7 @@ class Waiting:
         self._thread.start()
 
     def add(self, reader: Any, take: Callable[[], None]) -> None:
-        """Call a function whenever a reader has what it must take; it takes some of it."""
+        """Call a function whenever a reader has samples, some of which it takes."""
         core = cyclone("core")
         states = core.SampleState.NotRead | core.ViewState.Any | core.InstanceState.Any
         with self._lock:
@@ -301,7 +289,7 @@ class Waiting:
             self._wake.set(True)
 
     def wake(self) -> None:
-        """Let the thread look at what there is to do."""
+        """Wake the thread."""
         with self._lock:
             if not self._ended:
                 self._wake.set(True)
@@ -338,11 +326,11 @@ OURS = "skidpad"
 """Marks our writers of the graph, which say nothing about the release of ROS 2 around them."""
 _HEARD = Qos(latched=True, depth=1000)
 _MOST_PARTICIPANTS = 1000
-"""Whose nodes are remembered by name."""
+"""Largest number of participants whose nodes are stored."""
 
 
 class Graph:
-    """Writes and reads `ros_discovery_info`, by which `ros2 node list` knows nodes."""
+    """Writes and reads `ros_discovery_info`, the source of `ros2 node list`."""
 
     def __init__(
         self,
@@ -360,18 +348,18 @@ class Graph:
         self._entities: NodeEntities | None = None
         self._gid_size = 0
         self._names: dict[bytes, str] = {}
-        """Of the nodes of participants, those told last behind the others."""
+        """Nodes by participant, the latest last."""
         self._lock = threading.Lock()
 
     def announce(self, readers: list[Any], writers: list[Any]) -> None:
-        """Tell everybody, now and later, which endpoints the node has."""
+        """Publish the endpoints of the node to present and later participants."""
         guids = (tuple(one.guid.bytes for one in ones) for ones in (readers, writers))
         with self._lock:
             self._entities = NodeEntities(self._identity, *guids)
             self._write(gid_size(self._distribution, self._others()))
 
     def take(self) -> None:
-        """Look at what other processes tell of their nodes."""
+        """Read the nodes of other processes."""
         for sample in self.reader.take(100):
             if isinstance(sample, self._Sample):
                 self._look_at(sample.data)
@@ -382,7 +370,7 @@ class Graph:
                 self._write(size)
 
     def nodes_of(self, participant: bytes) -> str:
-        """Full names of the nodes of a participant; empty if it has told none."""
+        """Full names of the known nodes of a participant."""
         return self._names.get(participant, "")
 
     def _write(self, size: int) -> None:
@@ -402,7 +390,7 @@ class Graph:
         if len(self._names) > _MOST_PARTICIPANTS:
             del self._names[next(iter(self._names))]
         if info.participant != self._guid and self._identity.full in names:
-            self._notices.tell(
+            self._notices.add(
                 ("name", info.participant),
                 f"there is another node {self._identity.full}: tools show one of the two, and "
                 "parameters and services of that name may be answered by either",
@@ -434,7 +422,7 @@ _PARTICIPANT = 12
 
 
 class Endpoint(NamedTuple):
-    """A publisher or a subscription of somebody."""
+    """A publisher or a subscription of a peer."""
 
     guid: bytes
     type: str
@@ -493,7 +481,7 @@ class Peers:
             self._other_definition = True
             return
         reason = _POLICIES.get(number, f"policy {number} of DDS does not fit")
-        self._notices.tell(
+        self._notices.add(
             ("policy", who, self._topic, number),
             f"{who} {self._topic} is not connected, because its quality of service does not "
             f"fit: {reason}",
@@ -517,15 +505,15 @@ class Peers:
         if not other.node and looks < _LOOKS:
             return False
         types = Types(other.type, self._type.name)
-        self._notices.tell_type(other.guid[:_PARTICIPANT], who, self._topic, other.node, types)
+        self._notices.add_type(other.guid[:_PARTICIPANT], who, self._topic, other.node, types)
         return True
 
     def _check_type(self, endpoint: Any, who: str) -> None:
-        """Compare definitions where the other side tells its own, as ROS 2 does since Iron."""
+        """Compare definitions with a peer that announces its own, as ROS 2 does since Iron."""
         own = self._type.hash
         other = pairs_of(endpoint).get("typehash", own) if endpoint is not None else own
         if other != own:
-            self._notices.tell(
+            self._notices.add(
                 ("type", who, self._topic),
                 f"{who} {self._topic} has another definition of {self._type.name} ({other} there, "
                 f"{own} here): messages are dropped or wrong",
@@ -582,11 +570,11 @@ class Service:
 
     @property
     def waiting(self) -> bool:
-        """Whether there are replies whose clients have not been found."""
+        """Whether replies wait for their clients."""
         return bool(self._pending)
 
     def send_waiting(self) -> None:
-        """Send the replies whose clients are there now, and forget those that waited too long."""
+        """Send the replies whose clients were found, and drop those that waited too long."""
         if not self._pending:
             return
         now, there = time.monotonic(), self._clients()
@@ -607,7 +595,7 @@ class Service:
         self._seen = handles
 
     def _understood(self, sample: Any) -> bool:
-        """Whether a request has the header; where it came from a stranger, it has none."""
+        """Whether a request has the header; those of other implementations have none."""
         handle = sample.sample_info.publication_handle
         endpoint = self.reader.get_matched_publication_data(handle)
         return sample.data[:2] == LITTLE_ENDIAN and not (
@@ -615,10 +603,10 @@ class Service:
         )
 
     def _notice(self, endpoint: Any) -> bool:
-        """Whether an endpoint is one of Fast DDS, of which the user is then told."""
+        """Whether an endpoint is one of Fast DDS; if so, the user is warned."""
         strange = endpoint.key.bytes[:2] == FAST_DDS
         if strange:
-            self._notices.tell(
+            self._notices.add(
                 ("service", self.name),
                 f"service {self.name} has a client on rmw_fastrtps, which cannot be answered over "
                 "Cyclone DDS and waits for ever: start it with "
@@ -669,7 +657,7 @@ class Service:
             ) from error
 
     def _clients(self) -> set[str]:
-        """Clients whose readers of replies have been found."""
+        """Clients whose readers of replies were found."""
         readers = map(self.writer.get_matched_subscription_data, self.writer.matched_sub)
         return {
             pairs_of(reader)["clientid"]
@@ -742,7 +730,7 @@ class CycloneTransport:
         atexit.register(self.close)
 
     def publisher(self, topic: str, type_: MessageType, qos: Qos) -> CyclonePublisher:
-        """What writes to a topic: a full name, "/a/b"."""
+        """The publisher of a topic with the full name "/a/b"."""
         pairs = {"typehash": type_.hash}
         writer = self._participant.writer(topic_name(topic), sample_type(type_), qos, pairs)
         with self._lock:
@@ -765,7 +753,7 @@ class CycloneTransport:
                 if sample.data[:2] == LITTLE_ENDIAN:
                     callback(sample.data)
                 else:
-                    self.notices.tell(
+                    self.notices.add(
                         ("malformed", topic), f"messages on {topic} are not CDR, and are dropped"
                     )
 
@@ -774,7 +762,7 @@ class CycloneTransport:
         self._waiting.add(reader, self._guarded(topic, take))
 
     def serve(self, name: str, type_: ServiceType, handler: Callable[[bytes, Reply], None]) -> None:
-        """Hand every request of a service to a function, with what sends its response."""
+        """Call a function with each request of a service, and with the sender of its response."""
         number = next(self._numbers)
         service = Service(
             self._participant, number, name, type_, handler, self.notices, self._waiting.wake
@@ -784,7 +772,7 @@ class CycloneTransport:
         self._waiting.add(service.reader, self._guarded(name, service.take))
 
     def announce(self) -> None:
-        """Tell the graph of the node and its endpoints; again after any were added."""
+        """Announce the node and its endpoints in the graph; again after endpoints were added."""
         with self._lock:
             if not self.closed:
                 services = self._services
@@ -796,7 +784,7 @@ class CycloneTransport:
                 )
 
     def warnings(self) -> list[str]:
-        """What a user should know and has not been told."""
+        """New warnings, each once."""
         with self._lock:
             if not self.closed:
                 for writer, peers in self._publishers:
@@ -808,7 +796,7 @@ class CycloneTransport:
         return self.notices.take()
 
     def close(self) -> None:
-        """Leave; tells the others. A second time does nothing."""
+        """Leave the graph; a second call does nothing."""
         if self._process != os.getpid():
             return  # A fork has none of the threads, and the connection is its parent's.
         with self._lock:
@@ -834,13 +822,13 @@ class CycloneTransport:
         return not self.closed and any(service.waiting for service in tuple(self._services))
 
     def _guarded(self, name: str, take: Callable[[], None]) -> Callable[[], None]:
-        """What takes, so that no fault of one topic ends the thread for all of them."""
+        """The callback, guarded so that an error of one topic does not end the common thread."""
 
         def guarded() -> None:
             try:
                 take()
             except Exception as error:
                 if not self.closed:
-                    self.notices.tell(("fault", name), f"{name}: {error!r}")
+                    self.notices.add(("fault", name), f"{name}: {error!r}")
 
         return guarded

@@ -1,22 +1,8 @@
-"""How the rmw packages name topics, services and endpoints on DDS.
+"""Names, settings, types and the discovery message of ROS 2 on DDS, as in the rmw packages.
 
-Facts of rmw_cyclonedds_cpp and rmw_dds_common (Apache-2.0), seen from outside.
-
-The domain of ROS 2: who is in another one is not heard.
-
-Settings of Cyclone DDS from the environment variables that ROS 2 users set.
-
-What is used of the package `cyclonedds`, imported when it is needed.
-
-Types of ROS 2 as Cyclone DDS wants them: their structure for its checks, bytes as their values.
-
-Cyclone checks every sample against the structure of its type, when it is written and when it comes
-in. The values stay CDR all the way: no objects are made of them.
-
-The message by which a process tells which nodes it has: `ros_discovery_info`.
-
-`rmw_dds_common/msg/ParticipantEntitiesInfo` in both of its forms: a Gid has 24 bytes up to Humble,
-the last 8 of them zero, and 16 since Iron.
+Facts of rmw_cyclonedds_cpp and rmw_dds_common (Apache-2.0), seen from outside. Cyclone checks each
+sample against the structure of its type; the values stay CDR, without objects. A Gid in
+`ros_discovery_info` has 24 bytes up to Humble, the last 8 of them zero, and 16 since Iron.
 """
 
 from __future__ import annotations
@@ -50,12 +36,12 @@ def topic_name(topic: str) -> str:
 
 
 def request_name(service: str) -> str:
-    """The DDS topic on which a service is asked."""
+    """The DDS topic of the requests of a service."""
     return f"rq{_checked(service, 'service')}Request"
 
 
 def reply_name(service: str) -> str:
-    """The DDS topic on which a service answers."""
+    """The DDS topic of the replies of a service."""
     return f"rr{_checked(service, 'service')}Reply"
 
 
@@ -70,13 +56,13 @@ def user_data(pairs: Mapping[str, str]) -> bytes:
 
 
 def user_pairs(data: bytes) -> dict[str, str]:
-    """Pairs of somebody's user data; what is none is left out."""
+    """The pairs in user data; other parts are left out."""
     parts = data.decode("latin-1").split(";")
     return dict(part.split("=", 1) for part in parts if "=" in part)
 
 
 def endpoint_id(participant: bytes, number: int) -> str:
-    """What `serviceid` and `clientid` are: 12 bytes of a participant's GUID and a number."""
+    """A `serviceid` or `clientid`: 12 bytes of a participant's GUID and a number."""
     return ".".join(f"{byte:x}" for byte in participant[:12] + number.to_bytes(4, "big"))
 
 
@@ -103,11 +89,11 @@ def _checked(name: str, kind: str) -> str:
 
 
 LARGEST_DOMAIN = 232
-"""Beyond it the ports of DDS are no ports."""
+"""Largest domain whose ports are valid."""
 
 
 def domain_id(environment: Mapping[str, str] | None = None) -> int:
-    """The domain that `ROS_DOMAIN_ID` says, in these variables or the process's own; else 0."""
+    """The domain of `ROS_DOMAIN_ID` in these variables or those of the process, by default 0."""
     variables = os.environ if environment is None else environment
     text = variables.get("ROS_DOMAIN_ID", "").strip() or "0"
     if not (text.isascii() and text.isdecimal() and int(text) <= LARGEST_DOMAIN):
@@ -141,19 +127,19 @@ _PLACES = {
     "LOCALHOST": _LOOPBACK,
     "OFF": _OFF.format(process=os.getpid()),
 }
-"""By what ROS_AUTOMATIC_DISCOVERY_RANGE may be."""
+"""Fragments by value of ROS_AUTOMATIC_DISCOVERY_RANGE."""
 
 
 class Settings(NamedTuple):
-    """What a domain is opened with."""
+    """The settings of a domain."""
 
     domain: int
     xml: str
-    """Fragments of Cyclone's configuration: ours, and behind a comma the user's, which wins."""
+    """Fragments of Cyclone's configuration: the default, and after a comma the user's."""
 
 
 def settings_of(environment: Mapping[str, str]) -> Settings:
-    """The settings that environment variables ask for."""
+    """The settings from environment variables."""
     places = _PLACES[_range(environment)]
     own = f'<CycloneDDS><Domain id="any">{places}{_COMPATIBILITY}</Domain></CycloneDDS>'
     users = environment.get("CYCLONEDDS_URI", "").strip()
@@ -163,7 +149,7 @@ def settings_of(environment: Mapping[str, str]) -> Settings:
 
 
 def _range(environment: Mapping[str, str]) -> str:
-    """How far to look for others; ROS_LOCALHOST_ONLY goes before the variable of Iron."""
+    """The range of discovery; ROS_LOCALHOST_ONLY takes precedence over the variable of Iron."""
     localhost = environment.get("ROS_LOCALHOST_ONLY", "").strip() or "0"
     if localhost not in ("0", "1"):
         raise InvalidValue(f"ROS_LOCALHOST_ONLY is {localhost!r}, but must be 0 or 1")
@@ -176,7 +162,7 @@ def _range(environment: Mapping[str, str]) -> str:
 
 
 _ERRORS = 3
-"""Of the kinds of lines that Cyclone may log: fatal ones and errors."""
+"""Mask of Cyclone's log: fatal lines and errors."""
 
 
 class Calls(NamedTuple):
@@ -216,21 +202,21 @@ def leave_to_the_parent() -> None:
 
 
 def silence() -> None:
-    """Let Cyclone write no line for every packet that somebody else got wrong."""
+    """Keep Cyclone from logging each malformed packet."""
     set_mask = cyclone("internal").DDS._dll_handle["dds_set_log_mask"]
     set_mask.argtypes = [ctypes.c_uint32]
     set_mask(_ERRORS)
 
 
 def delete(entity: Any) -> None:
-    """Delete an entity now, whoever still has a reference to it; a second time does nothing."""
+    """Delete an entity now, in spite of references to it; a second call does nothing."""
     entity.__del__()
 
 
 SERVICE_HEADER = 16
 """Bytes in front of requests and responses of rmw_cyclonedds: client and sequence number."""
 LITTLE_ENDIAN = b"\x00\x01"
-"""Beginning of plain CDR; Cyclone turns what comes in the other order into this one."""
+"""Beginning of plain CDR; Cyclone converts data of the other byte order to this one."""
 GRAPH_TYPE = "rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_"
 
 
@@ -352,7 +338,7 @@ def encoded_info(info: DiscoveryInfo, gid_size: int) -> bytes:
 
 
 def decoded_info(data: bytes) -> DiscoveryInfo:
-    """The message from CDR of either form; what is neither raises."""
+    """The message from CDR of either form; raises for other data."""
     for gid_size in (HUMBLE_GID, IRON_GID):
         cursor = _Cursor(data[4:], gid_size)
         try:
@@ -375,7 +361,7 @@ def _put_text(body: bytearray, text: str) -> None:
 
 
 class _Cursor:
-    """Reads one form; raises what `struct`, indices and UTF-8 raise at what does not fit."""
+    """Reads one form; raises the errors of `struct`, indices and UTF-8 for other data."""
 
     def __init__(self, body: bytes, gid_size: int) -> None:
         self.body, self.gid_size, self.place = body, gid_size, 0
@@ -386,7 +372,7 @@ class _Cursor:
         return DiscoveryInfo(participant, tuple(nodes))
 
     def at_end(self) -> bool:
-        """Whether nothing follows but what fills up to a multiple of 4."""
+        """Whether only padding to a multiple of 4 follows."""
         return 0 <= len(self.body) - self.place < 4
 
     def _node(self) -> NodeEntities:
@@ -409,7 +395,7 @@ class _Cursor:
         return text[:-1].decode()
 
     def _count(self, *, least: int) -> int:
-        """A number of things that have at least so many bytes each, and so must fit in the rest."""
+        """A count of elements of at least `least` bytes each, which must fit into the rest."""
         self.place += -self.place % 4
         (count,) = _COUNT.unpack_from(self.body, self.place)
         self.place += _COUNT.size

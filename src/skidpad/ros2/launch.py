@@ -1,9 +1,4 @@
-"""From what a user typed to a node that runs until Ctrl-C.
-
-Which middleware a node speaks.
-
-The six services of parameters and `/parameter_events`: what `ros2 param` talks to.
-"""
+"""`Launch`: runs a node of `skidpad ros2`, with its transport and the services of parameters."""
 
 from __future__ import annotations
 
@@ -20,9 +15,9 @@ from typing import Any, TypeVar
 
 from ..errors import InvalidValue, MissingExtra
 from ..view.recording.bags import BagWriter
-from .arguments import Kind, Parameters, parsed
+from .arguments import Kind, Parameters, parse_arguments
 from .loop import Loop, Program
-from .messages.types import message_type
+from .messages.types import message_type, service_type
 from .node import Clock, Node
 from .transport import PARAMETERS, Identity, Transport
 
@@ -31,7 +26,7 @@ _CLASSES = {
     "zenoh": ("zenoh", "ZenohTransport"),
     "rclpy": ("rclpy", "RclpyTransport"),
 }
-"""Module and class of each, by the names of the packages that they need."""
+"""Module and class of each transport, by the package it needs."""
 _VARIABLE = "RMW_IMPLEMENTATION"
 _OF_IMPLEMENTATION = {
     "rmw_zenoh_cpp": "zenoh",
@@ -39,32 +34,32 @@ _OF_IMPLEMENTATION = {
     "rmw_fastrtps_cpp": "cyclonedds",
     "rmw_fastrtps_dynamic_cpp": "cyclonedds",
 }
-"""What speaks with each without ROS. Topics go between Cyclone DDS and Fast DDS, services do not:
-in a sourced ROS 2 its own rclpy is the better one for the latter."""
+"""The transport for each implementation without ROS. Topics work between Cyclone DDS and Fast DDS,
+services do not: in a sourced ROS 2, rclpy is better for Fast DDS."""
 _DEFAULT = "rmw_fastrtps_cpp"
-"""What a sourced ROS 2 speaks if the variable is not set."""
+"""Implementation of a sourced ROS 2 without the variable."""
 
 
 def transport(kind: str, identity: Identity) -> Transport:
-    """The connection of a node to others: "auto", "cyclonedds", "zenoh" or "rclpy".
+    """The transport of a node: "auto", "cyclonedds", "zenoh" or "rclpy".
 
-    "auto" is what speaks with the peers that `RMW_IMPLEMENTATION` names. For those on Fast DDS, the
-    default of ROS 2, that is the rclpy of a sourced ROS 2, else Cyclone DDS; without the variable
-    and without ROS what is installed: Cyclone DDS, else zenoh.
+    "auto" is compatible with the peers of `RMW_IMPLEMENTATION`. For Fast DDS, the default of ROS 2,
+    that is the rclpy of a sourced ROS 2, else Cyclone DDS; without the variable and without ROS the
+    installed one: Cyclone DDS, else zenoh.
     """
     if kind not in ("auto", *_CLASSES):
         raise InvalidValue(f"middleware {kind!r}: must be one of auto, {', '.join(_CLASSES)}")
     # Imported here: each brings its library.
-    module, name = _CLASSES[_chosen() if kind == "auto" else kind]
+    module, name = _CLASSES[_choose() if kind == "auto" else kind]
     return getattr(import_module(f".{module}", __package__), name)(identity)
 
 
-def _chosen() -> str:
+def _choose() -> str:
     wanted = os.environ.get(_VARIABLE, "").strip()
     if (wanted or _DEFAULT).startswith("rmw_fastrtps") and _is_installed("rclpy"):
         return "rclpy"
     if wanted:
-        # Others, as rmw_connextdds, are spoken by a sourced ROS 2 alone.
+        # Others, such as rmw_connextdds, need a sourced ROS 2.
         kind = _OF_IMPLEMENTATION.get(wanted, "rclpy")
         if kind == "rclpy" and not _is_installed(kind):
             raise InvalidValue(
@@ -83,7 +78,7 @@ def _chosen() -> str:
 
 def _is_installed(package: str) -> bool:
     if package == "rclpy":
-        # A sourced ROS 2 is on the path of every Python, and works in one version of it only.
+        # A sourced ROS 2 is on the path of every Python but works in one version only.
         try:
             import_module(package)
         except ImportError:
@@ -121,7 +116,7 @@ def _plain(entry: Any) -> Any:
 
 
 class ParameterServices:
-    """Lets others see and change the parameters of a node."""
+    """The six services of parameters and `/parameter_events`, for `ros2 param`."""
 
     def __init__(self, node: Node) -> None:
         self._node, self._parameters = node, node.parameters
@@ -137,11 +132,16 @@ class ParameterServices:
             ("ListParameters", self._list),
         ):
             snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in name).strip("_")
-            node.serve(f"~/{snake}", f"rcl_interfaces/srv/{name}", _responding(name, answer))
+            Response = service_type(f"rcl_interfaces/srv/{name}").response.Record
+            node.serve(
+                f"~/{snake}",
+                f"rcl_interfaces/srv/{name}",
+                lambda request, answer=answer, Response=Response: Response(**answer(request)),
+            )
 
     def announce(self) -> None:
-        """Tell others which parameters there are, as every node does at its start."""
-        self._tell("new_parameters", self._parameters)
+        """Publish the parameters, as every node does at its start."""
+        self._publish("new_parameters", self._parameters)
 
     def _message(self, name: str) -> Any:
         declared = self._parameters.declared.get(name)
@@ -156,22 +156,22 @@ class ParameterServices:
         return {"types": [self._message(name).type for name in request.names]}
 
     def _set(self, request: Any) -> dict[str, Any]:
-        return {"results": [self._changed([one]) for one in request.parameters]}
+        return {"results": [self._change([one]) for one in request.parameters]}
 
     def _set_atomically(self, request: Any) -> dict[str, Any]:
-        return {"result": self._changed(request.parameters)}
+        return {"result": self._change(request.parameters)}
 
-    def _changed(self, wanted: Iterable[Any]) -> Any:
+    def _change(self, wanted: Iterable[Any]) -> Any:
         Result = message_type("rcl_interfaces/msg/SetParametersResult").Record
         try:
             values = {one.name: value_of(one.value) for one in wanted}
             self._parameters.set(values)
         except InvalidValue as error:
             return Result(successful=False, reason=str(error))
-        self._tell("changed_parameters", values)
+        self._publish("changed_parameters", values)
         return Result(successful=True)
 
-    def _tell(self, field: str, names: Iterable[str]) -> None:
+    def _publish(self, field: str, names: Iterable[str]) -> None:
         One = message_type("rcl_interfaces/msg/Parameter").Record
         parameters = [One(name=name, value=self._message(name)) for name in names]
         Event, node = self._events.type.Record, self._node
@@ -188,13 +188,6 @@ class ParameterServices:
         return {"result": Result(names=names, prefixes=sorted(prefixes))}
 
 
-def _responding(name: str, answer: Any) -> Any:
-    from .messages.types import service_type
-
-    Response = service_type(f"rcl_interfaces/srv/{name}").response.Record
-    return lambda request: Response(**answer(request))
-
-
 def _descriptor(parameters: Parameters, name: str) -> Any:
     Descriptor = message_type("rcl_interfaces/msg/ParameterDescriptor").Record
     declared = parameters.declared.get(name)
@@ -209,7 +202,7 @@ def _descriptor(parameters: Parameters, name: str) -> Any:
 
 
 def _wanted(name: str, request: Any) -> bool:
-    """By prefixes, and by levels below them; a depth of 0 is any."""
+    """Whether a request lists a name, by prefixes and levels below them; a depth of 0 is any."""
     if not request.prefixes:
         return not request.depth or name.count(_SEPARATOR) < request.depth
     return any(
@@ -227,26 +220,26 @@ P = TypeVar("P", bound=Program)
 
 @dataclass(frozen=True)
 class Launch:
-    """How a node is started."""
+    """The start of a node."""
 
     ros_arguments: Sequence[str] = ()
-    """`--ros-args` and what follows."""
+    """`--ros-args` and the words after it."""
     middleware: str = "auto"
-    """What carries the messages: "auto", "cyclonedds", "zenoh" or "rclpy"."""
+    """The transport: "auto", "cyclonedds", "zenoh" or "rclpy"."""
     packages: Mapping[str, Path] = field(default_factory=dict[str, Path])
-    """Folders that `$(find-pkg-share NAME)` stands for."""
+    """Folders for `$(find-pkg-share NAME)`."""
     record: Path | None = None
-    """Folder of a rosbag2 of everything that is published and heard."""
+    """Folder of a rosbag2 of all messages."""
     lock_step: bool = False
     """Whether time waits for commands."""
 
     def node(self, name: str, namespace: str, *, simulates_time: bool) -> Node:
-        """The node, on its middleware, with the clock that its parameters ask for."""
-        arguments = parsed(self.ros_arguments, self.packages)
+        """The node with its transport, and the clock for its parameters."""
+        arguments = parse_arguments(self.ros_arguments, self.packages)
         identity = arguments.identity(name, namespace)
         node = Node(identity, transport(self.middleware, identity), arguments)
         node.parameters.declare(
-            "use_sim_time", False, "Whether the time is that of somebody else's /clock."
+            "use_sim_time", False, "Whether the time is that of another node's /clock."
         )
         if simulates_time or self.lock_step or node.parameters["use_sim_time"]:
             node.clock = Clock(wall=False)
@@ -261,10 +254,14 @@ class Launch:
         namespace: str = "/",
         page: Callable[[P], AbstractContextManager[str]] | None = None,
     ) -> None:
-        """Run a program as a node of that name until Ctrl-C, or until it is told to end.
+        """Run a program as a node until Ctrl-C or a signal to end.
 
-        `simulates_time` says that it is the source of time: its ticks are published on `/clock`.
-        `page` serves a page about the program and gives its address.
+        Args:
+            name: name of the node.
+            program: makes the program of the node.
+            simulates_time: whether its ticks are the time, published on `/clock`.
+            namespace: namespace of the node.
+            page: serves a page of the program and gives its address.
         """
         with ExitStack() as ending:
             node = self.node(name, namespace, simulates_time=simulates_time)
@@ -290,10 +287,10 @@ class Launch:
 
 @contextmanager
 def _ended_by_others(loop: Loop) -> Generator[None]:
-    """What ends services and containers ends the loop as Ctrl-C does.
+    """End the loop by the signals of services and containers, as by Ctrl-C.
 
-    A shell starts what it puts into the background with the interrupt ignored; launch files and
-    scripts send it all the same, and the nodes of ROS 2 end then.
+    A shell starts background processes with the interrupt ignored; launch files and scripts send it
+    all the same, and nodes of ROS 2 then end.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

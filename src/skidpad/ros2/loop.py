@@ -1,7 +1,7 @@
-"""What makes a node go on: ticks in real time, or one for every command.
+"""`Loop`: runs the program of a node, in real time or in lock-step with its commands.
 
 Every node has the services `~/pause` (`std_srvs/SetBool`), `~/step` and `~/reset`
-(`std_srvs/Trigger`). A tick that fails is logged and pauses the node; a reset lets it go on.
+(`std_srvs/Trigger`). A tick that fails is logged and pauses the node until a reset.
 """
 
 from __future__ import annotations
@@ -21,45 +21,45 @@ from .node import SECOND, Node
 from .transport import CLOCK
 
 _LONGEST_WAIT: s = 0.1
-"""After which the loop looks whether it is to end."""
+"""Time after which the loop checks `ending`."""
 _LONGEST_JUMP: s = 1.0
-"""Of a clock that is followed, up to which all ticks in between are done."""
+"""Largest jump of a followed clock for which all ticks in between are made."""
 _SLOWEST: one = 1e-3
 _FASTEST: one = 1e3
-"""Of times real time: beyond them a node stands still for whoever asks it, or never listens."""
+"""Limits of times real time: beyond them a node hardly moves, or never handles messages."""
 
 
 class Program(Protocol):
-    """What a node simulates. It makes its topics and services when it is made."""
+    """The simulation of a node, which creates its topics and services in its constructor."""
 
     period: s
-    """Of one tick, in simulated time."""
+    """Length of a tick, in simulated time."""
 
     def tick(self) -> None:
-        """Advance by a period and publish what there is to tell."""
+        """Advance by a period and publish."""
         ...
 
     def reset(self) -> None:
-        """Begin anew."""
+        """Restart the simulation."""
         ...
 
 
 @runtime_checkable
 class Interruptible(Protocol):
-    """A program that reads the node's clock, which goes on in a pause."""
+    """A program that reads the node's clock, which continues in a pause."""
 
     def interrupted(self) -> None:
-        """Take a period for gone by at the next tick, whatever the clock says."""
+        """Advance by a period at the next tick, whatever the clock shows."""
         ...
 
 
 @runtime_checkable
 class Thinned(Protocol):
-    """A program that does not publish at every tick what controllers answer."""
+    """A program that does not publish the input of controllers at every tick."""
 
     @property
     def was_published(self) -> bool:
-        """Whether the last tick did."""
+        """Whether the last tick published it."""
         ...
 
 
@@ -69,11 +69,11 @@ class Loop:
     Args:
         node: its node. A clock that is neither the machine's nor followed is advanced by the ticks
             and published on `/clock`.
-        program: what it simulates.
-        lock_step: whether time stands still until every topic of commands has a new one, or a step
-            is asked for. Then the same commands give the same bits, however fast they come. Of a
-            `Thinned` program it goes on to the next tick that publishes what controllers answer.
-        followed: whether the node's clock is set by somebody else's `/clock`.
+        program: the simulation, such as `SingleVehicle`.
+        lock_step: whether time waits until every topic of commands has a new one, or `~/step` is
+            called. The same commands then give the same bits, however fast they arrive. A `Thinned`
+            program continues to the next tick that publishes the input of controllers.
+        followed: whether the node's clock is set by another node's `/clock`.
     """
 
     __repr__ = brief_repr
@@ -85,22 +85,22 @@ class Loop:
         self.ticks = 0
         self.paused = False
         self.patience: s = 5.0
-        """After which a warning names the commands that time waits for, of the machine's clock."""
+        """Time of the machine after which a warning names the awaited commands."""
         self._waits_since: tuple[int, float] | None = None
         self.ending = False
-        """Set it to end `run`, from whatever thread."""
+        """Set it to end `run`, from any thread."""
         factor = node.parameters.declare(
             "realtime_factor", 1.0, "Times real time.", dynamic=True, check=_check_factor
         )
         self._followed, self._failed = followed, False
         self._ticked = 0
-        """Time in ns of the last tick by a clock that is followed; 0 before the first."""
+        """Time in ns of the last tick by a followed clock; 0 before the first."""
         self._pace = Pace(program.period, self._now(), factor)
         node.clock.scale(factor)
         node.parameters.changed.append(self._changed)
         self._clock = None
         if not node.clock.wall and not followed:
-            # Those who want it reliable get it, and the others too.
+            # Serves reliable and best-effort subscribers.
             reliable = CLOCK._replace(reliable=True)
             self._clock = node.publisher("/clock", "rosgraph_msgs/msg/Clock", reliable)
             message = Prepared(self._clock.type, self._clock.type.Record())
@@ -113,16 +113,16 @@ class Loop:
         node.serve("~/reset", "std_srvs/srv/Trigger", self._reset)
 
     def run(self) -> None:
-        """Go on until `ending` is set or Ctrl-C comes."""
+        """Run until `ending` is set or Ctrl-C is pressed."""
         self._pace.restart(self._now())
         with Deferred() as interrupt:
             while not (self.ending or interrupt):
                 self.turn()
-            # It did what it was to do: the program ends without an error.
+            # Ctrl-C is the usual end, not an error.
             interrupt.forget()
 
     def turn(self) -> None:
-        """Handle what has arrived, do the ticks that are due, wait a little."""
+        """Handle the messages, make the ticks that are due, wait a little."""
         if self.lock_step:
             self.node.wait(_LONGEST_WAIT)
             while self.node.handle(1):
@@ -148,7 +148,7 @@ class Loop:
         self.node.wait(min(self._pace.wait(self._now()), _LONGEST_WAIT))
 
     def _tick_by_clock(self) -> None:
-        """The ticks up to the time of the clock that is followed, each at its own."""
+        """Make the ticks up to the time of the followed clock, each at its own time."""
         now, period = self.node.clock.now(), round(self.program.period * SECOND)
         while self._ticked and self._ticked + period <= now and not (self.paused or self.ending):
             self._ticked += period
@@ -157,7 +157,7 @@ class Loop:
         self.node.clock.set(now)
 
     def tick(self) -> None:
-        """One tick; an error is logged and pauses."""
+        """Make one tick; an error is logged and pauses the node."""
         self.node.elapsed += round(self.program.period * SECOND)
         if self.lock_step:
             self._interrupt()
@@ -189,7 +189,7 @@ class Loop:
                 self.tick()
 
     def _warn_if_stalled(self) -> None:
-        """Say once what time waits for, if it has stood still for long and was not paused."""
+        """Log once the awaited commands, if time has stopped for long without a pause."""
         now, since = time.monotonic(), self._waits_since
         if self.paused or since is None or since[0] != self.ticks:
             self._waits_since = self.ticks, now
@@ -246,7 +246,7 @@ class Loop:
 
     def _reset(self, request: Any) -> Any:
         self.program.reset()
-        # A user's own pause goes on.
+        # A pause by the user continues.
         self.paused, self._failed = self.paused and not self._failed, False
         self._pace.restart(self._now())
         return self._trigger(success=True, message="reset")

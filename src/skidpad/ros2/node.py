@@ -1,10 +1,6 @@
-"""A node: topics, services, parameters and time, whatever carries the bytes.
+"""A node of ROS 2 on any transport: topics, services, parameters, clock and inbox.
 
-Everything here runs in the thread that simulates. What arrives waits in an inbox until `handle`.
-
-What has arrived and was not looked at yet, in the order of arrival.
-
-The time of a node: that of the machine, that of `/clock`, or that which it simulates itself.
+All of it runs in the thread that simulates. Arriving messages wait in an inbox until `handle`.
 """
 
 from __future__ import annotations
@@ -36,12 +32,12 @@ from .transport import (
 
 
 class Channel:
-    """One source of what arrives: a subscription or a service.
+    """A source of messages: a subscription or a service.
 
     Args:
-        handle: is given what arrived, in the thread that simulates.
-        depth: how many may wait; the oldest go first.
-        name: of the topic or service.
+        handle: called with each message, in the thread that simulates.
+        depth: how many may wait; the oldest are dropped.
+        name: name of the topic or service.
     """
 
     def __init__(self, handle: Callable[[Any], None], depth: int, name: str = "") -> None:
@@ -51,9 +47,10 @@ class Channel:
 
 
 class Inbox:
-    """Filled by threads of a transport, emptied by the thread that simulates.
+    """Unhandled messages in the order of arrival.
 
-    A channel that is flooded pushes out its own oldest, never what came by others.
+    Threads of a transport fill it, the thread that simulates empties it. A flooded channel drops
+    its own oldest messages, never those of others.
     """
 
     def __init__(self) -> None:
@@ -61,15 +58,15 @@ class Inbox:
         self._numbers = itertools.count()
         self._change = threading.Condition()
         self.dropped = 0
-        """How many were pushed out by newer ones."""
+        """Number of dropped messages."""
 
     @property
     def size(self) -> int:
-        """How many wait."""
+        """Number of waiting messages."""
         return len(self._entries)
 
     def put(self, channel: Channel, data: Any) -> None:
-        """Add what arrived."""
+        """Add a message."""
         with self._change:
             if len(channel.waiting) >= channel.depth:
                 del self._entries[channel.waiting.popleft()]
@@ -80,7 +77,7 @@ class Inbox:
             self._change.notify()
 
     def take(self) -> tuple[Channel, Any] | None:
-        """The oldest, or None."""
+        """Remove and return the oldest message; None if the inbox is empty."""
         with self._change:
             if not self._entries:
                 return None
@@ -89,7 +86,7 @@ class Inbox:
             return channel, data
 
     def wait(self, timeout: s) -> bool:
-        """Wait until something is there or the time is over; says whether something is."""
+        """Wait for a message, at most `timeout`; returns whether there is one."""
         with self._change:
             return bool(self._entries) or (self._change.wait(timeout) and bool(self._entries))
 
@@ -98,15 +95,15 @@ SECOND = 1_000_000_000
 
 
 def stamp(nanoseconds: int) -> Any:
-    """A moment as messages have it: a `builtin_interfaces/Time`."""
+    """A time in ns as a `builtin_interfaces/Time`."""
     return message_type("builtin_interfaces/msg/Time").Record(*divmod(nanoseconds, SECOND))
 
 
 class Clock:
-    """What time it is, in ns.
+    """The time of a node, in ns: that of the machine, of `/clock`, or simulated.
 
     Args:
-        wall: whether the machine's clock counts; else the time is whatever was set last.
+        wall: whether it is the machine's clock; otherwise the time is the one set last.
     """
 
     __repr__ = brief_repr
@@ -125,31 +122,30 @@ class Clock:
         return self._set + int((now - self._since) * self._factor)
 
     def scale(self, factor: one) -> None:
-        """Go so many times as fast as the machine's clock from now on: what moves so fast must be
-        stamped so."""
+        """Run `factor` times as fast as the machine's clock from now on, as the simulation does."""
         if self.wall and (factor != 1.0 or self._since):
             self._set, self._since, self._factor = self.now(), time.time_ns(), factor
 
     def set(self, nanoseconds: int) -> None:
-        """Another time, of a clock that is not the machine's."""
+        """Set the time of a clock that is not the machine's."""
         self._set = nanoseconds
 
     def advance(self, period: s) -> None:
-        """Later by so much."""
+        """Advance the time by a period in s."""
         self._set += round(period * SECOND)
 
 
 _LEVELS = {"debug": 10, "info": 20, "warn": 30, "error": 40}
 _SAID = 32
-"""Messages of a topic by which a node tells that it hears itself."""
+"""Number of messages of a topic by which a node recognises its own."""
 _LOOK: s = 1.0
-"""Between two looks at what the transport has to tell."""
+"""Time between two checks for warnings of the transport."""
 _MOST_COMPLAINTS = 5
-"""About the messages of a topic, within that time."""
+"""Largest number of logged errors of a topic, within that time."""
 
 
 class Bag(Protocol):
-    """Where messages are recorded."""
+    """A recording of messages."""
 
     def topic(self, name: str, type_: MessageType, qos: Qos) -> None:
         """Add a topic."""
@@ -161,7 +157,7 @@ class Bag(Protocol):
 
 
 class _LeftOut:
-    """The publisher of a topic whose type the middleware does not have."""
+    """The publisher of a topic whose type the middleware lacks."""
 
     readers = 0
 
@@ -178,12 +174,12 @@ class Topic:
         self.name, self.type, self.qos = name, type_, qos
         self._node, self._publisher = node, publisher
         self.said: deque[bytes] = deque(maxlen=_SAID)
-        """The last messages, where they go to a bag or are to be remembered."""
+        """The last messages, if there is a bag or `remembers` is set."""
         self.remembers = False
 
     @property
     def readers(self) -> int:
-        """How many subscriptions there are."""
+        """Number of subscriptions."""
         return self._publisher.readers
 
     def send(self, record: Any) -> None:
@@ -200,13 +196,13 @@ class Topic:
 
 
 class Node:
-    """One node.
+    """A node of ROS 2.
 
     Args:
-        identity: who it is.
-        transport: what carries its messages; it is closed with the node.
+        identity: name and namespace.
+        transport: its middleware; closed with the node.
         arguments: remaps and parameters of the user.
-        clock: its time; that of the machine if None.
+        clock: its clock; None for that of the machine.
     """
 
     __repr__ = brief_repr
@@ -224,13 +220,13 @@ class Node:
         self.parameters = Parameters(self.arguments.parameters_of(identity))
         self.bag: Bag | None = None
         self.tf: Topic | None = None
-        """What publishes to `/tf`, once something does."""
+        """The publisher of `/tf`, once there is one."""
         self.elapsed = 0
-        """Time in ns that was simulated; it stands still in a pause."""
+        """Simulated time in ns, which stops in a pause."""
         self.commanded: dict[str, int] = {}
-        """How many commands came by each topic of such since they were last counted."""
+        """Number of unused commands by topic."""
         self.refused: Counter[str] = Counter()
-        """How many messages of each topic, by its full name, were refused and changed nothing."""
+        """Number of rejected messages by full name of the topic."""
         self._inbox = Inbox()
         self._topics: list[Topic] = []
         self._heard: list[tuple[str, MessageType, Qos]] = []
@@ -240,21 +236,21 @@ class Node:
         self._complaints: dict[Channel, tuple[s, int]] = {}
 
     def name(self, name: str) -> str:
-        """A name of a topic or service as others see it."""
+        """The full name of a topic or service, remapped."""
         return remapped(name, self.identity, self.arguments.names())
 
     def stamp(self) -> Any:
-        """The time, for headers."""
+        """The present time, for headers."""
         return stamp(self.clock.now())
 
     def publisher(self, topic: str, type_name: str, qos: Qos = DEFAULT) -> Topic:
-        """What publishes to a topic."""
+        """A publisher of a topic."""
         name, type_ = self.name(topic), message_type(type_name)
         try:
             publisher = self.transport.publisher(name, type_, qos)
         except TypeNotInstalled as error:
             publisher = _LeftOut()
-            self._tell_left_out(f"topic {name} is not published", error)
+            self.log("warn", f"topic {name} is not published: {error}")
         made = Topic(self, name, type_, publisher, qos)
         self._topics.append(made)
         if self.bag is not None:
@@ -268,8 +264,8 @@ class Node:
         function: Callable[[Any], None],
         qos: Qos = DEFAULT,
     ) -> bool:
-        """Hand the messages of a topic to a function, as records, when `handle` is called; returns
-        as `listen` does."""
+        """Call a function in `handle` with each message of a topic, as a record; returns as
+        `listen` does."""
         name, type_ = self.name(topic), message_type(type_name)
 
         def handle(data: bytes) -> None:
@@ -288,14 +284,14 @@ class Node:
     def listen(
         self, name: str, type_: MessageType, function: Callable[[bytes], None], qos: Qos
     ) -> bool:
-        """Hand the messages of a topic, by its full name, to a function as bytes, when `handle` is
-        called; they do not go to the bag.
+        """Call a function in `handle` with the bytes of each message of a topic, by its full name;
+        they are not recorded.
 
         Returns:
-            Whether there is a subscription. Where the middleware does not have the type, a warning
-            names both and the node does without.
+            Whether there is a subscription. If the middleware lacks the type, a warning names both
+            and the node works without it.
         """
-        # One subscription a topic, however many functions listen.
+        # One subscription per topic, however many functions listen.
         channel = Channel(function, qos.depth, name)
         if name in self._subscribed:
             self._subscribed[name].append(channel)
@@ -305,19 +301,19 @@ class Node:
             self.transport.subscribe(name, type_, qos, lambda data: self._arrived(name, data))
         except TypeNotInstalled as error:
             del self._subscribed[name]
-            self._tell_left_out(f"topic {name} is not subscribed to", error)
+            self.log("warn", f"topic {name} is not subscribed to: {error}")
             return False
         return True
 
     def is_own(self, name: str, data: bytes) -> bool:
-        """Whether the node hears itself, as on `/tf`; what it says is in the bag already."""
+        """Whether a message is one of the node's own, as on `/tf`, which are recorded already."""
         own = (topic for topic in self._topics if topic.name == name)
         return any(data.startswith(said) for topic in own for said in reversed(topic.said))
 
     def obey(
         self, topic: str, type_name: str, function: Callable[[Any], None], qos: Qos = DEFAULT
     ) -> None:
-        """Subscribe to commands: those that time waits for in lock-step."""
+        """Subscribe to commands, for which time waits in lock-step."""
         name = self.name(topic)
 
         def count(message: Any) -> None:
@@ -332,10 +328,10 @@ class Node:
             self._inbox.put(channel, data)
 
     def serve(self, name: str, type_name: str, function: Callable[[Any], Any]) -> None:
-        """Answer requests with what a function of the request record returns.
+        """Answer requests with the result of a function of the request record.
 
-        A function that raises is logged; the response then is the type's default, in which
-        `success` is false.
+        If it raises, the error is logged and the response is the type's default, in which `success`
+        is false.
         """
         full, type_ = self.name(name), service_type(type_name)
         channel = Channel(lambda request: self._answer(full, type_, function, *request), 1000, full)
@@ -344,10 +340,7 @@ class Node:
                 full, type_, lambda data, reply: self._inbox.put(channel, (data, reply))
             )
         except TypeNotInstalled as error:
-            self._tell_left_out(f"service {full} is not offered", error)
-
-    def _tell_left_out(self, what: str, why: TypeNotInstalled) -> None:
-        self.log("warn", f"{what}: {why}")
+            self.log("warn", f"service {full} is not offered: {error}")
 
     def _answer(
         self,
@@ -367,7 +360,7 @@ class Node:
         reply(type_.response.encode(response))
 
     def handle(self, most: int = 1000) -> int:
-        """Hand out what has arrived, oldest first; gives how many there were."""
+        """Handle the waiting messages, oldest first; returns their number."""
         count = 0
         while count < most and (taken := self._inbox.take()) is not None:
             channel, data = taken
@@ -381,7 +374,7 @@ class Node:
         return count
 
     def _complain(self, channel: Channel, text: str) -> None:
-        """Log what is wrong with a message; a few times a second for a topic, as many may come."""
+        """Log an error of a message, at most a few times per second for a topic."""
         now = time.monotonic()
         began, count = self._complaints.get(channel, (now, 0))
         if now - began >= _LOOK:
@@ -393,7 +386,7 @@ class Node:
             self.log("error", text)
 
     def wait(self, timeout: s) -> bool:
-        """Wait until something arrives, at most so long; says whether something has."""
+        """Wait for a message, at most `timeout`; returns whether there is one."""
         return self._inbox.wait(timeout)
 
     def _look(self) -> None:
@@ -404,13 +397,13 @@ class Node:
                 self.log("warn", text)
 
     def announce(self) -> None:
-        """Tell others of the node, when all its topics and services are there."""
+        """Announce the node, after its topics and services were created."""
         self.transport.announce()
         for name in self.parameters.undeclared():
             self.log("warn", f"parameter {name} was given, but this node has none of that name")
 
     def record(self, bag: Bag) -> None:
-        """Write everything that is published and heard from now on to a bag too."""
+        """Record all messages that are published or received from now on."""
         self.bag = bag
         for topic in self._topics:
             bag.topic(topic.name, topic.type, topic.qos)
@@ -418,13 +411,13 @@ class Node:
             bag.topic(*heard)
 
     def publish_log(self) -> None:
-        """Put what is logged on `/rosout` too, as every node of ROS 2 does."""
+        """Publish the log on `/rosout` too, as every node of ROS 2 does."""
         self._log = self.publisher(
             "/rosout", "rcl_interfaces/msg/Log", LATCHED._replace(depth=1000)
         )
 
     def log(self, level: str, text: str) -> None:
-        """One line on stderr, as nodes of ROS 2 write them, and on `/rosout`."""
+        """Write a line to stderr, in the form of ROS 2, and to `/rosout`."""
         wanted = _LEVELS.get(self.arguments.log_level, 20)
         if _LEVELS[level] < wanted:
             return

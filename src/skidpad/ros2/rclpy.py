@@ -1,7 +1,7 @@
 """The transport over rclpy, where a ROS 2 installation is sourced.
 
-It takes whatever middleware that installation has, and its message packages. rclpy cannot be had
-outside of ROS, so this file is tested against a stand-in with its signatures and rules only
+It uses the middleware and the message packages of that installation. rclpy does not exist outside
+of ROS, so this module is tested only against a stand-in with its signatures and rules
 (github.com/ros2/rclpy, December 2024).
 """
 
@@ -18,7 +18,7 @@ from .messages.types import MessageType, ServiceType
 from .transport import Data, Identity, Notices, Qos, Reply, TypeNotInstalled, Types
 
 _PATIENCE = 0.5
-"""How long the thread waits before it looks whether it should end, in s."""
+"""Time in s after which the thread checks whether to end."""
 
 
 class RclpyPublisher:
@@ -33,25 +33,25 @@ class RclpyPublisher:
 
     @property
     def readers(self) -> int:
-        """How many subscriptions there are at the moment."""
+        """Number of subscriptions at present."""
         return self._publisher.get_subscription_count()
 
 
 class RclpyTransport:
-    """A node of rclpy in a context of its own, with one thread that takes what arrives."""
+    """A node of rclpy in a context of its own, with one thread for arriving messages."""
 
     def __init__(self, identity: Identity) -> None:
         self._rclpy = _imported("rclpy")
         self._context = _imported("rclpy.context").Context()
         signals = _imported("rclpy.signals").SignalHandlerOptions
-        # No arguments: without a list rclpy would read those of the process.
+        # Without a list rclpy would read the arguments of the process.
         self._rclpy.init(args=[], context=self._context, signal_handler_options=signals.NO)
         self._node = self._rclpy.create_node(
             identity.name,
             context=self._context,
             namespace=identity.namespace,
             use_global_arguments=False,
-            # Logs and parameters are the business of the node on top of this, as everywhere.
+            # Logs and parameters are those of `Node`, as with every transport.
             enable_rosout=False,
             start_parameter_services=False,
         )
@@ -67,7 +67,7 @@ class RclpyTransport:
         self._thread.start()
 
     def publisher(self, topic: str, type_: MessageType, qos: Qos) -> RclpyPublisher:
-        """What writes to a topic."""
+        """The publisher of a topic."""
         made = self._node.create_publisher(_class(type_.name), topic, self._profile(qos))
         self._published[topic] = type_.name
         return RclpyPublisher(made)
@@ -75,7 +75,7 @@ class RclpyTransport:
     def subscribe(
         self, topic: str, type_: MessageType, qos: Qos, callback: Callable[[bytes], None]
     ) -> None:
-        """Hand the bytes of every message of a topic to a function, in the thread of rclpy."""
+        """Call a function with the bytes of each message of a topic, in the thread of rclpy."""
 
         def take(data: bytes) -> None:
             self._guarded(topic, callback, data)
@@ -85,15 +85,15 @@ class RclpyTransport:
         self._subscribed[topic] = type_.name
 
     def serve(self, name: str, type_: ServiceType, handler: Callable[[bytes, Reply], None]) -> None:
-        """Hand every request of a service to a function, with what sends its response."""
+        """Call a function with each request of a service, and with the sender of its response."""
         kind = _class(type_.name)
         serialization, future = _imported("rclpy.serialization"), _imported("rclpy.task").Future
-        # In the usual group everything else would wait until the response is there.
+        # In the default group everything else would wait for the response.
         group = _imported("rclpy.callback_groups").ReentrantCallbackGroup()
 
         async def take(request: Any, _: Any) -> Any:
             answer = future()
-            # The thread looks at what waits only when something arrives, or it is woken.
+            # The thread continues only when something arrives, or it is woken.
             answer.add_done_callback(lambda _: self._executor.wake())
 
             def reply(cdr: Data) -> None:
@@ -107,19 +107,19 @@ class RclpyTransport:
         self._node.create_service(kind, name, take, callback_group=group)
 
     def announce(self) -> None:
-        """Nothing: rclpy tells of every endpoint when it is made."""
+        """Do nothing: rclpy announces every endpoint when it is created."""
 
     def warnings(self) -> list[str]:
-        """What a user should know and has not been told."""
+        """New warnings, each once."""
         if not self.closed:
             own = (self.identity.name, self.identity.namespace)
             if self._node.get_node_names_and_namespaces().count(own) > 1:
-                self._notices.tell("another node", f"there is another node {self.identity.full}")
+                self._notices.add("another node", f"there is another node {self.identity.full}")
             self._look_at_types()
         return self._notices.take()
 
     def _look_at_types(self) -> None:
-        """Tell of peers of another type, with which ROS 2 silently does not connect."""
+        """Warn of peers with another type, to which ROS 2 silently does not connect."""
         sides = (
             (self._subscribed, self._node.get_publishers_info_by_topic, "a publisher of"),
             (self._published, self._node.get_subscriptions_info_by_topic, "a subscription to"),
@@ -132,10 +132,10 @@ class RclpyTransport:
                     if one.topic_type != own[topic]:
                         node = Identity(one.node_name, one.node_namespace).full
                         both = Types(one.topic_type, own[topic])
-                        self._notices.tell_type(node, who, topic, node, both)
+                        self._notices.add_type(node, who, topic, node, both)
 
     def close(self) -> None:
-        """Leave; tells the others."""
+        """Leave the graph."""
         if self.closed:
             return
         self.closed = True
@@ -147,7 +147,7 @@ class RclpyTransport:
         self._context.try_shutdown()
 
     def _spin(self) -> None:
-        # Whoever shuts the context down from outside ends this too.
+        # A shutdown of the context from outside ends this too.
         with suppress(_imported("rclpy.executors").ExternalShutdownException):
             while not self.closed:
                 self._executor.spin_once(timeout_sec=_PATIENCE)
@@ -167,7 +167,7 @@ class RclpyTransport:
         try:
             function(*arguments)
         except Exception as error:
-            self._notices.tell(name, f"{name}: what takes its messages failed: {error!r}")
+            self._notices.add(name, f"{name}: what takes its messages failed: {error!r}")
 
 
 def _imported(module: str) -> Any:
@@ -181,7 +181,7 @@ def _imported(module: str) -> Any:
 
 
 def _class(name: str) -> Any:
-    """The class that rclpy has for a type: "nav_msgs/msg/Odometry"."""
+    """The class of rclpy for a type such as "nav_msgs/msg/Odometry"."""
     package, kind, title = name.split("/")
     try:
         return getattr(importlib.import_module(f"{package}.{kind}"), title)

@@ -1,7 +1,4 @@
-"""Transforms between frames: published on `/tf` and `/tf_static`, and heard there.
-
-Whether somebody else publishes the same frames: of two who do, tf2 takes what came last.
-"""
+"""Transforms between frames: published on `/tf` and `/tf_static`, and received from there."""
 
 from __future__ import annotations
 
@@ -18,37 +15,39 @@ from .node import Node, Topic
 from .transport import TF, TF_STATIC
 
 REMEMBERED = 512
-"""Messages by which a node tells that it hears itself: more than may be on their way."""
+"""Number of messages by which a node recognises its own: more than are ever in transit."""
 
 
 class FrameWatch:
-    """Listens to the node's own topic of transforms, and tells once of a frame that another
-    publishes there too."""
+    """Warns once of each frame of the node that another node publishes too.
+
+    tf2 would use whichever came last.
+    """
 
     def __init__(self, node: Node, topic: Topic) -> None:
         self._node, self._topic = node, topic
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
         self._children: dict[int, set[str]] = {}
-        """Frames of own messages, by the size of the message."""
+        """Frames of the node's messages, by the size of the message."""
         topic.said = deque(maxlen=REMEMBERED)
         topic.remembers = True
         node.listen(topic.name, topic.type, self._hear, TF)
 
     def _hear(self, data: bytes) -> None:
-        suspects = self._frames() - self._told
-        # The texts first: to look for them takes less than a microsecond.
+        suspects = self._frames() - self._warned
+        # Text search first, which takes less than a microsecond.
         if not any(child.encode() + b"\0" in data for child in suspects):
             return
         if self._node.is_own(self._topic.name, data):
             return
         for one in self._topic.type.decode(data).transforms:
             child = one.child_frame_id
-            if child in suspects and child not in self._told:
-                self._told.add(child)
+            if child in suspects and child not in self._warned:
+                self._warned.add(child)
                 self._node.log("warn", self._sentence(one))
 
     def _frames(self) -> set[str]:
-        """The frames that the node itself publishes."""
+        """The frames of the node."""
         if self._topic.said and len(self._topic.said[-1]) not in self._children:
             message = self._topic.type.decode(self._topic.said[-1])
             children = {one.child_frame_id for one in message.transforms}
@@ -65,15 +64,15 @@ class FrameWatch:
 
 
 MOST_FRAMES = 10_000
-"""That are remembered of what others tell."""
+"""Largest number of stored frames of other nodes."""
 _DEEPEST = 100
-"""Frames one within the other that are followed: to look up more takes long."""
+"""Largest depth of nested frames, as each takes time to look up."""
 _FARTHEST = 1e12
-"""In m: products of what is nearer, however many, are finite."""
+"""Largest translation in m, so that products remain finite."""
 
 
 class Rigid(NamedTuple):
-    """Where a frame lies in another: translation in m and unit quaternion x, y, z, w."""
+    """Pose of a frame in another: translation in m and unit quaternion x, y, z, w."""
 
     translation: tuple[float, float, float] = (0.0, 0.0, 0.0)
     rotation: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 1.0)
@@ -84,13 +83,13 @@ class Rigid(NamedTuple):
         return cls((x, y, z), (0.0, 0.0, float(np.sin(0.5 * yaw)), float(np.cos(0.5 * yaw))))
 
     def __matmul__(self, other: Rigid) -> Rigid:
-        """Where `other`, which lies in this frame, is in the frame that this one lies in."""
+        """The pose of `other`, given in this frame, in the parent of this frame."""
         moved = _rotated(self.rotation, np.array(other.translation))
         place = tuple(float(v) for v in np.add(self.translation, moved))
         return Rigid(place, _product(self.rotation, other.rotation))  # type: ignore[arg-type]
 
     def inverse(self) -> Rigid:
-        """The other frame in this one."""
+        """The pose of the parent in this frame."""
         x, y, z, w = self.rotation
         back = (-x, -y, -z, w)
         place = tuple(float(-v) for v in _rotated(back, np.array(self.translation)))
@@ -115,11 +114,11 @@ def _rotated(q: Sequence[float], v: Array) -> Array:
 
 
 class Broadcaster:
-    """Publishes where some frames are, all in one message.
+    """Publishes the poses of some frames on `/tf`, in one message.
 
     Args:
-        node: whose `/tf` it is.
-        frames: pairs of a frame and the one that lies in it.
+        node: the node.
+        frames: pairs of parent and child frame.
     """
 
     def __init__(self, node: Node, frames: Sequence[tuple[str, str]]) -> None:
@@ -136,14 +135,14 @@ class Broadcaster:
         ]
 
     def send(self, stamp: Any, *transforms: Rigid) -> None:
-        """Publish where the frames are, in the order in which they were named."""
+        """Publish the poses of the frames, in their order."""
         for put, (translation, rotation) in zip(self._put, transforms, strict=True):
             put(*stamp, *translation, *rotation)
         self._topic.write(self._message.data)
 
 
 def tf_topic(node: Node) -> Topic:
-    """The node's publisher of `/tf`, the one of them."""
+    """The node's only publisher of `/tf`."""
     if node.tf is None:
         node.tf = node.publisher("/tf", "tf2_msgs/msg/TFMessage", TF)
         FrameWatch(node, node.tf)
@@ -151,13 +150,13 @@ def tf_topic(node: Node) -> Topic:
 
 
 def send_static(node: Node, frames: Sequence[tuple[str, str, Rigid]]) -> None:
-    """Publish frames that never move: parent, child, and where the child lies. Once for a node."""
+    """Publish fixed frames (parent, child, pose of the child); once for a node."""
     topic = node.publisher("/tf_static", "tf2_msgs/msg/TFMessage", TF_STATIC)
     topic.send(tf_message(frames, node.stamp()))
 
 
 def tf_message(frames: Sequence[tuple[str, str, Rigid]], stamp: Any = None) -> Any:
-    """A `tf2_msgs/TFMessage`: parent, child, and where the child lies."""
+    """A `tf2_msgs/TFMessage` of frames (parent, child, pose of the child)."""
     Header = message_type("std_msgs/msg/Header").Record
     Stamped = message_type("geometry_msgs/msg/TransformStamped").Record
     Transform = message_type("geometry_msgs/msg/Transform").Record
@@ -173,7 +172,7 @@ def tf_message(frames: Sequence[tuple[str, str, Rigid]], stamp: Any = None) -> A
 
 
 class Listener:
-    """What others tell on `/tf` and `/tf_static`: the latest place of every frame."""
+    """The latest pose of every frame on `/tf` and `/tf_static`."""
 
     def __init__(self, node: Node) -> None:
         self._parent: dict[str, tuple[str, Rigid]] = {}
@@ -189,14 +188,14 @@ class Listener:
                 continue
             turn = (q.x / size, q.y / size, q.z / size, q.w / size)
             parent, child = one.header.frame_id.strip("/"), one.child_frame_id.strip("/")
-            # Those told last come last: too many push out what nobody speaks of any more.
+            # In the order of arrival, so that the oldest are dropped.
             self._parent.pop(child, None)
             self._parent[child] = (parent, Rigid((t.x, t.y, t.z), turn))
             if len(self._parent) > MOST_FRAMES:
                 del self._parent[next(iter(self._parent))]
 
     def where(self, frame: str, within: str) -> Rigid | None:
-        """Where a frame lies within another, or None as long as nobody has told."""
+        """The pose of a frame in another; None if it is unknown."""
         frame, within = frame.strip("/"), within.strip("/")
         up, down = self._chain(frame), self._chain(within)
         for ancestor, place in up.items():
@@ -205,7 +204,7 @@ class Listener:
         return None
 
     def _chain(self, frame: str) -> dict[str, Rigid]:
-        """The frame and all that it lies in, with its place in each."""
+        """The frame and its ancestors, with its pose in each."""
         chain = {frame: Rigid()}
         while frame in self._parent and len(chain) < _DEEPEST:
             parent, place = self._parent[frame]

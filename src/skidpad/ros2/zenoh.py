@@ -1,17 +1,8 @@
-"""The transport over zenoh, in the format of rmw_zenoh.
+"""The transport over zenoh: topics, services and the graph in the form of rmw_zenoh.
 
-Each subscription and service has a channel that keeps its last messages, as its quality of service
-says, and a thread that hands them on. So a flood is forgotten in the library and never grows.
-
-Keys, tokens and attachments by which nodes on rmw_zenoh know each other.
-
-As in the design document of rmw_zenoh (github.com/ros2/rmw_zenoh, docs/design.md, 2025): data go to
-a key of domain, name, type and type hash; whatever a node has is told by liveliness tokens, whose
-text is all there is of them; every message carries 33 bytes that say whose it is.
-
-Who else there is on zenoh: nodes and endpoints, from their liveliness tokens.
-
-How a session of zenoh is opened: settings of rmw_zenoh, and variables that change them.
+Liveliness tokens announce nodes and endpoints; keys of messages and requests contain the hash of
+the type. An attachment carries number, time and sender of a message. Facts of rmw_zenoh_cpp
+(Apache-2.0), seen from outside.
 """
 
 from __future__ import annotations
@@ -45,13 +36,13 @@ _PREFIX = "@ros2_lv"
 _ENCLAVE = "%"
 """Of nodes without security."""
 NO_HASH = "TypeHashNotSupported"
-"""What Humble has in the place of a type hash."""
+"""Placeholder of Humble for a type hash."""
 _ATTACHMENT = Struct("<qqB16s")
 _GID_SIZE = 16
 
 
 class Endpoint(NamedTuple):
-    """What a topic or a service is on zenoh."""
+    """A topic or a service on zenoh."""
 
     name: str
     """Full: "/a/b"."""
@@ -60,7 +51,7 @@ class Endpoint(NamedTuple):
     type_hash: str
 
     def key(self, domain: int) -> str:
-        """Where its messages or requests go."""
+        """The key of its messages or requests."""
         return f"{domain}/{self.name.strip('/')}/{self.type_name}/{self.type_hash}"
 
 
@@ -89,7 +80,7 @@ class Tokens(NamedTuple):
         return self._text(0, NODE)
 
     def endpoint(self, number: int, kind: str, end: Endpoint, qos: Qos = DEFAULT) -> str:
-        """The token of what the node has; `number` is its own within the node."""
+        """The token of an entity of the node; `number` is unique within the node."""
         parts = (_mangled(end.name), end.type_name, end.type_hash, qos_text(qos))
         return "/".join((self._text(number, kind), *parts))
 
@@ -100,7 +91,7 @@ class Tokens(NamedTuple):
 
 
 class Token(NamedTuple):
-    """What a token says."""
+    """The content of a token."""
 
     session: str
     node: str
@@ -112,7 +103,7 @@ class Token(NamedTuple):
 
 
 def read_token(text: str) -> Token | None:
-    """What a token says; None if it is not one of rmw_zenoh."""
+    """The content of a token; None if it is not one of rmw_zenoh."""
     parts = text.split("/")
     if len(parts) not in (9, 13) or parts[0] != _PREFIX:
         return None
@@ -122,7 +113,7 @@ def read_token(text: str) -> Token | None:
 
 
 def qos_text(qos: Qos) -> str:
-    """Quality of service in a token: what is usual is left out, the depth never is."""
+    """Quality of service in a token: defaults are left out, except the depth."""
     reliability, durability = "" if qos.reliable else "2", "1" if qos.latched else ""
     return f"{reliability}:{durability}:,{qos.depth}:,:,:,,"
 
@@ -133,19 +124,19 @@ def gid(token: str) -> bytes:
 
 
 def attachment(sequence: int, time_ns: int, gid: bytes) -> bytes:
-    """What goes with a message: its number, when it was sent, and who sent it."""
+    """The attachment of a message: its number, time and sender."""
     return _ATTACHMENT.pack(sequence, time_ns, _GID_SIZE, gid)
 
 
 class Sender(NamedTuple):
-    """Who sent a message or request, and which of theirs it is."""
+    """Sender and number of a message or request."""
 
     sequence: int
     gid: bytes
 
 
 def read_attachment(data: bytes | None) -> Sender:
-    """Who sent a message; `InvalidValue` if its attachment is not of rmw_zenoh."""
+    """The sender of a message; raises `InvalidValue` unless its attachment is of rmw_zenoh."""
     if data is None:
         raise InvalidValue("no attachment; rmw_zenoh has one of 33 bytes")
     if len(data) != _ATTACHMENT.size or data[16] != _GID_SIZE:
@@ -182,7 +173,7 @@ class Graph:
         self._lock = Lock()
 
     def change(self, text: str, *, alive: bool) -> Token | None:
-        """A token that came or went; returns what it says if that is news."""
+        """Add or remove a token; returns its content if that is new."""
         token = read_token(text)
         with self._lock:
             if token is None or (text in self._alive) == alive:
@@ -210,7 +201,7 @@ class Graph:
             return self._subscriptions[end]
 
     def strangers(self, kind: str, end: Endpoint) -> list[Token]:
-        """Endpoints of a kind and the same name whose type or definition is another."""
+        """Endpoints of a kind and name with another type or definition."""
         with self._lock:
             named = self._by_name.get((kind, end.name), {})
             return [token for token in named.values() if token.end != end]
@@ -253,7 +244,7 @@ def session_settings() -> zenoh.Config:
 
 
 def open_session(config: zenoh.Config) -> zenoh.Session:
-    """A session; where no router answers, one that keeps trying."""
+    """A session, which keeps trying if no router answers."""
     zenoh = require("zenoh", purpose="The transport zenoh")
     try:
         return zenoh.open(config)
@@ -264,7 +255,7 @@ def open_session(config: zenoh.Config) -> zenoh.Session:
 
 
 def places(config: zenoh.Config) -> str:
-    """Where a session looks for a router."""
+    """The addresses at which a session looks for a router."""
     endpoints: Any = json.loads(config.get_json("connect/endpoints"))
     # One list for all modes, or one for each.
     if isinstance(endpoints, dict):
@@ -303,13 +294,13 @@ def _overrides() -> list[tuple[str, str]]:
 
 
 ROUTER_PATIENCE = 3.0
-"""How long a session may be alone before the user is told, in s."""
+"""Time without a router after which the user is warned, in s."""
 _REQUESTS = 1000
 """Requests of one service that wait at most; the oldest are forgotten."""
 _TOKENS = 10_000
 """Tokens that wait to be read; zenoh waits when there are more."""
 _HEARTBEAT = 0.5
-"""How often late joiners are told of latched messages that they missed, in s; of rmw_zenoh."""
+"""Period of the heartbeat of latched messages for late joiners, in s, as in rmw_zenoh."""
 _OTHER_SIDE = {
     PUBLISHER: (SUBSCRIPTION, "a subscription to"),
     SUBSCRIPTION: (PUBLISHER, "a publisher of"),
@@ -358,7 +349,7 @@ class ZenohTransport:
         self.domain = domain_id()
         self.closed = False
         self.malformed = 0
-        """Messages and requests that were dropped because they were none."""
+        """Number of dropped malformed messages and requests."""
         self.graph = Graph()
         config = session_settings()
         self._places = places(config)
@@ -372,7 +363,7 @@ class ZenohTransport:
         self._announced: list[zenoh.LivelinessToken] = []
         self._numbers = count(1)
         self._kept: list[Any] = []
-        """What zenoh would undeclare if nobody held it."""
+        """References, without which zenoh would undeclare the entities."""
         self._threads: list[threading.Thread] = []
         # A thread that waits in zenoh must not be there when the interpreter ends.
         atexit.register(self.close)
@@ -385,7 +376,7 @@ class ZenohTransport:
         )
 
     def publisher(self, topic: str, type_: MessageType, qos: Qos) -> ZenohPublisher:
-        """What writes to a topic."""
+        """The publisher of a topic."""
         end = endpoint(topic, type_)
         reliability = self._zenoh.Reliability
         options: dict[str, Any] = {
@@ -422,7 +413,7 @@ class ZenohTransport:
         self._token(SUBSCRIPTION, end, qos)
 
     def serve(self, name: str, type_: ServiceType, handler: Callable[[bytes, Reply], None]) -> None:
-        """Hand every request of a service to a function, with what sends its response."""
+        """Call a function with each request of a service, and with the sender of its response."""
         end = endpoint(name, type_)
         key = end.key(self.domain)
         channel = self._zenoh.handlers.RingChannel(_REQUESTS)
@@ -450,14 +441,14 @@ class ZenohTransport:
         self._token(SERVICE, end, DEFAULT)
 
     def announce(self) -> None:
-        """Tell the graph of the node and its endpoints; again after any were added."""
+        """Announce the node and its endpoints in the graph; again after endpoints were added."""
         while self._unannounced:
             token = self._session.liveliness().declare_token(self._unannounced[0])
             self._announced.append(token)
             del self._unannounced[0]
 
     def warnings(self) -> list[str]:
-        """What a user should know and has not been told."""
+        """New warnings, each once."""
         self._look_for_router()
         for kind, end in self._own:
             if kind in _OTHER_SIDE:
@@ -465,7 +456,7 @@ class ZenohTransport:
         return self._notices.take()
 
     def _look_at_types(self, own: Endpoint, kind: str, who: str) -> None:
-        """Tell of peers whose keys are others, so that they hear nothing of each other."""
+        """Warn of peers with other keys, with which no messages are exchanged."""
         for token in self.graph.strangers(kind, own):
             assert token.end is not None
             node = token.identity.full
@@ -474,7 +465,7 @@ class ZenohTransport:
                 token.end.type_hash,
             ):
                 where = "here" if own.type_hash == NO_HASH else "there"
-                self._notices.tell(
+                self._notices.add(
                     ("hash", who, own.name, node),
                     f"{who} {own.name} (node {node}) is not connected: keys have no type hashes "
                     f"{where}, as in Humble, and have some on the other side: set ROS_DISTRO of "
@@ -482,10 +473,10 @@ class ZenohTransport:
                 )
                 continue
             types = Types(ros_type_name(token.end.type_name), ros_type_name(own.type_name))
-            self._notices.tell_type(node, who, own.name, node, types)
+            self._notices.add_type(node, who, own.name, node, types)
 
     def close(self) -> None:
-        """Leave; tells the others. Requests that wait are left without response."""
+        """Leave the graph; waiting requests get no response."""
         if self.closed:
             return
         self.closed = True
@@ -530,7 +521,7 @@ class ZenohTransport:
         return text
 
     def _read(self, source: Any, take: Callable[[Any], None], name: str = "graph") -> None:
-        """Start the thread that hands what a channel gets to a function."""
+        """Start the thread that calls a function with the content of a channel."""
         # Not the methods of the source: they would lock it, and it could not be undeclared.
         channel = source.handler
         self._kept.append(source)
@@ -553,14 +544,14 @@ class ZenohTransport:
             take(item)
         except InvalidValue as error:
             self.malformed += 1
-            self._notices.tell(
+            self._notices.add(
                 name,
                 shortened(
                     f"{name}: a message was dropped, and so are others like it: {error}", 400
                 ),
             )
         except Exception as error:
-            self._notices.tell(
+            self._notices.add(
                 f"{name} failed", f"{name}: what takes its messages failed: {error!r}"
             )
 
@@ -570,7 +561,7 @@ class ZenohTransport:
         if token is None or not alive or token.kind != NODE:
             return
         if token.identity.full == self.identity.full and token.session != self._tokens.session:
-            self._notices.tell(
+            self._notices.add(
                 "another node",
                 f"there is another node {self.identity.full} in domain {self.domain}: give one of "
                 "them another name, or both get the commands and write the states",
@@ -584,7 +575,7 @@ class ZenohTransport:
             self._opened = None
         elif time.monotonic() > self._opened + ROUTER_PATIENCE:
             self._opened = None
-            self._notices.tell(
+            self._notices.add(
                 "router",
                 f"no zenoh router answers at {self._places}, so nobody hears this node; it keeps "
                 "trying. Start one: ros2 run rmw_zenoh_cpp rmw_zenohd",
@@ -592,7 +583,7 @@ class ZenohTransport:
 
 
 def _checked(data: bytes, about: zenoh.ZBytes | None) -> Any:
-    """Who sent a message; raises for what none of rmw_zenoh has sent."""
+    """The sender of a message; raises unless it is of rmw_zenoh."""
     if len(data) < _SMALLEST:
         raise InvalidValue(f"payload {shown(data)} has less than a header and a byte")
     return read_attachment(None if about is None else about.to_bytes())

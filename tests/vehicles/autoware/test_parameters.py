@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from skidpad.errors import InvalidValue
-from skidpad.ros2.arguments import parsed
+from skidpad.ros2.arguments import parse_arguments
 from skidpad.ros2.transport import Identity
 from skidpad.vehicles.command_driven import parameters, records
 from skidpad.vehicles.command_driven.parameters import (
@@ -275,7 +275,7 @@ def test_of_a_key_that_stands_twice_the_last_counts_as_in_the_node(
         values = gather([BASE, file], GEARED)
     assert values["vel_lim"] == 2.0
     if "ros__parameters" in text:
-        arguments = parsed(["--ros-args", "--params-file", str(file)])
+        arguments = parse_arguments(["--ros-args", "--params-file", str(file)])
         assert arguments.parameters_of(Identity("node"))["vel_lim"] == values["vel_lim"]
 
 

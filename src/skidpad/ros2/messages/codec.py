@@ -1,32 +1,14 @@
-"""CDR of messages: an encoder and a decoder in Python, generated from the type.
+"""CDR of messages: encoders and decoders in Python, generated from the type.
 
-Plain CDR (XCDR1) of final structures. Nested messages are flattened as far as their place in the
-record is fixed, so an odometry is a few calls of `struct`. What goes wrong in the generated code
-is looked at again by `faults`, slowly, to name the field.
+Plain CDR (XCDR1) of final structures. Nested messages are flattened as far as their offset in the
+record is fixed, so an odometry takes a few calls of `struct`. Errors of the generated code are
+examined again, slowly, to name the field. Alignment counts from behind the four bytes of header and
+is at most 8, so there is one `struct` for each of eight offsets.
 
-Fields of messages, and structures of fields: what all that is made from a type works on.
-
-Records of messages: NamedTuple classes made from types.
-
-Numbers and strings are plain. Arrays and sequences of numbers are NumPy arrays as decoded, of
-whatever length, `byte` and `char` as uint8; lists and tuples are encoded too. Sequences of strings
-and of messages are tuples. A field whose name is a word of Python has an underscore behind it.
-
-What is not given is zero, empty, or the default of the interface file (a quaternion has w = 1).
-
-Arrays of numbers as bytes, without silent changes of their values.
-
-Numbers side by side in CDR: one `struct` for each place modulo 8 that they may begin at.
-
-Alignment counts from behind the four bytes of header and is at most 8, so what fills the gaps is
-known for each of eight beginnings.
-
-Where the values of an encoded message lie, found by walking over its bytes.
-
-Slow and careful, for what is done once (prepared messages) or for malformed data (the field is to
-be named); the fast way is `codec`.
-
-What is wrong with a record or with data that the codec could not take.
+Records are NamedTuples. Numbers and strings are plain. Decoded arrays and sequences of numbers are
+NumPy arrays, `byte` and `char` as uint8; lists and tuples are encoded too. Sequences of strings and
+of messages are tuples. A field whose name is a keyword of Python ends with an underscore. A missing
+field is zero, empty, or the default of the interface file (a quaternion has w = 1).
 """
 
 from __future__ import annotations
@@ -49,7 +31,7 @@ PRIMITIVES = {
     "bool": 1, "byte": 1, "char": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2,
     "int32": 4, "uint32": 4, "float32": 4, "int64": 8, "uint64": 8, "float64": 8,
 }  # fmt: skip
-"""Bytes of each, which is also what they are aligned to."""
+"""Size in bytes of each, which is also its alignment."""
 DTYPES = {
     "bool": "?", "byte": "u1", "char": "u1", "int8": "i1", "uint8": "u1", "int16": "i2",
     "uint16": "u2", "int32": "i4", "uint32": "u4", "float32": "f4", "int64": "i8", "uint64": "u8",
@@ -57,17 +39,17 @@ DTYPES = {
 }  # fmt: skip
 """NumPy's names, without the byte order. `byte` and `char` are unsigned numbers, as in rclpy."""
 DUMMY = "structure_needs_at_least_one_member"
-"""The field of a structure without any."""
+"""The field of an empty structure."""
 
 
 class Shape(Enum):
-    """How many values a field has."""
+    """The number of values of a field."""
 
     ONE = "one"
     ARRAY = "array"
-    """A number that is part of the type."""
+    """A number fixed by the type."""
     BOUNDED = "bounded"
-    """Any number up to one that is part of the type."""
+    """Any number up to a limit of the type."""
     SEQUENCE = "sequence"
     """Any number."""
 
@@ -81,13 +63,13 @@ class Field:
     """A primitive, "string", or the full name of a message: "geometry_msgs/msg/Point"."""
     shape: Shape = Shape.ONE
     size: int = 0
-    """Of an array; the most of a bounded sequence."""
+    """Length of an array, or largest length of a bounded sequence."""
     text_size: int = 0
-    """The most bytes of a string; 0 if any number."""
+    """Largest number of bytes of a string; 0 without a limit."""
     default: float = 0.0
-    """Of a single number."""
+    """Default of a single number."""
     nested: Structure | None = None
-    """The type of its values if they are messages."""
+    """Type of its values if they are messages."""
 
     __repr__ = brief_repr
 
@@ -101,7 +83,7 @@ class Structure:
 
     @property
     def dds_name(self) -> str:
-        """As the middlewares know it: "nav_msgs::msg::dds_::Odometry_"."""
+        """Its name for the middlewares: "nav_msgs::msg::dds_::Odometry_"."""
         return dds_name(self.name)
 
     @cached_property
@@ -172,7 +154,7 @@ def _little(dtype: str) -> np.dtype[Any]:
 
 
 def array_bytes(values: Any, dtype: str) -> bytes:
-    """The values, little endian; raises ValueError if they are none of this kind, or too large."""
+    """The values as bytes, little endian; raises ValueError for another kind or too large ones."""
     wanted = _little(dtype)
     if isinstance(values, (bytes, bytearray, memoryview)) and dtype == "u1":
         return bytes(values)
@@ -200,17 +182,17 @@ def _converted(array: np.ndarray[Any, Any], wanted: np.dtype[Any]) -> np.ndarray
 
 
 HEADER = b"\0\1\0\0"
-"""Of plain CDR, little endian."""
+"""Header of plain CDR, little endian."""
 CODES = {
     "bool": "?", "byte": "B", "char": "B", "int8": "b", "uint8": "B", "int16": "h",
     "uint16": "H", "int32": "i", "uint32": "I", "float32": "f", "int64": "q", "uint64": "Q",
     "float64": "d",
 }  # fmt: skip
-"""Of `struct`."""
+"""Codes of `struct`."""
 
 
 TRUTHS = {False: False, True: True}
-"""What a bool may be: `struct` takes anything for one."""
+"""Allowed values of a bool, as `struct` accepts anything."""
 
 
 class Item(NamedTuple):
@@ -222,7 +204,7 @@ class Item(NamedTuple):
 
 
 COUNT = Item("I", 4, 4)
-"""Of a sequence, and of the bytes of a string."""
+"""The length of a sequence, or of the bytes of a string."""
 
 
 def number(field: Field) -> Item:
@@ -232,13 +214,13 @@ def number(field: Field) -> Item:
 
 
 def block(field: Field) -> Item:
-    """All numbers of a field of fixed size, as bytes."""
+    """All numbers of a field with a fixed length, as bytes."""
     size = PRIMITIVES[field.base]
     return Item(f"{field.size * size}s", field.size * size, size)
 
 
 def packers(items: Sequence[Item], order: str) -> tuple[struct.Struct, ...]:
-    """What packs them, by the place modulo 8 in a buffer that begins with a header."""
+    """The `struct`s of some items, by the offset modulo 8 in a buffer with a header."""
     return tuple(struct.Struct(_format(items, order, place)) for place in range(8))
 
 
@@ -252,29 +234,29 @@ def _format(items: Sequence[Item], order: str, place: int) -> str:
 
 
 MOST_BEHIND = 3
-"""Bytes behind the last field: payloads are filled up to a multiple of 4.
+"""Largest number of bytes after the last field: payloads are padded to a multiple of 4.
 
 `rmw_serialize` of rmw_fastrtps leaves more: it hands out as many bytes as it estimated. The
 estimate (`get_serialized_size` of rosidl_typesupport_fastrtps) aligns an empty sequence of 8-byte
-numbers as if a number followed, which CDR does not. So a message with such sequences ends up to 8
-bytes earlier for each of them, depending on where they lie; what lies behind is not even zero. How
-many bytes may be there is thus known from the message itself, and `leaves` computes it.
+numbers as if a number followed, which CDR does not. So a message may end up to 8 bytes earlier for
+each such sequence; the bytes after it are not even zero. Their number follows from the message, and
+`leaves` computes it.
 """
 
 
 class Leaf(NamedTuple):
-    """Numbers or a string, and where they are."""
+    """Numbers or a string, and their offset."""
 
     path: str
-    """As "transforms[0].header.stamp.sec"."""
+    """For example "transforms[0].header.stamp.sec"."""
     base: str
     begin: int
     length: int | None
-    """Of an array or a sequence of numbers."""
+    """Length of an array or a sequence of numbers."""
 
 
 def byte_order(structure: Structure, data: bytes) -> str:
-    """Of `struct`: "<" or ">"; raises unless the data begin with the header of plain CDR."""
+    """Byte order for `struct`, "<" or ">"; raises unless the header is that of plain CDR."""
     order = {b"\0\0": ">", b"\0\1": "<"}.get(data[:2]) if len(data) >= len(HEADER) else None
     if order is None:
         raise InvalidValue(
@@ -285,7 +267,7 @@ def byte_order(structure: Structure, data: bytes) -> str:
 
 
 def leaves(structure: Structure, data: bytes) -> Iterator[Leaf]:
-    """All numbers and strings in order; raises `InvalidValue` at what is malformed."""
+    """All numbers and strings in order; raises `InvalidValue` for malformed data."""
     walk = _Walk(structure, data)
     yield from walk.structure(structure, "")
     behind, most = len(data) - walk.place, walk.estimate - walk.place + MOST_BEHIND
@@ -300,7 +282,7 @@ class _Walk:
         self.name, self.data = structure.name, data
         self.order = byte_order(structure, data)
         self.place = self.estimate = len(HEADER)
-        """Where the next value lies, and where Fast CDR's estimate has it; see MOST_BEHIND."""
+        """Offset of the next value, and its estimate by Fast CDR; see MOST_BEHIND."""
 
     def structure(self, structure: Structure, prefix: str) -> Iterator[Leaf]:
         for field in structure.fields:
@@ -388,7 +370,7 @@ def _gap(place: int, size: int) -> int:
 
 
 def check_data(structure: Structure, data: bytes) -> None:
-    """Raise what is wrong with malformed data, and nothing for what can be read."""
+    """Raise for malformed data."""
     for _ in leaves(structure, data):
         pass
 
@@ -412,7 +394,7 @@ def of_record(structure: Structure, record: Any) -> InvalidValue:
 
 
 def number_fault(name: str, base: str, value: Any) -> InvalidValue | None:
-    """The fault of one number; None if there is none."""
+    """The fault of a number, or None."""
     if base == "bool":
         truth = isinstance(value, Hashable) and value in TRUTHS
         text = f"{name} = {shortened(repr(value), 60)} must be true or false"
@@ -492,7 +474,7 @@ _ZERO = b"\0"
 
 
 def encoder(structure: Structure) -> Callable[[Any], bytes]:
-    """What encodes a record."""
+    """The function that encodes records of a structure."""
     write = _writer(structure)
 
     def encode(record: Any) -> bytes:
@@ -507,7 +489,7 @@ def encoder(structure: Structure) -> Callable[[Any], bytes]:
 
 
 def decoder(structure: Structure) -> Callable[[bytes | bytearray | memoryview], Any]:
-    """What decodes a record."""
+    """The function that decodes records of a structure."""
     readers: dict[str, Callable[[bytes, int], tuple[Any, int]]] = {}
 
     def decode(data: bytes | bytearray | memoryview) -> Any:
@@ -535,7 +517,7 @@ class _Source:
         self.names: dict[str, Any] = {"ZERO": _ZERO, "PAD": bytes(4), "TRUTHS": TRUTHS}
         self.names["array_bytes"] = array_bytes
         self.run: list[tuple[Item, str]] = []
-        """Numbers that follow each other, with the expression or variable of each."""
+        """Consecutive numbers, with the expression or variable of each."""
 
     def add(self, *lines: str) -> None:
         self.lines += [f"    {line}" for line in lines]

@@ -1,8 +1,7 @@
 """Messages that are sent again and again: encoded once, then patched in place.
 
-Strings and the lengths of sequences stay as they were; to change one, prepare the message again.
-
-Messages of one layout for many: their numbers are written together, as columns.
+Strings and the lengths of sequences are fixed. `PreparedMany` writes the numbers of many messages
+of the same layout as columns.
 """
 
 from __future__ import annotations

@@ -1,18 +1,10 @@
 """Message and service types of ROS 2 from the lines of interface files.
 
 A type is declared once, in `definitions` or in the text of a bag; records, CDR, type hashes,
-schemas of bags and the types of every middleware are made from that.
-
-Definitions of messages as texts: what bags hold, and Foxglove calls `ros2msg`.
-
-The interface file of the message, then those of all messages within it, each behind a line of
-equals signs and one with its name.
-
-Types of messages and services, and what is made from one: records, CDR, the hash.
-
-RIHS01, the hash of a type's description, which rmw_zenoh and bags since Iron name types by.
-
-SHA-256 of a JSON text in the form that rosidl writes (REP 2011, rosidl_generator_type_description).
+schemas of bags and the types of every middleware are made from that. The text of a definition is
+the interface file of the message, then those of all messages within it, each after a line of equals
+signs and one with its name (`ros2msg` of Foxglove). RIHS01, the hash by which rmw_zenoh and bags
+since Iron name types, is SHA-256 of a JSON text in the form of rosidl (REP 2011).
 """
 
 from __future__ import annotations

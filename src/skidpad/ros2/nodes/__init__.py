@@ -1,3 +1,1 @@
-"""Nodes that stand in for those of other programs; see docs/ros2.md."""
-
-__all__: list[str] = []
+"""Nodes in place of those of other programs, and of any vehicle; see docs/ros2.md."""

@@ -1,21 +1,10 @@
-"""The `sim_node` of the brains2 project over our own cars.
+"""The `sim_node` of the brains2 project over the cars of skidpad.
 
 Topics, types, services and parameters are those of the program at commit c975b02;
-docs/ros2_formula_student.md lists them, and what is put right unless compat="upstream" is asked
-for.
+docs/ros2_formula_student.md lists them, and the errors that are repaired unless compat="upstream".
 
-The track of a Formula Student car: cones, start line, and where the car starts.
-
-Tracks of the brains2 project are CSV files that begin at the origin, along the y axis; a made-up
-one is put into the same frame.
-
-What Foxglove and RViz draw of a car and its cones: boxes and cylinders, no meshes.
-
-Times of laps, as a node tells them: the last one and the best one.
-
-What the node of a Formula Student car tells: its motion, diagnostics and markers.
-
-The brains2 project's `car_constants.yaml` as parameters of our cars.
+Tracks of brains2 are CSV files that begin at the origin, along the y axis; a made-up track has the
+same frame. Foxglove and RViz show the car and its cones as boxes and cylinders.
 """
 
 from __future__ import annotations
@@ -23,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import atan2, ceil, cos, hypot, pi, sin, sqrt
 from pathlib import Path
 from typing import Any
@@ -46,37 +35,31 @@ from ...vehicles.formula import Input, State
 from ..messages.types import message_type, service_type
 from ..node import SECOND, Node
 from ..transforms import Broadcaster, Rigid
-from .common import ORIENTATION, STAMP, HotTopic, Watchdog, inside, serve_set_pose
-
-__all__ = [
-    "NAME",
-    "Brains2",
-    "program",
-]
+from .common import ORIENTATION, STAMP, HotTopic, Watchdog, header, inside, serve_set_pose
 
 START = Pose(0.0, 0.0, 0.5 * pi)
-"""Where every track begins."""
+"""Start of every track."""
 DEFAULT_NAME = "alpha"
 _RUN_UP: m = 6.0
-"""Between the start and the start line of a made-up track."""
+"""Distance from the start to the start line of a made-up track."""
 _LINE_FILE = "_center_line"
 
 
 @dataclass(frozen=True, eq=False)
 class ConeTrack:
-    """A track."""
+    """The cones and the start line of a track."""
 
     name: str
     cones: Mapping[str, Array]
-    """Places (n, 2) of the cones of each colour, in m: blue ones on the left, yellow ones on the
-    right, orange ones at the start line."""
+    """Positions (n, 2) of the cones in m by colour: blue on the left, yellow on the right, orange
+    at the start line."""
     line: StartLine
 
     __repr__ = brief_repr
 
 
 def cone_track(database: str, name: str, seed: int) -> ConeTrack:
-    """A track of a folder by its name; without a folder one that is made up from a seed."""
+    """A track of a folder by its name, or without a folder a made-up one from a seed."""
     if database:
         return _recorded(Path(database), name or DEFAULT_NAME)
     if name:
@@ -122,7 +105,7 @@ def _track(name: str, cones: Mapping[str, Array]) -> ConeTrack:
 
 
 def start_line(orange: Array) -> StartLine:
-    """Between the orange cones nearest to the start, one on its left and one on its right."""
+    """The line between the nearest orange cones on the left and on the right of the start."""
     left_of_start = points_to_body(START, orange)[:, 1] > 0.0
     sides = orange[left_of_start], orange[~left_of_start]
     if not all(len(side) for side in sides):
@@ -146,10 +129,10 @@ _COLOURS = {
     "white": (1.0, 1.0, 1.0), "dark_gray": (0.25, 0.25, 0.25),
 }  # fmt: skip
 _TUB_WIDTH = 0.6
-"""Of the track of the wheels, so that these are seen beside it."""
+"""Share of the track width, so that the wheels are visible."""
 _TUB_HEIGHT: m = 0.45
 STEERED = (1, 2)
-"""Which markers of a car are its front wheels."""
+"""Numbers of the markers of the front wheels."""
 
 
 def cone_markers(cones: Mapping[str, Array]) -> list[Any]:
@@ -166,8 +149,8 @@ def cone_markers(cones: Mapping[str, Array]) -> list[Any]:
 
 
 def car_markers(car: Geometry) -> list[Any]:
-    """Every `visualization_msgs/Marker` of a car, in the frame "car": its tub, then its wheels in
-    the order front left, front right, rear left, rear right."""
+    """The `visualization_msgs/Marker`s of a car in the frame "car": its tub, then the wheels front
+    left, front right, rear left, rear right."""
     xs = [x for outline in car.outlines for x, _ in outline]
     front, rear = max(xs), min(xs)
     wheels = sorted(car.wheels, key=lambda wheel: (-wheel.x, -wheel.y))
@@ -184,7 +167,7 @@ def car_markers(car: Geometry) -> list[Any]:
 
 
 def wheel_rotation(steer: rad) -> tuple[float, float, float, float]:
-    """Quaternion of a cylinder, whose axis is z, as a wheel that is steered to the left."""
+    """Quaternion that turns a cylinder along z into a wheel steered to the left."""
     c, s = sqrt(0.5) * cos(0.5 * steer), sqrt(0.5) * sin(0.5 * steer)
     return c, s, s, c
 
@@ -202,7 +185,7 @@ def _marker(
     Point = message_type("geometry_msgs/msg/Point").Record
     Quaternion = message_type("geometry_msgs/msg/Quaternion").Record
     return message_type("visualization_msgs/msg/Marker").Record(
-        header=message_type("std_msgs/msg/Header").Record(frame_id=frame),
+        header=header(frame),
         ns=space,
         id=number,
         type=shape,
@@ -213,7 +196,7 @@ def _marker(
 
 
 class LapClock:
-    """Follows one car over a start line. Times are 0 until there is a lap."""
+    """Lap times of one car; 0 before the first lap."""
 
     def __init__(self, line: StartLine) -> None:
         self._line = line
@@ -222,14 +205,14 @@ class LapClock:
         self.restart(0.0, 0.0, 0.0)
 
     def restart(self, t: s, x: m, y: m) -> None:
-        """The car was put somewhere: the lap it was in does not count. Times of laps stay."""
+        """Drop the current lap after a teleport; lap times stay."""
         self._laps = Laps(["car"], {"car": self._line})
         self._laps.start(t, np.array([[x, y]]))
         self._before = t, x, y
         self._count = 0
 
     def add(self, t: s, x: m, y: m) -> bool:
-        """Take in where the car is now; says whether it has completed a lap."""
+        """Add the present position; returns whether it completes a lap."""
         (t_before, *place_before) = self._before
         self._before = t, x, y
         self._laps.add(np.array([t_before, t]), np.array([[place_before], [[x, y]]]))
@@ -264,7 +247,7 @@ class CarMessages:
         self._frame = Broadcaster(node, [("world", "car")])
 
     def send(self, x: State, a_x: float, a_y: float, braking: tuple[float, ...]) -> None:
-        """Publish a state, with the acceleration that belongs to it and the torques of brakes."""
+        """Publish a state, with its acceleration and the torques of the brakes."""
         stamp = self._node.stamp()
         self._pose.send(*stamp, x.x, x.y, x.yaw)
         self._velocity.send(*stamp, x.v_x, x.v_y, x.omega)
@@ -276,7 +259,7 @@ class CarMessages:
 
 
 class Diagnostics:
-    """Publishes how the node is doing, and the laps."""
+    """Publishes the health of the node, and lap times."""
 
     def __init__(self, node: Node, track_name: str) -> None:
         self._node, self._track = node, track_name
@@ -285,7 +268,7 @@ class Diagnostics:
         )
 
     def send(self, runtime: s, laps: LapClock, error: SkidpadError | None = None) -> None:
-        """Publish, as everything is or with what went wrong."""
+        """Publish lap times and an error, if any."""
         Status = message_type("diagnostic_msgs/msg/DiagnosticStatus").Record
         KeyValue = message_type("diagnostic_msgs/msg/KeyValue").Record
         values = {
@@ -308,11 +291,11 @@ class Pictures:
     """Publishes markers: of the car with every state, of the cones now and then.
 
     Args:
-        node: whose topic it is.
+        node: the node.
         car: shape of the car.
-        track: whose cones are shown.
-        always: whether cones come with every state, as upstream has it; else once a second, and
-            as soon as somebody else listens.
+        track: the track with the cones.
+        always: whether cones come with every state, as upstream's; otherwise once a second, and for
+            each new subscriber.
     """
 
     def __init__(self, node: Node, car: Geometry, track: ConeTrack, *, always: bool) -> None:
@@ -334,9 +317,9 @@ class Pictures:
         self._shown, self._readers = -SECOND, 0
 
     def send(self, steer: float) -> None:
-        """Publish the car, and the cones if it is time to."""
+        """Publish the car, and the cones if they are due."""
         readers, now = self._topic.readers, self._node.clock.now()
-        # A clock that went back does not keep them waiting.
+        # A clock that was set back does not delay them.
         due = abs(now - self._shown) >= _CONES_EVERY * SECOND
         if self._always or due or readers > self._readers:
             self.send_cones()
@@ -360,12 +343,12 @@ _FIELDS = {
     "actuators.steering_rate_max": "steer_rate_max", "actuators.motor_time_constant": "t_tau",
     "actuators.steering_time_constant": "t_steer",
 }  # fmt: skip
-"""What a key of the file is called here; its other keys are not used by upstream's sim either."""
+"""Parameters by the key of the file; upstream does not use its other keys either."""
 _WHEEL_BASE = "geometry.wheelbase"
 
 
 def car_constants(file: str) -> dict[str, float]:
-    """Parameters by their dotted names; those of the shipped car if the path is empty."""
+    """Parameters of `brains2` by dotted name; none for an empty path, for the shipped car."""
     if not file:
         return {}
     content = yaml_of(file)
@@ -379,10 +362,10 @@ _G = 9.81
 
 
 def own_car(file: str) -> dict[str, float]:
-    """The same as parameters of `formula_student`; its own if the path is empty.
+    """The constants as parameters of `formula_student`; none for an empty path.
 
-    Its resistance is that of tyres and air: C_r0 as their share of the weight and C_r2 as drag.
-    What grows with the speed itself, C_r1, it has not, nor C_m0, which is one over the radius.
+    Its resistance is that of tyres and air: C_r0 as a share of the weight and C_r2 as drag. It has
+    neither C_r1, proportional to the speed, nor C_m0, one over the radius.
     """
     numbers = car_constants(file)
     if not numbers:
@@ -405,18 +388,18 @@ def _number(file: str, content: Any, key: str) -> float:
 
 
 NAME = "sim_node"
-"""What upstream calls its node."""
+"""Name of upstream's node."""
 _EMPTY = "std_srvs/srv/Empty"
 _STEP: s = 1.0001e-3
-"""Longest inner step, upstream's but for rounding: whatever is commanded, it can be solved."""
+"""Longest inner step, upstream's up to rounding; solvable for every command."""
 
 
 class Brains2:
-    """A Formula Student car on a cone track as a program of a node.
+    """A Formula Student car on a cone track as a program of a node, as in `skidpad ros2 brains2`.
 
     Args:
         node: its node.
-        compat: None, or "upstream" to repeat the program, errors included.
+        compat: None, or "upstream" to repeat the program with its errors.
     """
 
     __repr__ = brief_repr
@@ -426,7 +409,9 @@ class Brains2:
         self._node = node
         upstream = compat is not None
         declare = node.parameters.declare
-        self.period: s = 1.0 / declare("freq", 100.0, "Ticks in 1/s.", check=_must_be_rate)
+        self.period: s = 1.0 / declare(
+            "freq", 100.0, "Ticks in 1/s.", check=partial(positive, "freq", unit="1/s")
+        )
         self.track = cone_track(
             declare("track_database", "", "Folder with the tracks; a made-up track if empty."),
             declare("track_name", "", "Track of the folder; alpha if empty."),
@@ -440,10 +425,10 @@ class Brains2:
         self.simulator = Simulator(
             car, self.period, "radau4" if upstream else "auto", substeps=ceil(self.period / _STEP)
         )
-        """What is simulated."""
+        """The simulated car."""
         self._input = Input()
         self.laps = LapClock(self.track.line)
-        """Times of its laps."""
+        """Its lap times."""
         self._messages = CarMessages(node)
         self._diagnostics = Diagnostics(node, self.track.name)
         geometry = self.simulator.vehicle.geometry
@@ -465,7 +450,7 @@ class Brains2:
             self._diagnostics.send(time.perf_counter() - began, self.laps, error)
             raise
         runtime = time.perf_counter() - began
-        # Upstream goes by the clock of the machine, which is another time when that is too slow.
+        # Upstream uses the clock of the machine, which differs if the machine is too slow.
         if self.laps.add(self.simulator.time, state.x, state.y):
             times = f"{self.laps.last:.3f} s (best: {self.laps.best:.3f} s)"
             self._node.log("info", f"lap completed in {times}")
@@ -475,7 +460,7 @@ class Brains2:
         self._pictures.send(state.steer)
 
     def reset(self) -> None:
-        """Back to the start at rest, without a command; its state is published. Lap times stay."""
+        """Return to the start at rest, without a command, and publish the state; lap times stay."""
         self._put(START)
         self._messages.send(self.simulator.state, 0.0, 0.0, self._braking)
 
@@ -500,7 +485,7 @@ class Brains2:
         self._input = Input()
 
     def _target(self) -> Any:
-        """The command; torque brakes and does not drive backwards, as upstream has it (D20)."""
+        """The command; torque brakes and does not drive backwards, as upstream's (D20)."""
         steer, *torques = self._input
         drive = [max(torque, 0.0) for torque in torques]
         if not self._upstream:
@@ -511,7 +496,7 @@ class Brains2:
 
     @property
     def _braking(self) -> tuple[float, ...]:
-        """Torques of the brakes: of a command below 0 that is not upstream's."""
+        """Torques of the brakes, from a command below 0; 0 under compat="upstream"."""
         return tuple(0.0 if self._upstream else max(-torque, 0.0) for torque in self._input[1:])
 
     def _serve_reset(self, request: Any) -> Any:
@@ -523,14 +508,5 @@ class Brains2:
         return service_type(_EMPTY).response.Record()
 
 
-def program(node: Node, *, compat: str | None = None) -> Brains2:
-    """The program of `skidpad ros2 brains2`."""
-    return Brains2(node, compat=compat)
-
-
 def _within(name: str, target: float, most: float) -> float:
     return max(-most, min(most, finite(name, target)))
-
-
-def _must_be_rate(value: float) -> None:
-    positive("freq", value, "1/s")

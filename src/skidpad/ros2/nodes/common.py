@@ -1,16 +1,11 @@
-"""Topics whose messages differ in some numbers only: encoded once, then patched and sent.
+"""Parts that the nodes share: fast topics, message types of records, `~/set_pose`, the watchdog.
 
-Messages that are patched and written again and again, as long as somebody listens.
+A `HotTopic` encodes its message once and patches the numbers that change; a `Stream` is one that
+is written only while it has subscribers.
 
-Message types made from records: a vehicle's state, input and outputs under their own names.
-
-Fields of interface files are lower case, so `F_x` is `f_x` and `tyre.B` is `tyre_b` there. Units
-and meanings are comments. Those who have ROS build the package that `write_package` writes, and
-`ros2 topic echo` and their own nodes know the types; nobody needs it to run the node.
-
-Putting a vehicle somewhere else: the service `~/set_pose`.
-
-What becomes of a vehicle whose commands stop coming.
+State, input and outputs of a vehicle are messages of the package `skidpad_msgs`, whose fields are
+lower case: `F_x` is `f_x`, `tyre.B` is `tyre_b`. The package of `write_package` is for tools and
+nodes of a ROS installation; the nodes here do not need it.
 """
 
 from __future__ import annotations
@@ -18,6 +13,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from math import atan2, hypot, isfinite
 from pathlib import Path
 from typing import Any, Protocol
@@ -30,21 +26,18 @@ from ...core.model import Vehicle
 from ...errors import InvalidValue
 from ...units import s
 from ..messages.prepared import Prepared
-from ..messages.types import MessageType, declare, service_type
+from ..messages.types import MessageType, declare, message_type, service_type
 from ..node import SECOND, Node, Topic
 from ..transport import DEFAULT, Qos
-
-__all__ = [
-    "PACKAGE",
-    "field_names",
-    "interface",
-    "type_name",
-    "write_package",
-]
 
 STAMP = ("header.stamp.sec", "header.stamp.nanosec")
 POSITION = tuple(f"position.{axis}" for axis in "xyz")
 ORIENTATION = tuple(f"orientation.{axis}" for axis in "xyzw")
+
+
+def header(frame: str) -> Any:
+    """A `std_msgs/Header` of a frame, without a stamp."""
+    return message_type("std_msgs/msg/Header").Record(frame_id=frame)
 
 
 def inside(prefix: str, *names: str) -> tuple[str, ...]:
@@ -53,15 +46,15 @@ def inside(prefix: str, *names: str) -> tuple[str, ...]:
 
 
 class HotTopic:
-    """Publishes one message again and again.
+    """A topic whose messages differ in some numbers only.
 
     Args:
-        node: whose topic it is.
-        topic: its name.
-        type_name: of the messages.
-        paths: the numbers that change, in the order in which `send` takes them.
+        node: the node.
+        topic: name of the topic.
+        type_name: type of the messages.
+        paths: fields of the numbers that change, in the order of the arguments of `send`.
         qos: quality of service.
-        **fields: what stays.
+        **fields: the other fields.
     """
 
     def __init__(
@@ -74,7 +67,7 @@ class HotTopic:
 
     @property
     def wanted(self) -> bool:
-        """Whether anybody would get it: for what takes long to work out."""
+        """Whether there is a subscriber or a bag, for numbers that take long to compute."""
         return self._node.bag is not None or self.topic.readers > 0
 
     def send(self, *numbers: Any) -> None:
@@ -84,20 +77,19 @@ class HotTopic:
 
 
 LOOK: s = 0.5
-"""Within which it is noticed that somebody listens, or no longer does; and how old what is latched
-may be to who comes then."""
+"""Time within which a change of subscribers is noticed, and largest age of a latched message."""
 
 
 class Audience(Protocol):
-    """Something that is published only as long as somebody listens."""
+    """A topic that is published only while it has subscribers."""
 
     topic: Topic
     wanted: bool
-    """Whether anybody would get it."""
+    """Whether there is a subscriber or a bag."""
 
 
 class Stream:
-    """A topic that is published only as long as somebody listens; arguments as of `HotTopic`.
+    """A `HotTopic` that is published only while it has subscribers.
 
     `send` takes the seconds and nanoseconds of the stamp first.
     """
@@ -108,64 +100,60 @@ class Stream:
         hot = HotTopic(node, topic, type_name, (*STAMP, *paths), qos, **fields)
         self.topic, self.message, self.send = hot.topic, hot.message, hot.send
         self.wanted = True
-        """Whether anybody would get it, as `Attention` has found."""
+        """Whether there is a subscriber or a bag, by the last check of `Attention`."""
 
 
 class Attention:
-    """Keeps `wanted` up to date, of a few streams at a time: asking costs too.
+    """Keeps `wanted` of streams up to date, a few at a time, as each check takes time.
 
     Args:
-        node: theirs.
-        streams: of any number. What is latched is wanted now and then, for who comes later.
-        period: between two calls of `look`.
+        node: the node.
+        streams: the streams. Latched ones are wanted at times, for later subscribers.
+        period: time between two calls of `look`, in s.
     """
 
     def __init__(self, node: Node, streams: Iterable[Audience], period: s) -> None:
         self._node = node
         self._streams = list(streams)
-        self._kept = [stream for stream in self._streams if stream.topic.qos.latched]
+        self._latched = [stream for stream in self._streams if stream.topic.qos.latched]
         self._every, self._looks = max(1, round(LOOK / period)), 0
         self._count = max(1, round(len(self._streams) * period / LOOK))
         self._next = 0
 
     def look(self) -> None:
-        """Ask of the next few, before everything is published that is wanted."""
+        """Check the next few streams, before publishing."""
         for _ in range(self._count if self._streams else 0):
-            self._ask(self._streams[self._next])
+            self._check(self._streams[self._next])
             self._next = (self._next + 1) % len(self._streams)
         turn = self._looks % self._every
         self._looks += 1
-        for stream in self._kept if turn <= 1 else ():
+        for stream in self._latched if turn <= 1 else ():
             if turn == 0:
                 stream.wanted = True
             else:
-                self._ask(stream)
+                self._check(stream)
 
-    def _ask(self, stream: Audience) -> None:
+    def _check(self, stream: Audience) -> None:
         stream.wanted = self._node.bag is not None or stream.topic.readers > 0
 
 
 PACKAGE = "skidpad_msgs"
-"""The package of these types."""
+"""The package of the message types."""
 PARTS = ("State", "Input", "Outputs")
 _HEADER = "std_msgs/Header header"
 
 
 def field_names(Record: type) -> tuple[str, ...]:
     """The names of a record's leaves as fields of a message."""
-    names = tuple(_field_name(name) for name in record.names(Record))
+    plain = (re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_") for name in record.names(Record))
+    names = tuple(name if name[:1].isalpha() else f"f_{name}" for name in plain)
     if len({*names, "header"}) <= len(names):
         raise InvalidValue(f"{Record.__name__} has fields that differ only in their case: {names}")
     return names
 
 
-def _field_name(name: str) -> str:
-    plain = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
-    return plain if plain[:1].isalpha() else f"f_{plain}"
-
-
 def type_name(vehicle: Vehicle, part: str) -> str:
-    """As "skidpad_msgs/msg/FourWheelState"."""
+    """The name of a message type, such as "skidpad_msgs/msg/FourWheelState"."""
     words = re.split(r"[^A-Za-z0-9]+", vehicle.name)
     return f"{PACKAGE}/msg/{''.join(word.capitalize() for word in words)}{part}"
 
@@ -220,9 +208,9 @@ ament_package()
 
 
 def write_package(folder: str | os.PathLike[str], vehicles: Iterable[Vehicle]) -> Sequence[Path]:
-    """Write a package of ROS 2 with the types of vehicles, to be built by colcon; gives its files.
+    """Write a package of ROS 2 with the message types of vehicles, to be built by colcon.
 
-    It goes into `folder`/skidpad_msgs. Files that are there are replaced.
+    It goes into `folder`/skidpad_msgs, where files are replaced. Returns the paths of its files.
     """
     messages: dict[str, str] = {}
     for vehicle in vehicles:
@@ -245,7 +233,7 @@ def write_package(folder: str | os.PathLike[str], vehicles: Iterable[Vehicle]) -
 
 
 def leaf_numbers(Record: type, message: Any) -> Any:
-    """A record of the numbers in a message of its type; raises for those that are not allowed."""
+    """A record from the numbers of a message of its type; raises for numbers out of range."""
     return record.build(Record, [getattr(message, name) for name in field_names(Record)])
 
 
@@ -257,7 +245,7 @@ _LEAST = 1e-6
 def serve_set_pose(
     node: Node, frame: str, put: Callable[[Pose], None], name: str = "~/set_pose"
 ) -> None:
-    """Offer the service, for poses in one frame; `put` is given what was asked for."""
+    """Offer the service that moves a vehicle by `put` to a pose in a frame."""
 
     def answer(request: Any) -> Any:
         put(planar_pose(request.pose, frame))
@@ -267,7 +255,7 @@ def serve_set_pose(
 
 
 def planar_pose(message: Any, frame: str) -> Pose:
-    """Place and heading in a `PoseWithCovarianceStamped`; without a frame, it is in ours."""
+    """Position and heading of a `PoseWithCovarianceStamped` in a frame, which it may leave out."""
     named = message.header.frame_id.strip("/")
     if named not in ("", frame):
         raise InvalidValue(f"frame_id = {named[:80]!r} of a pose must be {frame!r} or empty")
@@ -284,8 +272,8 @@ class Watchdog:
     """Stops a vehicle when its last command is older than the parameter `command_timeout`.
 
     Args:
-        node: whose parameter and simulated time it is.
-        stop: what to do then, once.
+        node: the node, with its simulated time.
+        stop: stops the vehicle; called once per timeout.
     """
 
     def __init__(self, node: Node, stop: Callable[[], None]) -> None:
@@ -294,21 +282,21 @@ class Watchdog:
             0.0,
             "Age in s at which a command no longer counts; 0: never.",
             dynamic=True,
-            check=_must_be_an_age,
+            check=partial(not_negative, "command_timeout", unit="s"),
         )
         self._node, self._stop = node, stop
         self._heard: int | None = None
 
     def heard(self) -> None:
-        """A command came now."""
+        """Note the arrival of a command."""
         self._heard = self._node.elapsed
 
     def forget(self) -> None:
-        """There is no command that could grow old."""
+        """Forget the last command."""
         self._heard = None
 
     def look(self) -> None:
-        """Stop the vehicle if it is time to."""
+        """Stop the vehicle if its last command is too old."""
         timeout = self._node.parameters["command_timeout"]
         if timeout == 0.0 or self._heard is None:
             return
@@ -317,7 +305,3 @@ class Watchdog:
             self._heard = None
             self._stop()
             self._node.log("warn", f"no command for {age:.3g} s: the vehicle is stopped")
-
-
-def _must_be_an_age(value: s) -> None:
-    not_negative("command_timeout", value, "s")

@@ -3,29 +3,23 @@
 
 The vehicle advances by the time between ticks of the node's clock, as upstream's does; the first
 tick advances by 0 s, and so does one after the clock was set back. The tick after a pause and one
-that is asked for by `~/step` advance by a period.
+of `~/step` advance by a period.
 
-For models with pedals upstream starts a second node, `raw_vehicle_cmd_converter`. It is built in
-here: the control command is converted when it arrives, and published converted, too.
+For models with pedals upstream starts a second node, `raw_vehicle_cmd_converter`. It is part of
+this one: a control command is converted when it arrives, and the result is published too.
 
-The reports of a planning simulator as messages, on the topics of Autoware's node.
-
-The names that Autoware's launch file gives the topics of its planning simulator.
-
-Facts of `simple_planning_simulator.launch.py`, autoware.universe b8ce82e.
-
-Parameters of Autoware's planning simulator and of its command converter, as a node has them.
-
-Poses that others ask for, in whatever frame: kept until the way to our frame is known.
+The reports and their topics are a table (`reports`); the names of Autoware's launch file
+(`simple_planning_simulator.launch.py`, autoware.universe b8ce82e) are `MOTION_PUBLISH_MODES`.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...compat.autoware.converter import (
     CommandConverter,
@@ -46,6 +40,7 @@ from ...compat.autoware.reports import (
     IMU_COVARIANCE,
     IMU_FRAME,
     POSE_COVARIANCE,
+    Pose,
     Quaternion,
     Reports,
     yaw_of,
@@ -64,172 +59,157 @@ from ..messages.types import message_type, service_type
 from ..node import SECOND, Node
 from ..transforms import Broadcaster, Listener, Rigid
 from ..transport import DEFAULT, LATCHED
-from .common import ORIENTATION, POSITION, STAMP, HotTopic, inside
-
-__all__ = [
-    "NAME",
-    "NAMESPACE",
-    "Planning",
-    "program",
-]
+from .common import ORIENTATION, POSITION, STAMP, HotTopic, header, inside
 
 ONE = DEFAULT._replace(depth=1)
 """The quality of service of all topics but `/tf`, as upstream's."""
 _BARE_STAMP = ("stamp.sec", "stamp.nanosec")
-_PLANNING_MESSAGES_VEHICLE = "autoware_vehicle_msgs/msg"
+_MESSAGES = "autoware_vehicle_msgs/msg"
 
 
-def header(frame: str) -> Any:
-    """A header of a frame."""
-    return message_type("std_msgs/msg/Header").Record(frame_id=frame)
+class Report(NamedTuple):
+    """A report of the simulator as a message."""
+
+    topic: str
+    type_name: str
+    paths: tuple[str, ...]
+    """The stamp, then the fields of `numbers`."""
+    numbers: Callable[[Any], Sequence[Any] | None]
+    """The numbers in some `Reports`; None if this one is not published."""
+    fixed: Mapping[str, Any] = {}
+    """The other fields."""
+
+
+def reports(settings: Settings, *, actuation: bool) -> tuple[list[Report], list[Report]]:
+    """The reports before and after the transform, in upstream's order."""
+    origin, vehicle = settings.origin_frame_id, settings.simulated_frame_id
+    pose = inside("pose.pose", *POSITION, *ORIENTATION)
+    PoseWithCovariance = message_type("geometry_msgs/msg/PoseWithCovariance").Record
+    Accel = message_type("geometry_msgs/msg/AccelWithCovariance").Record
+    imu_covariances = ("orientation", "angular_velocity", "linear_acceleration")
+
+    def of_motion(numbers: Callable[[Any], Sequence[Any]]) -> Callable[[Any], Sequence[Any] | None]:
+        return lambda r: None if r.odometry is None else numbers(r)
+
+    def switch(topic: str, kind: str, name: str, number: str, field: str = "report") -> Report:
+        def numbers(r: Any) -> Sequence[Any] | None:
+            report = getattr(r, name)
+            return None if report is None else (getattr(report, number),)
+
+        return Report(f"output/{topic}", f"{_MESSAGES}/{kind}", (*_BARE_STAMP, field), numbers)
+
+    first = [
+        Report(
+            "output/odometry",
+            "nav_msgs/msg/Odometry",
+            (*STAMP, *pose, *inside("twist.twist", "linear.x", "angular.z")),
+            of_motion(lambda r: (*_flat(r.odometry.pose), r.odometry.v_x, r.odometry.omega)),
+            {"header": header(origin), "child_frame_id": vehicle},
+        ),
+        Report(
+            "output/pose",
+            "geometry_msgs/msg/PoseWithCovarianceStamped",
+            (*STAMP, *pose),
+            of_motion(lambda r: _flat(r.odometry.pose)),
+            {"header": header(origin), "pose": PoseWithCovariance(covariance=POSE_COVARIANCE)},
+        ),
+        Report(
+            "output/twist",
+            f"{_MESSAGES}/VelocityReport",
+            (*STAMP, "longitudinal_velocity", "lateral_velocity", "heading_rate"),
+            of_motion(lambda r: (r.velocity.v_x, r.velocity.v_y, r.velocity.omega)),
+            {"header": header(vehicle)},
+        ),
+        Report(
+            "output/acceleration",
+            "geometry_msgs/msg/AccelWithCovarianceStamped",
+            (*STAMP, *inside("accel.accel.linear", "x", "y")),
+            of_motion(lambda r: (r.acceleration.a_x, r.acceleration.a_y)),
+            {
+                "header": header(ACCELERATION_FRAME),
+                "accel": Accel(covariance=ACCELERATION_COVARIANCE),
+            },
+        ),
+        Report(
+            "output/imu",
+            "sensor_msgs/msg/Imu",
+            (*STAMP, *ORIENTATION, "angular_velocity.z", *inside("linear_acceleration", "x", "y")),
+            of_motion(lambda r: (*r.imu.orientation, r.imu.omega, r.imu.a_x, r.imu.a_y)),
+            {"header": header(IMU_FRAME)}
+            | {f"{name}_covariance": IMU_COVARIANCE for name in imu_covariances},
+        ),
+        switch("control_mode_report", "ControlModeReport", "control_mode", "mode", "mode"),
+        switch("gear_report", "GearReport", "gear", "gear"),
+        switch(*("turn_indicators_report", "TurnIndicatorsReport"), *["turn_indicators"] * 2),
+        switch(*("hazard_lights_report", "HazardLightsReport"), *["hazard_lights"] * 2),
+    ]
+    last: list[Report] = []
+    if settings.enable_pub_steer:
+        field = "steering_tire_angle"
+        last.append(switch("steering", "SteeringReport", "steering", "steer", field))
+    if actuation:
+        last.append(
+            Report(
+                "output/actuation_status",
+                "tier4_vehicle_msgs/msg/ActuationStatusStamped",
+                (*STAMP, *inside("status", "accel_status", "brake_status", "steer_status")),
+                lambda r: None if r.actuation_status is None else r.actuation_status[2:],
+                {"header": header(vehicle)},
+            )
+        )
+    return first, last
+
+
+def _flat(pose: Pose) -> tuple[float, ...]:
+    return (pose.x, pose.y, pose.z, *pose.orientation)
 
 
 class ReportTopics:
-    """Publishes reports.
+    """Publishes the reports.
 
     Args:
-        node: whose topics they are.
-        settings: frames and what is published at all.
+        node: the node.
+        settings: frames, and which reports are published.
         actuation: whether the model has pedals to report.
     """
 
     def __init__(self, node: Node, settings: Settings, *, actuation: bool) -> None:
-        origin, vehicle = settings.origin_frame_id, settings.simulated_frame_id
-        self._odometry = HotTopic(
-            node,
-            "output/odometry",
-            "nav_msgs/msg/Odometry",
-            (
-                *STAMP,
-                *inside("pose.pose", *POSITION, *ORIENTATION),
-                *inside("twist.twist", "linear.x", "angular.z"),
-            ),
-            ONE,
-            header=header(origin),
-            child_frame_id=vehicle,
+        self._first, self._last = (
+            [
+                (HotTopic(node, row.topic, row.type_name, row.paths, ONE, **row.fixed), row.numbers)
+                for row in rows
+            ]
+            for rows in reports(settings, actuation=actuation)
         )
+        frames = (settings.origin_frame_id, settings.simulated_frame_id)
+        self._transform = Broadcaster(node, [frames])
         self.state_covariances(settings.x_stddev, settings.y_stddev)
-        PoseWithCovariance = message_type("geometry_msgs/msg/PoseWithCovariance").Record
-        self._pose = HotTopic(
-            node,
-            "output/pose",
-            "geometry_msgs/msg/PoseWithCovarianceStamped",
-            (*STAMP, *inside("pose.pose", *POSITION, *ORIENTATION)),
-            ONE,
-            header=header(origin),
-            pose=PoseWithCovariance(covariance=POSE_COVARIANCE),
-        )
-        self._transform = Broadcaster(node, [(origin, vehicle)])
-        self._motion(node, vehicle)
-        self._switches(node)
-        self._steering = None
-        if settings.enable_pub_steer:
-            self._steering = HotTopic(
-                node,
-                "output/steering",
-                f"{_PLANNING_MESSAGES_VEHICLE}/SteeringReport",
-                (*_BARE_STAMP, "steering_tire_angle"),
-                ONE,
-            )
-        self._actuation = None
-        if actuation:
-            self._actuation = HotTopic(
-                node,
-                "output/actuation_status",
-                "tier4_vehicle_msgs/msg/ActuationStatusStamped",
-                (*STAMP, *inside("status", "accel_status", "brake_status", "steer_status")),
-                ONE,
-                header=header(vehicle),
-            )
-
-    def _motion(self, node: Node, vehicle: str) -> None:
-        self._velocity = HotTopic(
-            node,
-            "output/twist",
-            f"{_PLANNING_MESSAGES_VEHICLE}/VelocityReport",
-            (*STAMP, "longitudinal_velocity", "lateral_velocity", "heading_rate"),
-            ONE,
-            header=header(vehicle),
-        )
-        Accel = message_type("geometry_msgs/msg/AccelWithCovariance").Record
-        self._acceleration = HotTopic(
-            node,
-            "output/acceleration",
-            "geometry_msgs/msg/AccelWithCovarianceStamped",
-            (*STAMP, *inside("accel.accel.linear", "x", "y")),
-            ONE,
-            header=header(ACCELERATION_FRAME),
-            accel=Accel(covariance=ACCELERATION_COVARIANCE),
-        )
-        self._imu = HotTopic(
-            node,
-            "output/imu",
-            "sensor_msgs/msg/Imu",
-            (*STAMP, *ORIENTATION, "angular_velocity.z", *inside("linear_acceleration", "x", "y")),
-            ONE,
-            header=header(IMU_FRAME),
-            orientation_covariance=IMU_COVARIANCE,
-            angular_velocity_covariance=IMU_COVARIANCE,
-            linear_acceleration_covariance=IMU_COVARIANCE,
-        )
-
-    def _switches(self, node: Node) -> None:
-        def topic(name: str, kind: str, field: str = "report") -> HotTopic:
-            return HotTopic(
-                node,
-                f"output/{name}",
-                f"{_PLANNING_MESSAGES_VEHICLE}/{kind}",
-                (*_BARE_STAMP, field),
-                ONE,
-            )
-
-        self._mode = topic("control_mode_report", "ControlModeReport", "mode")
-        self._gear = topic("gear_report", "GearReport")
-        self._turn = topic("turn_indicators_report", "TurnIndicatorsReport")
-        self._hazard = topic("hazard_lights_report", "HazardLightsReport")
 
     def state_covariances(self, x_stddev: m, y_stddev: m) -> None:
-        """Set the two numbers that go into the odometry's covariance."""
-        covariance = self._odometry.message.array("pose.covariance")
+        """Set the two entries of the odometry's covariance."""
+        covariance = self._first[0][0].message.array("pose.covariance")
         covariance[0], covariance[7] = x_stddev, y_stddev
 
     def send(self, now: int, reports: Reports) -> None:
-        """Publish what there is to report, with the time `now` in ns, in upstream's order."""
+        """Publish the reports with the time `now` in ns."""
         stamp = divmod(now, SECOND)
-        if reports.odometry is not None:
-            self._send_motion(stamp, reports)
-        self._mode.send(*stamp, reports.control_mode.mode)
-        if reports.gear is not None:
-            self._gear.send(*stamp, reports.gear.gear)
-        if reports.turn_indicators is not None:
-            self._turn.send(*stamp, reports.turn_indicators.turn_indicators)
-        if reports.hazard_lights is not None:
-            self._hazard.send(*stamp, reports.hazard_lights.hazard_lights)
+        self._send(self._first, stamp, reports)
         if reports.transform is not None:
             x, y, z, turn = reports.transform.pose
             self._transform.send(stamp, Rigid((x, y, z), turn))
-        if reports.steering is not None and self._steering is not None:
-            self._steering.send(*stamp, reports.steering.steer)
-        status = reports.actuation_status
-        if status is not None and self._actuation is not None:
-            self._actuation.send(*stamp, status.accel, status.brake, status.steer)
+        self._send(self._last, stamp, reports)
 
-    def _send_motion(self, stamp: tuple[int, int], reports: Reports) -> None:
-        # What there is of the motion there is all together.
-        motion: Any = (reports.odometry, reports.velocity, reports.acceleration, reports.imu)
-        odometry, velocity, acceleration, imu = motion
-        x, y, z, turn = odometry.pose
-        self._odometry.send(*stamp, x, y, z, *turn, odometry.v_x, odometry.omega)
-        self._pose.send(*stamp, x, y, z, *turn)
-        self._velocity.send(*stamp, velocity.v_x, velocity.v_y, velocity.omega)
-        self._acceleration.send(*stamp, acceleration.a_x, acceleration.a_y)
-        self._imu.send(*stamp, *imu.orientation, imu.omega, imu.a_x, imu.a_y)
+    def _send(self, table: Any, stamp: tuple[int, int], reports: Reports) -> None:
+        for topic, numbers in table:
+            values = numbers(reports)
+            if values is not None:
+                topic.send(*stamp, *values)
 
 
 NAME = "simple_planning_simulator"
-"""Of the node."""
+"""Name of upstream's node."""
 NAMESPACE = "/simulation"
-"""That the launch file puts it into."""
+"""Its namespace in the launch file."""
 
 _ALWAYS = {
     "input/vector_map": "/map/vector_map",
@@ -252,7 +232,7 @@ _ALWAYS = {
     "output/hazard_lights_report": "/vehicle/status/hazard_lights_status",
     "output/control_mode_report": "/vehicle/status/control_mode",
     "output/actuation_status": "/vehicle/status/actuation_status",
-    # What the node raw_vehicle_cmd_converter publishes, which is built in here.
+    # The topic of the node raw_vehicle_cmd_converter, which is part of this one.
     "output/actuation_command": "/control/command/actuation_cmd",
 }
 _DEBUG = "/simulation/debug"
@@ -263,32 +243,22 @@ _MOTION = {
 _POSE = {"output/pose": "/localization/pose_estimator/pose_with_covariance"}
 
 
-def _aside(names: dict[str, str]) -> dict[str, str]:
-    return {topic: _DEBUG + name for topic, name in names.items()}
-
-
 MOTION_PUBLISH_MODES = {
-    "full_motion": {**_ALWAYS, **_MOTION, **_aside(_POSE)},
-    "pose_only": {**_ALWAYS, **_aside(_MOTION), **_POSE},
+    "full_motion": _ALWAYS | _MOTION | {topic: _DEBUG + name for topic, name in _POSE.items()},
+    "pose_only": _ALWAYS | {topic: _DEBUG + name for topic, name in _MOTION.items()} | _POSE,
 }
 """The launch file's names by its argument motion_publish_mode: with `full_motion` the simulator
 takes the place of localisation, with `pose_only` that of the scan matcher before it."""
 
 
-def launch_remaps(motion_publish_mode: str) -> tuple[Remap, ...]:
-    """The rules of the launch file."""
-    one_of("motion_publish_mode", motion_publish_mode, tuple(MOTION_PUBLISH_MODES))
-    return tuple(Remap(old, new) for old, new in MOTION_PUBLISH_MODES[motion_publish_mode].items())
-
-
 _DYNAMIC = ("x_stddev", "y_stddev")
 _ELSEWHERE = ("use_sim_time",)
-"""Of the silent names, those that other parts of a node declare."""
+"""Silent names that other parts of a node declare."""
 _IGNORED = (
     *(name for name in sorted(SILENT) if name not in _ELSEWHERE),
     *("is_debugging", "convert_actuation_to_steering_status", "use_vehicle_adaptor"),
 )
-"""Names that Autoware's files hold and that have no effect here."""
+"""Names in Autoware's files without effect here."""
 _MAPS = {
     "csv_path_accel_map": "accel_map_path",
     "csv_path_brake_map": "brake_map_path",
@@ -302,7 +272,7 @@ _NO_LIMIT = 1e9
 def simulator_maker(
     node: Node, *, allow_import: bool, **options: Any
 ) -> Callable[[], PlanningSimulator]:
-    """What makes the simulator for the parameters that a node is given."""
+    """A function that makes the simulator for the parameters of a node."""
     wanted = node.parameters.wanted
     values = {name: wanted[name] for name in PARAMETERS if name in wanted}
     if values.get("vehicle_model_type") in LEARNED and not allow_import:
@@ -310,14 +280,14 @@ def simulator_maker(
             f"vehicle_model_type = {values['vehicle_model_type']} would import and call the Python "
             f"modules {values.get('model_module_paths')}; allow it if you trust the parameters"
         )
-    told: set[str] = set()
+    logged: set[str] = set()
 
     def make() -> PlanningSimulator:
         with warnings.catch_warnings(record=True) as notes:
             warnings.simplefilter("always")
             simulator = PlanningSimulator(None, values, **options)
-        for text in {str(note.message) for note in notes} - told:
-            told.add(text)
+        for text in {str(note.message) for note in notes} - logged:
+            logged.add(text)
             node.log("warn", text)
         return simulator
 
@@ -325,37 +295,33 @@ def simulator_maker(
 
 
 def declare_all(node: Node, effective: Mapping[str, Any]) -> None:
-    """Show every parameter that the model has, and what was given besides."""
+    """Declare every parameter of the model, and all others that were supplied."""
     wanted, model = node.parameters.wanted, effective["vehicle_model_type"]
     for name, parameter in PARAMETERS.items():
         value: Any = effective[name]
         used = (not parameter.models or model in parameter.models) and not parameter.unread
         if value is None or not (used or name in wanted):
             continue
-        # Declared as what they are: a whole number is a real one here, a tuple a list.
+        # With their own types: a whole number is a real one here, a tuple a list.
         typed = {"double": float, "strings": list}.get(parameter.kind, lambda same: same)
         node.parameters.declare(
             name,
             typed(value),
             f"{parameter.meaning}, {parameter.unit}",
             dynamic=name in _DYNAMIC,
-            check=_deviation(name) if name in _DYNAMIC else None,
+            check=partial(not_negative, name) if name in _DYNAMIC else None,
         )
     for name in _IGNORED:
         if wanted.get(name) is not None:
             node.parameters.declare(name, wanted[name], "no effect")
 
 
-def _deviation(name: str) -> Any:
-    return lambda value: not_negative(name, value)
-
-
 def converter_for(
     node: Node, parameters: Mapping[str, Any], compat: str | None
 ) -> CommandConverter:
-    """What turns accelerations and tyre angles into pedals for the model of these parameters.
+    """The converter of accelerations and tyre angles into pedals for a model with these parameters.
 
-    It uses the maps of the model unless the converter's own parameters name others.
+    It uses the maps of the model unless its own parameters name others.
     """
     declare = node.parameters.declare
     maps = {
@@ -370,7 +336,7 @@ def converter_for(
     }
 
     def table(name: str) -> Any:
-        """The map of a conversion that is on, the converter's own if it has one."""
+        """The map of an active conversion, the converter's own if it has one."""
         model_map = parameters[name]
         return None if model_map is None else (maps[f"{name}_path"] or model_map)
 
@@ -406,14 +372,14 @@ Put = Callable[[InitialPose], Any]
 
 
 class Placing:
-    """Hands poses on in the origin frame.
+    """Transforms poses to the origin frame and passes them on.
 
-    The translation of the transform is added and its rotation left out, as Autoware's simulator
-    does; a rotation that is left out is logged.
+    The translation of the transform is added and its rotation ignored, as Autoware's simulator
+    does; an ignored rotation is logged.
 
     Args:
-        node: hears the transforms and logs.
-        origin: the frame in which poses are wanted.
+        node: the node.
+        origin: the frame of the results.
     """
 
     def __init__(self, node: Node, origin: str) -> None:
@@ -422,27 +388,29 @@ class Placing:
         self._waiting: dict[str, tuple[str, InitialPose, Put]] = {}
 
     def ask(self, kind: str, header: Any, pose: Any, put: Put) -> bool:
-        """Hand a pose on now, or once its frame is known; says whether now.
+        """Pass a pose on at once, or when its frame is known; returns whether at once.
 
-        A later one of the same kind takes the place of one that waits.
+        A later pose of the same kind replaces a waiting one.
         """
         place = pose.position
         wanted = checked_record(
-            InitialPose, InitialPose(place.x, place.y, yaw_of(_turn(pose)), place.z), {}
+            InitialPose,
+            InitialPose(place.x, place.y, yaw_of(Quaternion(*pose.orientation)), place.z),
+            {},
         )
         frame = header.frame_id.strip("/") or self._origin
         self._waiting.pop(kind, None)
-        if self._hand_on(frame, wanted, put):
+        if self._pass_on(frame, wanted, put):
             return True
         self._waiting[kind] = (frame, wanted, put)
         self._node.log("warn", f"{kind} waits for a transform from {frame} to {self._origin}")
         return False
 
     def look(self) -> None:
-        """Hand on what waited and need not any longer."""
+        """Pass on the waiting poses whose frames are known."""
         for kind, waiting in [*self._waiting.items()]:
             try:
-                done = self._hand_on(*waiting)
+                done = self._pass_on(*waiting)
             except InvalidValue as error:
                 self._node.log("error", f"{kind}: {error}")
                 done = True
@@ -450,37 +418,29 @@ class Placing:
                 del self._waiting[kind]
 
     def forget(self) -> None:
-        """Hand on nothing of what waits."""
+        """Drop all waiting poses."""
         self._waiting.clear()
 
-    def _hand_on(self, frame: str, wanted: InitialPose, put: Put) -> bool:
+    def _pass_on(self, frame: str, wanted: InitialPose, put: Put) -> bool:
         if frame == self._origin:
             put(wanted)
             return True
         place = self._transforms.where(frame, self._origin)
         if place is None:
             return False
-        self._tell_of_rotation(frame, place)
-        x, y, z = place.translation
-        put(InitialPose(wanted.x + x, wanted.y + y, wanted.yaw, wanted.z + z))
-        return True
-
-    def _tell_of_rotation(self, frame: str, place: Rigid) -> None:
         if abs(place.rotation[3]) < 1.0 - 1e-9:
             self._node.log(
                 "warn",
                 f"frame {frame} is turned in {self._origin}; the turn is left out, as Autoware's "
                 f"simulator does: ask for poses in {self._origin}",
             )
-
-
-def _turn(pose: Any) -> Quaternion:
-    q = pose.orientation
-    return Quaternion(q.x, q.y, q.z, q.w)
+        x, y, z = place.translation
+        put(InitialPose(wanted.x + x, wanted.y + y, wanted.yaw, wanted.z + z))
+        return True
 
 
 _COMMANDS = DEFAULT._replace(depth=100)
-"""In lock-step every command counts, so none may push out another."""
+"""In lock-step every command counts, so none may replace another."""
 _CONTROL = "autoware_control_msgs/msg/Control"
 _VEHICLE = "autoware_vehicle_msgs"
 _SUCCESS, _WARN, _ERROR = 1, 3, 4
@@ -488,16 +448,16 @@ _SUCCESS, _WARN, _ERROR = 1, 3, 4
 
 
 class Planning:
-    """The program of the node.
+    """Autoware's planning simulator as a program of a node, as in `skidpad ros2 planning`.
 
     Args:
-        node: the node; its parameters are those of Autoware's files.
+        node: its node, with the parameters of Autoware's files.
         compat: None for the repaired models, "upstream" to reproduce the program.
-        seed: of the measurement noise; None draws one.
-        motion_publish_mode: "full_motion" or "pose_only" gives topics the names of Autoware's
-            launch file; None leaves them as the node has them, such as "input/gear_command".
-        convert: whether models with pedals take control commands, through the converter; else they
-            take actuation commands.
+        seed: seed of the measurement noise; None for a fresh one.
+        motion_publish_mode: "full_motion" or "pose_only" for the topic names of Autoware's launch
+            file; None for those of the node, such as "input/gear_command".
+        convert: whether models with pedals take control commands, through the converter, rather
+            than actuation commands.
         allow_import: whether the parameters may name Python modules for LEARNED_STEER_VEL.
     """
 
@@ -512,7 +472,9 @@ class Planning:
         allow_import: bool = False,
     ) -> None:
         if motion_publish_mode is not None:
-            rules = (*node.arguments.remaps, *launch_remaps(motion_publish_mode))
+            one_of("motion_publish_mode", motion_publish_mode, tuple(MOTION_PUBLISH_MODES))
+            names = MOTION_PUBLISH_MODES[motion_publish_mode]
+            rules = (*node.arguments.remaps, *(Remap(old, new) for old, new in names.items()))
             node.arguments = replace(node.arguments, remaps=rules)
         self._node = node
         map_file = node.parameters.declare(
@@ -552,9 +514,9 @@ class Planning:
 
     def _start_clock(self) -> None:
         self._time = 0
-        """Simulated time in ns, which stands still in a pause."""
+        """Simulated time in ns, which stops in a pause."""
         self._ticked: int | None = None
-        """The node's time at the last tick; None if no time counts as gone by since then."""
+        """The node's time at the last tick; None if the time since then does not count."""
         self._first = True
         self._converted_at: int | None = None
 
@@ -586,7 +548,7 @@ class Planning:
             node.subscribe(f"input/{topic}", f"{_VEHICLE}/msg/{kind}", self._passed(field, method))
 
     def _passed(self, field: str, method: str) -> Any:
-        """What hands a field of a message to a method of the simulator, whichever that is then."""
+        """A function that passes a field of a message to a method of the present simulator."""
         return lambda message: getattr(self.simulator, method)(getattr(message, field))
 
     def _serve(self) -> None:
@@ -610,7 +572,7 @@ class Planning:
 
     def _elapsed(self, now: int) -> int:
         if self._ticked is None:
-            # The simulator itself makes nothing of the first tick.
+            # The simulator ignores the time of the first tick.
             return 0 if self._first else round(self.period * SECOND)
         elapsed = now - self._ticked
         if elapsed < 0:
@@ -619,11 +581,11 @@ class Planning:
         return elapsed
 
     def interrupted(self) -> None:
-        """Take no time for gone by since the last tick: it was a pause."""
+        """Ignore the time since the last tick, which was a pause."""
         self._ticked = None
 
     def reset(self) -> None:
-        """Start again where the last initial pose was, without commands, with the same noise."""
+        """Restart at the last initial pose, without commands, with the same noise."""
         self.simulator = self._make()
         self._changed("x_stddev", self._node.parameters["x_stddev"])
         self._changed("y_stddev", self._node.parameters["y_stddev"])
@@ -658,7 +620,7 @@ class Planning:
             self.simulator.manual_command(command)
 
     def _converted(self, command: ControlCommand, message: Any) -> ActuationCommand:
-        """The pedals for a command, from the motion as it is reported, as upstream's node does."""
+        """The pedals for a command, from the reported motion, as in upstream's node."""
         assert self._converter is not None
         motion, reports = self.simulator.motion, self._reports
         v_x, steer = motion.v_x, motion.steer
@@ -718,10 +680,12 @@ class Planning:
         return service_type(f"{_VEHICLE}/srv/ControlModeCommand").response.Record(granted)
 
     def _set_pose(self, request: Any) -> Any:
-        """Upstream's service: the height stays, and the pose that initialtwist uses."""
+        """Upstream's service, which keeps the height and the pose of initialtwist."""
         response = service_type("tier4_external_api_msgs/srv/InitializePose").response.Record()
         try:
-            done = self._ask("/api/simulator/set/pose", request.pose, self._move)
+            done = self._ask(
+                "/api/simulator/set/pose", request.pose, lambda pose: self.simulator.set_pose(pose)
+            )
         except InvalidValue as error:
             return response._replace(
                 status=response.status._replace(code=_ERROR, message=str(error))
@@ -729,10 +693,6 @@ class Planning:
         text = "" if done else f"waits for a transform from {request.pose.header.frame_id}"
         code = _SUCCESS if done else _WARN
         return response._replace(status=response.status._replace(code=code, message=text))
-
-    def _move(self, pose: InitialPose) -> None:
-        """Put the vehicle somewhere else, whichever simulator there is then."""
-        self.simulator.set_pose(pose)
 
     def _put_anywhere(self, request: Any) -> Any:
         self._ask("~/set_pose", request.pose, self._initial_pose)
@@ -744,8 +704,3 @@ def _command_of(message: Any) -> ControlCommand:
     return ControlCommand(
         longitudinal.velocity, longitudinal.acceleration, message.lateral.steering_tire_angle
     )
-
-
-def program(node: Node, **options: Any) -> Planning:
-    """The program of `skidpad ros2 planning`; for the options see `Planning`."""
-    return Planning(node, **options)

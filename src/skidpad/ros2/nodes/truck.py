@@ -1,13 +1,12 @@
 """The node of robotics-laboratory/truck's `simulator_2d` over our own engine.
 
 Topics, types and parameters are those of the program at commit 332ff42; docs/ros2_truck.md lists
-them, and what is put right unless compat="upstream" is asked for.
-
-What the truck's node tells: every message of one state of its engine.
+them, and the errors that are repaired unless compat="upstream".
 """
 
 from __future__ import annotations
 
+from functools import partial
 from math import cos, sin, sqrt
 from typing import Any
 
@@ -23,17 +22,11 @@ from ..messages.types import message_type
 from ..node import Node
 from ..transforms import Broadcaster, Listener, Rigid
 from ..transport import Qos
-from .common import STAMP, HotTopic, Watchdog, inside, serve_set_pose
-
-__all__ = [
-    "NAME",
-    "Truck",
-    "program",
-]
+from .common import STAMP, HotTopic, Watchdog, header, inside, serve_set_pose
 
 WORLD, ODOM, BASE = "world", "odom_ekf", "base"
 _SPEED_VARIANCE = 1e-4
-"""Of the wheel odometry, in m²/s²."""
+"""Variance of the wheel odometry, in m²/s²."""
 _PLACE = tuple(f"pose.position.{axis}" for axis in "xy")
 _TURN = tuple(f"pose.orientation.{axis}" for axis in "zw")
 _GYRO, _FORCE = (
@@ -50,15 +43,15 @@ _SPINS = tuple(
 
 
 class TruckMessages:
-    """Publishes states of an engine.
+    """Publishes the states of an engine.
 
     Args:
-        node: whose topics they are.
-        lidar: where its rays point.
-        rays: how many a scan has.
-        period: time between two states.
-        qos: of all topics but `/tf`.
-        upstream: whether messages are those of the program, its errors included.
+        node: the node.
+        lidar: directions and ranges of its rays.
+        rays: number of rays of a scan.
+        period: time between two states in s.
+        qos: quality of service of all topics but `/tf`.
+        upstream: whether messages have the errors of the program.
     """
 
     def __init__(
@@ -71,7 +64,7 @@ class TruckMessages:
             "nav_msgs/msg/Odometry",
             (*STAMP, *inside("pose", *_PLACE, *_TURN), *inside("twist.twist", *_TWIST)),
             qos,
-            header=_header(WORLD),
+            header=header(WORLD),
             child_frame_id=BASE,
         )
         self._wheels = HotTopic(
@@ -80,9 +73,11 @@ class TruckMessages:
             "nav_msgs/msg/Odometry",
             (*STAMP, "twist.twist.linear.x"),
             qos,
-            header=_header(BASE),
+            header=header(BASE),
             child_frame_id="" if upstream else BASE,
-            twist=_speed_covariance(),
+            twist=message_type("geometry_msgs/msg/TwistWithCovariance").Record(
+                covariance=[_SPEED_VARIANCE] + [0.0] * 35
+            ),
         )
         self._telemetry = HotTopic(
             node,
@@ -90,7 +85,7 @@ class TruckMessages:
             "truck_msgs/msg/HardwareTelemetry",
             (*STAMP, "current_rps", "target_rps", *_STEERING, *_SPINS),
             qos,
-            header=_header(BASE),
+            header=header(BASE),
         )
         gyro, force = (f"gyro_{path}" for path in _GYRO), (f"accel_{path}" for path in _FORCE)
         self._state = HotTopic(
@@ -99,10 +94,25 @@ class TruckMessages:
             "truck_msgs/msg/SimulationState",
             (*STAMP, "speed", "steering", "collision", *_PLACE, *_TURN, *gyro, *force),
             qos,
-            header=_header(BASE),
+            header=header(BASE),
         )
-        scan = _scan(lidar, rays, period, upstream=upstream)
-        self._scan = HotTopic(node, "/lidar/scan", "sensor_msgs/msg/LaserScan", STAMP, qos, **scan)
+        self._scan = HotTopic(
+            node,
+            "/lidar/scan",
+            "sensor_msgs/msg/LaserScan",
+            STAMP,
+            qos,
+            header=header("lidar_link"),
+            angle_min=lidar.angle_min,
+            angle_max=lidar.angle_max
+            if upstream
+            else lidar.angle_min + (rays - 1) * lidar.angle_increment,
+            angle_increment=lidar.angle_increment,
+            scan_time=period,
+            range_min=lidar.range_min,
+            range_max=lidar.range_max,
+            ranges=[0.0] * rays,
+        )
         self._ranges = self._scan.message.array("ranges")
         self._imu = HotTopic(
             node,
@@ -110,15 +120,15 @@ class TruckMessages:
             "sensor_msgs/msg/Imu",
             (*STAMP, *_GYRO, *_FORCE),
             qos,
-            header=_header("camera_imu_optical_frame"),
-            # -1 says that there is no orientation.
+            header=header("camera_imu_optical_frame"),
+            # -1 stands for no orientation.
             orientation_covariance=[-1.0] + [0.0] * 8,
         )
         self._broadcaster = Broadcaster(node, [(WORLD, ODOM)])
         self._listener = Listener(node)
 
     def send(self, state: EngineState) -> None:
-        """Publish all of them, stamped with the node's time."""
+        """Publish all messages, stamped with the node's time."""
         stamp, pose = self._node.stamp(), state.odom_base_pose
         place, turn = (pose.x, pose.y), (sin(0.5 * pose.yaw), cos(0.5 * pose.yaw))
         speed = state.base_twist.velocity
@@ -129,64 +139,33 @@ class TruckMessages:
         gyro, force = state.gyro_angular_velocity, state.accel_linear_acceleration
         self._localization.send(*stamp, *place, *turn, *velocity, state.base_angular_velocity)
         self._wheels.send(*stamp, speed if self._upstream else velocity[0])
-        self._send_transform(stamp, Rigid.planar(*pose))
-        self._telemetry.send(*stamp, *_telemetry(state))
+        within = self._listener.where(BASE, ODOM)
+        if within is not None:  # the frame of the odometry, if another node tells the base in it
+            self._broadcaster.send(stamp, Rigid.planar(*pose) @ within.inverse())
+        now, target = state.current_steering, state.target_steering
+        motor = (state.current_motor_rps, state.target_motor_rps)
+        angles = (now.left, now.right, target.left, target.right)
+        self._telemetry.send(*stamp, *motor, *angles, *state.wheel_velocity)
         middle, hit = state.current_steering.middle, state.status is Status.COLLISION
         self._state.send(*stamp, speed, middle, hit, *place, *turn, *gyro, *force)
         self._ranges[:] = state.lidar_ranges
         self._scan.send(*stamp)
         self._imu.send(*stamp, *gyro, *force)
 
-    def _send_transform(self, stamp: Any, base: Rigid) -> None:
-        """Where the odometry's frame is, if somebody tells where the base is in it."""
-        within = self._listener.where(BASE, ODOM)
-        if within is not None:
-            self._broadcaster.send(stamp, base @ within.inverse())
-
-
-def _telemetry(state: EngineState) -> tuple[float, ...]:
-    now, target, spin = state.current_steering, state.target_steering, state.wheel_velocity
-    motor = (state.current_motor_rps, state.target_motor_rps)
-    return *motor, now.left, now.right, target.left, target.right, *spin
-
-
-def _header(frame: str) -> Any:
-    return message_type("std_msgs/msg/Header").Record(frame_id=frame)
-
-
-def _speed_covariance() -> Any:
-    covariance = [_SPEED_VARIANCE] + [0.0] * 35
-    return message_type("geometry_msgs/msg/TwistWithCovariance").Record(covariance=covariance)
-
-
-def _scan(lidar: LidarModel, rays: int, period: s, *, upstream: bool) -> dict[str, Any]:
-    last = lidar.angle_min + (rays - 1) * lidar.angle_increment
-    return {
-        "header": _header("lidar_link"),
-        "angle_min": lidar.angle_min,
-        "angle_max": lidar.angle_max if upstream else last,
-        "angle_increment": lidar.angle_increment,
-        "scan_time": period,
-        "range_min": lidar.range_min,
-        "range_max": lidar.range_max,
-        "ranges": [0.0] * rays,
-    }
-
 
 NAME = "simulator"
-"""What upstream calls its node."""
+"""Name of upstream's node."""
 _WAITING_COMMANDS = 100
-"""More than the one that upstream keeps, so that lock-step loses none; in real time the newest of
-those that came since the last tick counts in any case."""
+"""More than upstream's one, so that lock-step loses none; in real time the newest since the last
+tick counts in any case."""
 
 
 class Truck:
     """The truck as a program of a node.
 
     Args:
-        node: its node. The time of the program is simulated: give it a clock that is not the
-            machine's.
-        compat: None, or "upstream" to repeat the program, errors included.
+        node: its node, with a clock that is not the machine's: its time is simulated.
+        compat: None, or "upstream" to repeat the program with its errors.
     """
 
     __repr__ = brief_repr
@@ -195,15 +174,29 @@ class Truck:
         one_of("compat", compat, (None, "upstream"))
         declare = node.parameters.declare
         self.period: s = declare(
-            "update_period", 0.01, "Time of one tick in s.", check=_must_be_period
+            "update_period",
+            0.01,
+            "Time of one tick in s.",
+            check=partial(positive, "update_period", unit="s"),
         )
         self._start = Pose(
             *(declare(f"initial_{name}", 0.0, "Of the base point.") for name in Pose._fields)
         )
-        self.engine = _engine(node, compat)
-        """What is simulated."""
+        self.engine = Engine(
+            declare("model_config", "", "A model.yaml; the default truck if empty.") or None,
+            declare("map_config", "", "A map file; no obstacles if empty.") or None,
+            compat=compat,
+            integration_step=declare("integration_step", 0.001, "Inner step in s."),
+            precision=declare("calculations_precision", 1e-8, "Tolerance of speed and steering."),
+            noise={name: _noise(node, name, compat) for name in ("lidar", "gyro", "accel")},
+            seed=declare("seed", 0, "Of the noise."),
+        )
+        """The simulated truck."""
         self.engine.reset_base(self._start)
-        reliable = declare("qos", 0, _QOS, check=_must_be_reliability) != _BEST_EFFORT
+        reliable = declare(
+            "qos", 0, _QOS, check=lambda value: one_of("qos", value, (0, 1, _BEST_EFFORT))
+        )
+        reliable = reliable != _BEST_EFFORT
         state = self.engine.state()
         self._messages = TruckMessages(
             node,
@@ -221,7 +214,7 @@ class Truck:
             self._command,
             Qos(reliable, depth=_WAITING_COMMANDS),
         )
-        serve_set_pose(node, WORLD, self._put)
+        serve_set_pose(node, WORLD, self.engine.reset_base)
         self._messages.send(state)
 
     def tick(self) -> None:
@@ -231,7 +224,7 @@ class Truck:
         self._messages.send(self.engine.state())
 
     def reset(self) -> None:
-        """Back to the initial pose, at rest and without a command; its state is published."""
+        """Return to the initial pose, at rest and without a command, and publish the state."""
         self.engine.reset()
         self.engine.reset_base(self._start)
         self._watchdog.forget()
@@ -246,38 +239,9 @@ class Truck:
     def _stop(self) -> None:
         self.engine.set_base_control(0.0, self._curvature)
 
-    def _put(self, pose: Pose) -> None:
-        self.engine.reset_base(pose)
-
-
-def program(node: Node, *, compat: str | None = None) -> Truck:
-    """The program of `skidpad ros2 truck`."""
-    return Truck(node, compat=compat)
-
 
 _BEST_EFFORT = 2
 _QOS = "Reliability by its number in rmw: 0 and 1 are reliable, 2 is best effort."
-
-
-def _must_be_reliability(value: int) -> None:
-    one_of("qos", value, (0, 1, _BEST_EFFORT))
-
-
-def _must_be_period(value: s) -> None:
-    positive("update_period", value, "s")
-
-
-def _engine(node: Node, compat: str | None) -> Engine:
-    declare = node.parameters.declare
-    return Engine(
-        declare("model_config", "", "A model.yaml; the default truck if empty.") or None,
-        declare("map_config", "", "A map file; no obstacles if empty.") or None,
-        compat=compat,
-        integration_step=declare("integration_step", 0.001, "Inner step in s."),
-        precision=declare("calculations_precision", 1e-8, "Tolerance of speed and steering."),
-        noise={name: _noise(node, name, compat) for name in ("lidar", "gyro", "accel")},
-        seed=declare("seed", 0, "Of the noise."),
-    )
 
 
 def _noise(node: Node, sensor: str, compat: str | None) -> Noise:
@@ -288,5 +252,5 @@ def _noise(node: Node, sensor: str, compat: str | None) -> Noise:
     mean = declare("mean", 0.0, "In the unit of the sensor.")
     variance = declare("variance", 0.0, "In the square of that unit.")
     not_negative(f"sensor_noise.{sensor}.variance", variance)
-    # Upstream takes it for the standard deviation.
+    # Upstream uses it as the standard deviation.
     return Noise(mean, variance if compat else sqrt(variance)) if on else Noise()

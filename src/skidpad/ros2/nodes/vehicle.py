@@ -1,19 +1,15 @@
 """Any vehicle as a node: its input, state and outputs as messages made from its records.
 
-A vehicle with a body is also driven by `cmd_vel` and `drive` and tells `odom`, `/tf` and `imu`.
-
-What others tell a vehicle to do: its own inputs, `cmd_vel`, or `drive`; the latest counts.
-
-A speed that was asked for is regulated at every tick, for vehicles that are commanded torques,
-forces or accelerations; those that are commanded a speed get it as it is.
-
-What a vehicle tells of itself: its records, and what everybody understands of a body.
+A vehicle with a body also takes `cmd_vel` and `drive`, of which the latest counts, and publishes
+`odom`, `/tf` and `imu`. For vehicles with torques, forces or accelerations as inputs the speed is
+regulated at every tick; those with a speed as input get it directly.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from math import atan, ceil, copysign, cos, inf, isfinite, sin, tan
 from typing import Any, NamedTuple
 
@@ -31,7 +27,6 @@ from ...sensors.motion import motion_of
 from ...units import m_s, m_s2, rad, rad_s, s
 from ...vehicles import COMMAND_DRIVEN, get
 from ..messages.prepared import Prepared
-from ..messages.types import message_type
 from ..node import SECOND, Node
 from ..transforms import Broadcaster, Rigid
 from ..transport import DEFAULT
@@ -41,6 +36,7 @@ from .common import (
     HotTopic,
     declared,
     field_names,
+    header,
     inside,
     leaf_numbers,
     planar_pose,
@@ -48,21 +44,16 @@ from .common import (
     serve_set_pose,
 )
 
-__all__ = [
-    "SingleVehicle",
-    "program",
-]
-
 _TO_SPEED: s = 0.5
-"""In which the speed gets near what was asked for: long against dead times of drives."""
+"""Time constant of the speed control: long compared with dead times of drives."""
 _TO_TRIM: s = 2.0
-"""In which resistance is made up for."""
+"""Time constant of the compensation of resistance."""
 _COMMANDS = DEFAULT._replace(depth=100)
-"""In lock-step every command counts, so none may push out another."""
+"""In lock-step every command counts, so none may replace another."""
 
 
-class Asked(NamedTuple):
-    """A motion that was asked for."""
+class Target(NamedTuple):
+    """A commanded motion."""
 
     v: m_s
     omega: rad_s
@@ -72,27 +63,27 @@ class Asked(NamedTuple):
 
 
 class Commands:
-    """The input of one vehicle, from what was commanded last.
+    """The input of a vehicle, from its last command.
 
     Args:
-        node: hears the commands. In lock-step any of them lets time go on.
-        vehicle: what is driven. Without a body it takes its own inputs only.
+        node: the node. In lock-step any command advances time.
+        vehicle: the vehicle. Without a body it takes its own inputs only.
     """
 
     def __init__(self, node: Node, vehicle: Vehicle) -> None:
         self._node, self._vehicle = node, vehicle
         self._command: Any = record.at_rest(vehicle.Input)
-        """An Input record, or an `Asked`."""
+        """An Input record, or a `Target`."""
         self._heard: int | None = None
         self._trim: m_s2 = 0.0
-        """Acceleration that makes up for what slows the vehicle down."""
+        """Acceleration that compensates resistance."""
         self._expected: tuple[m_s, m_s2] | None = None
-        """Speed at the last tick, and the acceleration that was to come of it."""
+        """Speed at the last tick, and the acceleration expected from it."""
         self._timeout = node.parameters.declare(
             "command_timeout",
             1.0,
             "Age in s at which a command no longer counts and the vehicle is stopped; 0: never.",
-            check=_must_be_an_age,
+            check=partial(not_negative, "command_timeout", unit="s"),
         )
         self._counted = node.name("~/input")
         node.commanded[self._counted] = 0
@@ -114,10 +105,10 @@ class Commands:
 
     def _take(self, command: Any) -> None:
         before = self._command
-        if not (isinstance(command, Asked) and isinstance(before, Asked)) or (
+        if not (isinstance(command, Target) and isinstance(before, Target)) or (
             command.v * before.v <= 0.0
         ):
-            # Resistance turns around with the direction of travel.
+            # Resistance changes its sign with the direction of travel.
             self._trim = 0.0
         self._command, self._heard = command, self._node.elapsed
         self._node.commanded[self._counted] += 1
@@ -126,12 +117,12 @@ class Commands:
         self._take(leaf_numbers(self._vehicle.Input, message))
 
     def _single(self, place: int) -> Callable[[Any], None]:
-        """What takes one number of the input; the others stay."""
+        """A function that sets one number of the input and keeps the others."""
         Input: Any = self._vehicle.Input
 
         def take(message: Any) -> None:
             before = self._command
-            start = record.at_rest(Input) if isinstance(before, Asked) else before
+            start = record.at_rest(Input) if isinstance(before, Target) else before
             numbers = [*record.flatten(start)]
             numbers[place] = message.data
             self._take(record.build(Input, numbers))
@@ -142,10 +133,10 @@ class Commands:
         twist = getattr(message, "twist", message)
         v, omega = twist.linear.x, twist.angular.z
         _must_be_finite({"linear.x": v, "angular.z": omega})
-        self._take(Asked(v, omega, self._angle(v, omega)))
+        self._take(Target(v, omega, self._angle(v, omega)))
 
     def _angle(self, v: m_s, omega: rad_s) -> rad:
-        """The steering angle for a yaw rate; at rest, all that there is of it."""
+        """The steering angle for a yaw rate; full lock at rest."""
         most = self._can.steer_max
         if v == 0.0 or omega == 0.0:
             return copysign(most, omega) if omega else 0.0
@@ -156,15 +147,15 @@ class Commands:
         wanted = {"steering_angle": drive.steering_angle, "speed": drive.speed}
         _must_be_finite({**wanted, "acceleration": drive.acceleration})
         steer = min(max(drive.steering_angle, -self._can.steer_max), self._can.steer_max)
-        # An acceleration of 0 stands for as fast as possible there.
+        # In this message an acceleration of 0 stands for the largest one.
         most = abs(drive.acceleration) or inf
-        self._take(Asked(drive.speed, 0.0, steer, most))
+        self._take(Target(drive.speed, 0.0, steer, most))
 
     def input(self, x: Any, u: Any) -> Any:
-        """The Input record for the coming step, from the state and the input of the last."""
+        """The Input record of the next step, from the state and the input of the last."""
         self._stop_if_late()
         asked = self._command
-        if not isinstance(asked, Asked):
+        if not isinstance(asked, Target):
             self._expected = None
             return asked
         body, p = self._vehicle.model.body, self._vehicle.params
@@ -174,8 +165,12 @@ class Commands:
         omega = asked.omega or asked.v * tan(asked.steer) / self._can.wheel_base
         return body.command(x, Demand(asked.steer, a, asked.v, omega), p)
 
-    def _acceleration(self, actual: m_s, asked: Asked) -> m_s2:
-        self._learn_resistance(actual)
+    def _acceleration(self, actual: m_s, asked: Target) -> m_s2:
+        if self._expected is not None:  # compare the expected acceleration with the actual one
+            before, a = self._expected
+            period = self._node.parameters["period"]
+            learnt = self._trim + (a - (actual - before) / period) * period / _TO_TRIM
+            self._trim = min(max(learnt, -self._can.a_drive), self._can.a_drive)
         if asked.v == 0.0:
             self._trim = 0.0
         wanted = (asked.v - actual) / _TO_SPEED + self._trim
@@ -185,17 +180,8 @@ class Commands:
         self._expected = (actual, sent - self._trim)
         return sent
 
-    def _learn_resistance(self, actual: m_s) -> None:
-        """Compare the acceleration that was to be expected with what has become of it."""
-        if self._expected is not None:
-            before, a = self._expected
-            gone = self._node.parameters["period"]
-            learnt = self._trim + (a - (actual - before) / gone) * gone / _TO_TRIM
-            self._trim = min(max(learnt, -self._can.a_drive), self._can.a_drive)
-            self._expected = None
-
     def interrupted(self) -> None:
-        """The vehicle was put elsewhere: its speed says nothing about what was commanded."""
+        """Drop the expected acceleration after a teleport."""
         self._expected = None
 
     def _stop_if_late(self) -> None:
@@ -207,16 +193,12 @@ class Commands:
         self._node.log("warn", f"no command for {age:.3g} s: the vehicle is stopped")
         self.forget()
         if self._vehicle.model.body is not None:
-            self._command = Asked(0.0, 0.0, 0.0)
+            self._command = Target(0.0, 0.0, 0.0)
 
     def forget(self) -> None:
-        """Go on as if nothing had been commanded: with the inputs at rest."""
+        """Forget all commands: apply the inputs at rest."""
         self._command, self._heard = record.at_rest(self._vehicle.Input), None
         self._trim, self._expected = 0.0, None
-
-
-def _must_be_an_age(value: s) -> None:
-    not_negative("command_timeout", value, "s")
 
 
 def _must_be_finite(numbers: dict[str, float]) -> None:
@@ -228,14 +210,11 @@ def _must_be_finite(numbers: dict[str, float]) -> None:
 Stamp = tuple[int, int]
 
 
-def header(frame: str) -> Any:
-    """A header of a frame."""
-    return message_type("std_msgs/msg/Header").Record(frame_id=frame)
-
-
 class RecordTopics:
-    """`~/state` and, if there are any, `~/outputs`; with the parameter `field_topics` every number
-    of them on a topic of its own, too."""
+    """`~/state` and, for a vehicle with outputs, `~/outputs`.
+
+    With the parameter `field_topics` each of their numbers is also on its own topic.
+    """
 
     def __init__(self, node: Node, vehicle: Vehicle, frame: str) -> None:
         self._state = RecordTopic(node, vehicle, "State", frame)
@@ -244,14 +223,14 @@ class RecordTopics:
             self._outputs = RecordTopic(node, vehicle, "Outputs", frame)
 
     def send(self, stamp: Stamp, simulator: Simulator) -> None:
-        """Publish the records of a moment."""
+        """Publish the present records."""
         self._state.send(stamp, simulator.state)
         if self._outputs is not None and self._outputs.wanted:
             self._outputs.send(stamp, simulator.outputs())
 
 
 class RecordTopic:
-    """A part of a vehicle: its state or its outputs."""
+    """The topics of a vehicle's state or outputs."""
 
     def __init__(self, node: Node, vehicle: Vehicle, part: str, frame: str) -> None:
         names = field_names(record_class(vehicle, part))
@@ -265,7 +244,7 @@ class RecordTopic:
 
     @property
     def wanted(self) -> bool:
-        """Whether anybody would get any of it."""
+        """Whether any of the topics has a subscriber or a bag."""
         return self._whole.wanted or any(single.wanted for single in self._singles)
 
     def send(self, stamp: Stamp, values: Any) -> None:
@@ -280,10 +259,10 @@ class BodyTopics:
     """`odom`, `/tf`, `imu` and `joint_states` of a vehicle with a body.
 
     Args:
-        node: whose topics they are; it declares what is published.
-        vehicle: with a body. The pose is that of its reference point.
-        frame: in which it moves.
-        base: the frame of the vehicle.
+        node: the node; its parameters say what is published.
+        vehicle: a vehicle with a body. The pose is that of its reference point.
+        frame: frame in which the vehicle moves.
+        base: frame of the vehicle.
     """
 
     def __init__(self, node: Node, vehicle: Vehicle, frame: str, base: str) -> None:
@@ -305,7 +284,7 @@ class BodyTopics:
         if declare("publish_tf", True, "Whether the vehicle's frame is published on /tf."):
             self._transform = Broadcaster(node, [(frame, base)])
         self._imu = None
-        # What is not continuous knows no acceleration.
+        # A vehicle that is not continuous has no acceleration.
         if vehicle.model.continuous:
             self._imu = HotTopic(
                 node,
@@ -324,7 +303,7 @@ class BodyTopics:
             self._joints = Joints(node, vehicle)
 
     def send(self, stamp: Stamp, simulator: Simulator) -> None:
-        """Publish the motion of a moment."""
+        """Publish the present motion."""
         x, u, vehicle = simulator.state, simulator.input, self._vehicle
         body = body_of(vehicle, "odometry")
         *place, yaw = body.pose(x, vehicle.params)
@@ -335,7 +314,7 @@ class BodyTopics:
             self._transform.send(stamp, Rigid((place[0], place[1], 0.0), (0.0, 0.0, *turn)))
         if self._imu is not None and self._imu.wanted:
             motion = motion_of(vehicle, x, u, simulator.disturbance)
-            # At rest an accelerometer shows that it is held up against gravity.
+            # At rest an accelerometer shows the reaction to gravity.
             force = (motion.a_x, motion.a_y, STANDARD_GRAVITY)
             self._imu.send(*stamp, *turn, velocity.omega, *force)
         if self._joints is not None:
@@ -343,11 +322,11 @@ class BodyTopics:
 
 
 class Joints:
-    """`joint_states`: the steering angle and the rolling of every wheel.
+    """`joint_states`: steering and rolling angles of the wheels.
 
     Args:
-        node: whose topic it is.
-        vehicle: has the wheels. A wheel that does not spin by itself rolls without slip.
+        node: the node.
+        vehicle: the vehicle. A wheel without a spin of its own rolls without slip.
     """
 
     def __init__(self, node: Node, vehicle: Vehicle) -> None:
@@ -365,7 +344,7 @@ class Joints:
         self._rolled = np.zeros(len(self._wheels))
 
     def send(self, stamp: Stamp, simulator: Simulator, v_x: m_s, omega: rad_s) -> None:
-        """Publish the wheels of a moment, a step after the last."""
+        """Publish the wheels, a step after the last call."""
         known = {**simulator.outputs()._asdict(), **simulator.state._asdict()}
         rates = [self._rate(wheel, known, v_x, omega) for wheel in self._wheels]
         self._rolled += simulator.dt * np.array(rates)
@@ -383,24 +362,19 @@ class Joints:
         return (along * cos(angle) + across * sin(angle)) / wheel.radius
 
 
-def stamp_of(nanoseconds: int) -> Stamp:
-    """A time as seconds and nanoseconds."""
-    return divmod(nanoseconds, SECOND)
-
-
 def _vehicle(name: str, compat: str | None) -> Vehicle:
     """The vehicle of a name; `compat` goes with Autoware's alone."""
     return get(name)(**({"compat": compat} if name in COMMAND_DRIVEN else {}))
 
 
 class SingleVehicle:
-    """The program of the node.
+    """Any vehicle as a program of a node, as in `skidpad ros2 vehicle`.
 
     Args:
-        node: the node. Its parameters `params.NAME` and `initial.NAME` are those of the vehicle and
-            the state that it begins with.
+        node: its node, with the parameters of the vehicle as `params.NAME` and its initial state as
+            `initial.NAME`.
         vehicle: the vehicle, or the name of a registered one.
-        compat: goes with Autoware's vehicles.
+        compat: "upstream" for the errors of Autoware's vehicles, or None.
     """
 
     def __init__(self, node: Node, vehicle: Vehicle | str, *, compat: str | None = None) -> None:
@@ -408,10 +382,13 @@ class SingleVehicle:
         own = _vehicle(vehicle, compat) if isinstance(vehicle, str) else vehicle
         declare = node.parameters.declare
         self.period: s = declare(
-            "period", 0.01, "Of a tick, in s.", check=_must_be_positive("period")
+            "period", 0.01, "Of a tick, in s.", check=partial(positive, "period", unit="s")
         )
         step = declare(
-            "step", 0.001, "Longest step of the integrator, in s.", check=_must_be_positive("step")
+            "step",
+            0.001,
+            "Longest step of the integrator, in s.",
+            check=partial(positive, "step", unit="s"),
         )
         integrator = declare("integrator", "auto", "How a step is made.")
         frame = declare("odom_frame_id", "odom", "The frame in which it moves.")
@@ -421,14 +398,14 @@ class SingleVehicle:
             False,
             "Whether every field has a topic of its own, a std_msgs/Float64 that all tools know.",
         )
-        # Actuators stop at their ends: what comes over a network must not end the simulation.
+        # Inputs are clipped, as actuators stop at their ends: messages must not end the simulation.
         with warnings.catch_warnings(record=True) as notes:
             warnings.simplefilter("always")
             changed = own.with_params(_numbers(node, "params", own.params))
         for note in notes:
             node.log("warn", str(note.message))
         self.vehicle = changed.with_clipped_inputs()
-        # A whole state, not names: wheels of which nothing is said then roll.
+        # A whole state rather than names, so that unnamed wheels roll.
         State = self.vehicle.State
         self._start = record.build(State, _numbers(node, "initial", record.build(State)))
         self.simulator = Simulator(
@@ -448,21 +425,21 @@ class SingleVehicle:
         serve_set_pose(node, frame, self.put)
 
     def tick(self) -> None:
-        """One step, and what there is to tell of it."""
+        """Make a step and publish it."""
         simulator = self.simulator
         simulator.step(self._commands.input(simulator.state, simulator.input))
-        stamp = stamp_of(self._node.clock.now())
+        stamp = divmod(self._node.clock.now(), SECOND)
         self._records.send(stamp, simulator)
         if self._body is not None:
             self._body.send(stamp, simulator)
 
     def reset(self) -> None:
-        """Begin anew at the initial state, without commands."""
+        """Return to the initial state, without commands."""
         self.simulator.reset(self._start)
         self._commands.forget()
 
     def put(self, pose: Pose) -> None:
-        """Put the vehicle somewhere else, at rest; commands still count."""
+        """Move the vehicle to a pose, at rest, keeping its command."""
         vehicle, simulator = self.vehicle, self.simulator
         body = vehicle.model.body
         if body is None:
@@ -472,13 +449,8 @@ class SingleVehicle:
         self._commands.interrupted()
 
 
-def program(node: Node, name: str, *, compat: str | None = None) -> SingleVehicle:
-    """The program of `skidpad ros2 vehicle NAME`."""
-    return SingleVehicle(node, name, compat=compat)
-
-
 def _numbers(node: Node, group: str, default: Any) -> dict[str, float]:
-    """Parameters for the leaves of a record, by dotted name."""
+    """Declare a parameter for each leaf of a record; returns their values by dotted name."""
     leaves = zip(record.fields(type(default)), record.flatten(default), strict=True)
     return {
         leaf.name: node.parameters.declare(
@@ -489,18 +461,11 @@ def _numbers(node: Node, group: str, default: Any) -> dict[str, float]:
 
 
 def _substeps(vehicle: Vehicle, period: s, step: s) -> int | None:
-    """Steps of the integrator in a tick; a discrete model knows its own.
+    """Steps of the integrator in a tick; None for a discrete model, which has its own.
 
-    Short steps are explicit ones. An implicit one may have no solution where tyre forces turn
-    around, as in a car that stops and goes back, and takes long to compile.
+    Short steps are explicit. An implicit one may have no solution where tyre forces change their
+    sign, as in a car that stops and reverses, and takes long to compile.
     """
     if not vehicle.model.continuous:
         return None
     return max(vehicle.model.substeps, ceil(period / step - 1e-9))
-
-
-def _must_be_positive(name: str) -> Callable[[s], None]:
-    def check(value: s) -> None:
-        positive(name, value, "s")
-
-    return check

@@ -1,30 +1,23 @@
-"""A world as a node: what mvsim_node publishes and hears, over skidpad's own worlds.
+"""A world as a node: the topics of mvsim_node over worlds of skidpad.
 
-docs/ros2_nav2.md has the topics and what differs from upstream.
-
-What others tell a robot to do: `cmd_vel`, and `drive` if it steers.
-
-Set-points of speed and yaw rate are handed on as they are. Of vehicles that are driven by torques,
-forces or accelerations the speed is regulated at every tick.
-
-What upstream would write into its log files, number by number: `log/pose/q0x` and so on.
-
-Parameters of a world's node: those of mvsim_node, and two of its own.
-
-The live page of a world that a node runs: to watch it in a browser.
+docs/ros2_nav2.md lists the topics and the differences. A robot takes `cmd_vel`, and `drive` if it
+steers; robots with torques, forces or accelerations as inputs have their speed regulated at every
+tick. `page_of` serves a live page of the world.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from functools import partial
 from math import atan, ceil, copysign, inf, isfinite, tan
 from pathlib import Path
 from typing import Any, Protocol
 
 from ...control.car import abilities_of
 from ...core.body import Demand, Pose
+from ...core.checks import positive
 from ...errors import InvalidValue, SkidpadError
 from ...units import m_s, m_s2, rad, rad_s, s
 from ...view.live.server import LiveServer
@@ -59,26 +52,19 @@ from .world_topics import (
     tell_changed_names,
 )
 
-__all__ = [
-    "Watch",
-    "WorldProgram",
-    "page_of",
-    "program",
-]
-
 OLDEST: s = 1.0
-"""Age of a command after which the vehicle is to stop, as upstream has it."""
+"""Age of a command after which the vehicle stops, as in upstream."""
 _TO_SPEED: s = 0.3
-"""In which a vehicle whose speed is regulated here gets near what was asked for."""
+"""Time constant of the speed control."""
 
 
 class Commands:
     """Commands of one robot.
 
     Args:
-        node: that hears them.
-        names: of the robot.
-        vehicle: what is driven.
+        node: the node.
+        names: names of the robot.
+        vehicle: the robot.
     """
 
     def __init__(self, node: Node, names: RobotNames, vehicle: WorldVehicle) -> None:
@@ -89,9 +75,9 @@ class Commands:
         self._columns = [fields.index(name) for name in ("v", "omega") if name in fields]
         self._regulated = not {"v", "velocity"} & set(fields)
         self._at: int | None = None
-        """When the command came that holds, in ns."""
+        """Time of the active command, in ns."""
         self._demand: tuple[m_s, rad_s, rad, m_s2] | None = None
-        """Speed, yaw rate, steering angle and largest acceleration that were asked for."""
+        """Commanded speed, yaw rate, steering angle and largest acceleration."""
         self._vehicle = vehicle
         self._twist_topic = node.name(names.topic("cmd_vel"))
         node.obey(names.topic("cmd_vel"), "geometry_msgs/msg/Twist", self._twist)
@@ -113,7 +99,7 @@ class Commands:
             )
         steer = min(max(steer, -self._can.steer_max), self._can.steer_max)
         self._take(speed, speed * tan(steer) / self._can.wheel_base, steer, most)
-        # Time that waits for commands goes on with either kind.
+        # In lock-step either kind of command advances time.
         self._node.commanded[self._twist_topic] += 1
 
     def _take(self, v: m_s, omega: rad_s, steer: rad | None, most: m_s2) -> None:
@@ -128,7 +114,7 @@ class Commands:
             self._apply(v, omega, self._demand[2], 0.0)
 
     def _angle(self, v: m_s, omega: rad_s) -> rad:
-        """The steering angle for a yaw rate; at rest, all that there is of it."""
+        """The steering angle for a yaw rate; full lock at rest."""
         most = self._can.steer_max
         if v == 0.0 or omega == 0.0:
             return copysign(most, omega) if omega else 0.0
@@ -163,7 +149,7 @@ class Commands:
         return min(max(wanted, -limit), limit)
 
     def restart(self, vehicle: WorldVehicle) -> None:
-        """Forget what was commanded; the vehicle of a world that began anew."""
+        """Forget the command, for the vehicle of a restarted world."""
         self._vehicle, self._at, self._demand = vehicle, None, None
 
 
@@ -172,7 +158,7 @@ _ODOMETRY = ("odo_x", "odo_y", "odo_yaw")
 _WHEEL = ("velocity_x", "velocity_y")
 
 
-class _Number:
+class _NumberTopic:
     """A topic with one number."""
 
     def __init__(self, node: Node, topic: str, qos: Qos) -> None:
@@ -182,20 +168,21 @@ class _Number:
         self._put = self._message.patcher("data")
 
     def send(self, value: float) -> None:
-        """Publish it, if anybody listens."""
+        """Publish a number if there are subscribers."""
         if self.wanted:
             self._put(value)
             self.topic.write(self._message.data)
 
 
 class LogTopics:
-    """The numbers of one robot: its motion, its odometry, and how its wheels move.
+    """The numbers of upstream's log files for one robot, on topics such as `log/pose/q0x`: motion,
+    odometry and velocities of its wheels.
 
     Args:
-        node: whose topics they are.
-        names: of the robot.
+        node: the node.
+        names: names of the robot.
         vehicle: the robot.
-        qos: of the topics.
+        qos: quality of service.
     """
 
     def __init__(self, node: Node, names: RobotNames, vehicle: WorldVehicle, qos: Qos) -> None:
@@ -204,10 +191,10 @@ class LogTopics:
         paths = [f"pose/{column}" for column in (*_POSE, *_ODOMETRY)]
         for k in range(len(self._wheels)):
             paths += [f"wheel_{k + 1}/{column}" for column in _WHEEL]
-        self.numbers = [_Number(node, f"{names.prefix}log/{path}", qos) for path in paths]
+        self.numbers = [_NumberTopic(node, f"{names.prefix}log/{path}", qos) for path in paths]
 
     def publish(self, world: World, odometry: list[float]) -> None:
-        """Tell them, with the robot's row of the odometry of all."""
+        """Publish the numbers, with the robot's row of the odometry."""
         x, y, z, yaw, pitch, roll, v_x, v_y, omega = world.vehicles[self._name].truth
         values = [x, y, z, yaw, pitch, roll, v_x, v_y, omega, *odometry[:3]]
         for at_x, at_y in self._wheels:
@@ -216,122 +203,100 @@ class LogTopics:
             number.send(value)
 
 
+_PARAMETERS: dict[str, tuple[Any, str]] = {
+    "simul_rate": (100.0, "Ticks a second of simulated time."),
+    "period_ms_publish_tf": (
+        20.0,
+        "Between two messages of odometry, tf and the like, in ms of simulated time.",
+    ),
+    "do_fake_localization": (True, "Tell robots where they are on the map."),
+    "publish_tf_odom2baselink": (True, "Publish the frame base_link in odom."),
+    "publisher_history_len": (50, "Depth of publishers."),
+    "force_publish_vehicle_namespace": (False, "Topics under its name for one robot too."),
+    "publish_log_topics": (False, "Motion of robots and wheels, a topic for each number."),
+    "shared_tf": (False, "One tree of frames for all robots, with their names in front."),
+    "map_resolution": (0.05, "Cells of simul_map, in m."),
+}
+"""Defaults and meanings of the parameters, those of mvsim_node and some more; numbers are positive.
+See docs/ros2_nav2.md."""
 _WITHOUT_EFFECT = {
     "headless": True,
     "gui_refresh_period": 50.0,
     "base_watchdog_timeout": 0.2,
 }
-"""Of upstream's: there is no window here, and upstream does not use the watchdog either."""
+"""Parameters of upstream without effect: there is no window, and upstream has no watchdog."""
 
 
-class WorldParameters:
-    """What a user may set; see docs/ros2_nav2.md."""
-
-    def __init__(self, node: Node) -> None:
-        declare = node.parameters.declare
-        self.simul_rate: float = declare(
-            "simul_rate", 100.0, "Ticks a second of simulated time.", check=_positive("simul_rate")
-        )
-        self.period_ms_publish_tf: float = declare(
-            "period_ms_publish_tf",
-            20.0,
-            "Between two messages of odometry, tf and the like, in ms of simulated time.",
-            check=_positive("period_ms_publish_tf"),
-        )
-        self.do_fake_localization: bool = declare(
-            "do_fake_localization", True, "Tell robots where they are on the map."
-        )
-        self.publish_tf_odom2baselink: bool = declare(
-            "publish_tf_odom2baselink", True, "Publish the frame base_link in odom."
-        )
-        self.publisher_history_len: int = declare(
-            "publisher_history_len",
-            50,
-            "Depth of publishers.",
-            check=_positive("publisher_history_len"),
-        )
-        self.force_publish_vehicle_namespace: bool = declare(
-            "force_publish_vehicle_namespace", False, "Topics under its name for one robot too."
-        )
-        self.publish_log_topics: bool = declare(
-            "publish_log_topics", False, "Motion of robots and wheels, a topic for each number."
-        )
-        self.shared_tf: bool = declare(
-            "shared_tf", False, "One tree of frames for all robots, with their names in front."
-        )
-        self.map_resolution: float = declare(
-            "map_resolution", 0.05, "Cells of simul_map, in m.", check=_positive("map_resolution")
-        )
-        for name, default in _WITHOUT_EFFECT.items():
-            if declare(name, default, "Without effect.") != default:
-                node.log("info", f"parameter {name} has no effect here")
-
-
-def _positive(name: str) -> Callable[[float], None]:
-    def check(value: float) -> None:
-        if not value > 0:
-            raise InvalidValue(f"parameter {name} = {value} must be greater than 0")
-
-    return check
+def _declare_parameters(node: Node) -> None:
+    declare = node.parameters.declare
+    for name, (default, meaning) in _PARAMETERS.items():
+        is_switch = isinstance(default, bool)
+        declare(name, default, meaning, check=None if is_switch else partial(positive, name))
+    for name, default in _WITHOUT_EFFECT.items():
+        if declare(name, default, "Without effect.") != default:
+            node.log("info", f"parameter {name} has no effect here")
 
 
 _LONGEST_WARM_UP: s = 0.5
 
 
 class Watch(Protocol):
-    """Somebody who looks at the world, such as a page."""
+    """A viewer of the world, such as a page."""
 
     def show(self) -> None:
-        """Look at it as it is now, from the thread that steps it."""
+        """Show the present world; called in the thread that steps it."""
         ...
 
     def renew(self) -> None:
-        """The world began anew."""
+        """Restart with the world."""
         ...
 
 
 class WorldProgram:
-    """A world that is stepped and told of.
+    """A world as a program of a node, as in `skidpad ros2 world`.
 
     Args:
-        node: its node.
-        scene: what there is.
-        seed: of all random numbers.
+        node: its node, with a clock that is not the machine's: its time is simulated.
+        scene: the scene of the world.
+        seed: seed of all random numbers.
     """
 
     def __init__(self, node: Node, scene: Scene, *, seed: int = 0) -> None:
         self.node, self.world = node, World(scene, seed=seed)
         self.watch: Watch | None = None
-        """Is shown the world after each tick."""
-        self._asked = asked = WorldParameters(node)
+        """Viewer that is updated after each tick."""
+        _declare_parameters(node)
+        self._parameters = parameters = node.parameters
         dt, upstream = self.world.dt, scene.compat == "upstream"
-        self._steps = max(1, round(1.0 / (asked.simul_rate * dt)))
+        rate: float = parameters["simul_rate"]
+        self._steps = max(1, round(1.0 / (rate * dt)))
         self.period: s = self._steps * dt
-        if abs(self.period * asked.simul_rate - 1.0) > 1e-6:
+        if abs(self.period * rate - 1.0) > 1e-6:
             node.log(
                 "warn",
-                f"simul_rate = {asked.simul_rate:g} Hz is not a whole number of steps of {dt:g} s: "
+                f"simul_rate = {rate:g} Hz is not a whole number of steps of {dt:g} s: "
                 f"the world goes on {1.0 / self.period:g} times a second",
             )
-        self._every = max(1, round(1e-3 * asked.period_ms_publish_tf / self.period))
+        self._every = max(1, round(1e-3 * parameters["period_ms_publish_tf"] / self.period))
         self._ticks = 0
         self._touched: set[str] = set()
         self._corrected = not upstream
-        spaced = len(scene.vehicles) > 1 or asked.force_publish_vehicle_namespace
+        spaced = len(scene.vehicles) > 1 or parameters["force_publish_vehicle_namespace"]
         self._names = [
-            robot_names(name, spaced=spaced, shared=asked.shared_tf) for name in self.world.vehicles
+            robot_names(name, spaced=spaced, shared=parameters["shared_tf"])
+            for name in self.world.vehicles
         ]
-        self._qos = Qos(depth=asked.publisher_history_len)
+        self._qos = Qos(depth=parameters["publisher_history_len"])
         self._make_topics(upstream)
         self._publish_once()
 
     def _make_topics(self, upstream: bool) -> None:
-        node, asked, world = self.node, self._asked, self.world
-        localised = asked.do_fake_localization
+        node, parameters, world = self.node, self._parameters, self.world
+        localised = parameters["do_fake_localization"]
         self._robots = Robots(node, self._names, self._qos, localised=localised, upstream=upstream)
         self._collisions = [Collision(node, names, self._qos) for names in self._names]
-        Trees = SharedTree if asked.shared_tf else OwnTrees
-        self._trees = Trees(node, self._names, localised, asked.publish_tf_odom2baselink)
+        Trees = SharedTree if parameters["shared_tf"] else OwnTrees
+        self._trees = Trees(node, self._names, localised, parameters["publish_tf_odom2baselink"])
         self._commands = [
             Commands(node, names, world.vehicles[names.vehicle]) for names in self._names
         ]
@@ -342,7 +307,7 @@ class WorldProgram:
         ]
         self._logs = [
             LogTopics(node, names, world.vehicles[names.vehicle], self._qos)
-            for names in (self._names if asked.publish_log_topics else ())
+            for names in (self._names if parameters["publish_log_topics"] else ())
         ]
         for names in self._names:
             self._make_services(names, localised)
@@ -381,9 +346,9 @@ class WorldProgram:
             self.node.subscribe(topic, type_name, lambda message: put(planar_pose(message, MAP)))
 
     def _publish_once(self) -> None:
-        """What stays: the map, outlines, and where things sit on the robots."""
+        """Publish what never changes: the map, outlines, and frames on the robots."""
         node, world = self.node, self.world
-        grid = map_of(world.scene, self._asked.map_resolution)
+        grid = map_of(world.scene, self._parameters["map_resolution"])
         plan = node.publisher("simul_map", "nav_msgs/msg/OccupancyGrid", LATCHED)
         about = node.publisher("simul_map_metadata", "nav_msgs/msg/MapMetaData", LATCHED)
         if grid is not None:
@@ -407,7 +372,7 @@ class WorldProgram:
             static.send(tf_message(them, node.stamp()))
 
     def tick(self) -> None:
-        """Advance by a period and tell of it."""
+        """Advance by a period and publish."""
         now = self.node.clock.now()
         for commands in self._commands:
             commands.act(now)
@@ -451,7 +416,7 @@ class WorldProgram:
             markers.publish(now)
 
     def reset(self) -> None:
-        """Begin anew, with the same random numbers."""
+        """Restart the world, with the same random numbers."""
         self.world.reset()
         for commands, names in zip(self._commands, self._names, strict=True):
             commands.restart(self.world.vehicles[names.vehicle])
@@ -463,7 +428,7 @@ class WorldProgram:
 
 
 def program(node: Node, file: Path | None = None, *, seed: int = 0, **options: Any) -> WorldProgram:
-    """The program for a world file, or for the one that the parameter `world_file` names.
+    """The program for a world file, or for that of the parameter `world_file`.
 
     Options are those of `world.xml.load`.
     """
@@ -473,10 +438,10 @@ def program(node: Node, file: Path | None = None, *, seed: int = 0, **options: A
 
 
 def _warm_up(scene: Scene) -> None:
-    """Let everything be compiled that ticks need: a node that others see does not stall."""
+    """Compile all that ticks need, so that the node does not stall when others see it."""
     periods = [one.period for spec in scene.vehicles for one in spec.sensors]
     longest = min(max(periods, default=0.0), _LONGEST_WARM_UP)
-    # A world that cannot be made or stepped says so when it is the one that counts.
+    # A world with errors reports them when it is made for the node.
     with warnings.catch_warnings(), suppress(SkidpadError):
         warnings.simplefilter("ignore", WorldWarning)
         world = World(scene)
@@ -509,9 +474,9 @@ def page_of(
     port: int | None = None,
     token: str | None = None,
 ) -> Generator[str]:
-    """Serve the page as long as the context lasts; gives its address.
+    """Serve a live page within a block; gives its address.
 
-    To be entered in the thread that ticks. The page only watches: robots are driven by topics.
+    Enter it in the thread that ticks. The page is read-only: robots are driven by topics.
     """
     reason = f"{program.node.identity.full} is a node of ROS 2: drive it by its topics"
     watched = WatchedWorld(program.world, reason)

@@ -1,22 +1,9 @@
-"""What is published of the motion of the robots of a world.
+"""Topics of the robots of a world: motion, transforms, collisions, sensors, the map, and markers.
 
-Where all robots of a world are, as messages say it: positions, quaternions, twists.
-
-One table for each kind of message, a row for each robot, computed for all of them together.
-
-Topics and frames of the robots of a world, as mvsim_node and Nav2 name them.
-
-Every robot has topics of its own, under its name if there are several. Frames have the same names
-for each: they are told apart by the topic, `ROBOT/tf`, as Nav2 has it. In one tree that all share,
-on `/tf`, they have the robot's name in front.
-
-A topic that every robot has: their messages are filled in together, and written one by one.
-
-Readings of the sensors of robots as messages: LaserScan, Imu, NavSatFix.
-
-The map of a world, and what its robots look like: messages for planners and RViz.
-
-Outlines of a robot for RViz, whose wheels turn as they steer.
+`numbers_of` computes the motion of all robots as tables with a row for each; a `FleetTopic` fills
+in the messages of all robots together and writes them one by one. Each robot has its own topics,
+under its name if there are several. Frames have the same names for each robot and differ in the
+topic, `ROBOT/tf`, as for Nav2; in one shared tree on `/tf` they have the robot's name in front.
 """
 
 from __future__ import annotations
@@ -48,24 +35,24 @@ from ..messages.types import message_type
 from ..node import SECOND, Node, Topic
 from ..transforms import Rigid, tf_message
 from ..transport import LATCHED, TF, Qos
-from .common import ORIENTATION, POSITION, STAMP, Audience, Stream, inside
+from .common import ORIENTATION, POSITION, STAMP, Audience, Stream, header, inside
 
 _ORIGIN = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 
 
 class Numbers(NamedTuple):
-    """Of one moment, a row for each of the world's vehicles in their order."""
+    """The motion of all vehicles of a world at one time, a row for each in their order."""
 
     truth: Array
     """Position x, y, z, quaternion x, y, z, w, then v_x, v_y and omega along the vehicle."""
     odometry: Array
     """Position x, y, quaternion z, w, then v_x and omega."""
     correction: Array
-    """Of the frame `odom` on the map: position x, y, z, quaternion x, y, z, w."""
+    """Pose of the frame `odom` on the map: position x, y, z, quaternion x, y, z, w."""
 
 
 def numbers_of(world: World, *, corrected: bool) -> Numbers:
-    """The numbers of this moment; not `corrected`, `odom` lies at the origin of the map."""
+    """The present motion; if not `corrected`, `odom` is at the origin of the map."""
     motion, odometry = world.motion(in_world=False), world.odometry()
     count, yaw = len(motion), motion[:, 2]
     truth = np.zeros((count, 10))
@@ -89,7 +76,7 @@ def numbers_of(world: World, *, corrected: bool) -> Numbers:
 
 
 def _level_correction(truth: Array, reckoned: Array) -> Array:
-    """As `_correction`, of vehicles that lie level."""
+    """As `_correction`, for level vehicles."""
     x, y, z, w = reckoned.T[:4]
     q_z, q_w = truth[:, 5] * w - truth[:, 6] * z, truth[:, 6] * w + truth[:, 5] * z
     cosine, sine = q_w * q_w - q_z * q_z, 2.0 * q_z * q_w
@@ -101,10 +88,10 @@ def _level_correction(truth: Array, reckoned: Array) -> Array:
 
 
 def _correction(truth: Array, reckoned: Array) -> Array:
-    """Where `odom` must lie on the map for the vehicle to be where it is."""
+    """The pose of `odom` on the map for which odometry gives the true pose."""
     x, y, z, w = reckoned.T[:4]
     q_x, q_y, q_z, q_w = truth[:, 3:7].T
-    # The vehicle's turn, less the one about z that the odometry tells.
+    # The rotation of the vehicle without that of the odometry about z.
     turn = np.stack(
         [q_x * w - q_y * z, q_y * w + q_x * z, q_z * w - q_w * z, q_w * w + q_z * z], axis=1
     )
@@ -122,17 +109,17 @@ def _correction(truth: Array, reckoned: Array) -> Array:
 
 MAP = "map"
 AHEAD: s = 0.05
-"""How far the place of `odom` on the map is dated ahead, so that nobody has to wait for it."""
+"""Time by which the pose of `odom` on the map is dated ahead, so that no reader waits for it."""
 
 
 @dataclass(frozen=True)
 class RobotNames:
-    """What belongs to one robot."""
+    """Names of topics and frames of one robot."""
 
     vehicle: str
     """Its name in the world."""
     prefix: str
-    """Of topics: empty, or the name and a slash."""
+    """Prefix of topics: empty, or the name and a slash."""
     frame_prefix: str
     tf: str
     """Topic of its moving frames."""
@@ -148,7 +135,8 @@ class RobotNames:
 
 
 def robot_names(vehicle: str, *, spaced: bool, shared: bool) -> RobotNames:
-    """Names of a robot; `spaced`: topics under its name, `shared`: one tree of frames for all."""
+    """Names of a robot; with `spaced` topics are under its name, with `shared` all robots have one
+    tree of frames."""
     name = legal(vehicle)
     prefix = f"{name}/" if spaced else ""
     if shared:
@@ -157,19 +145,19 @@ def robot_names(vehicle: str, *, spaced: bool, shared: bool) -> RobotNames:
 
 
 def legal(name: str) -> str:
-    """A name with whatever topics may not have replaced by underscores."""
+    """A name with all characters that topics cannot have replaced by underscores."""
     changed = re.sub(r"[^A-Za-z0-9_]", "_", name)
     return f"_{changed}" if changed[:1].isdigit() or not changed else changed
 
 
 def tell_changed_names(node: Node, names: list[str]) -> None:
-    """Say which names of the world file are others in ROS."""
+    """Log the names of the world file that are changed in ROS."""
     for name in dict.fromkeys(names):
         if legal(name) != name:
             node.log("warn", f"{name!r} is {legal(name)!r} in topics and frames")
 
 
-class _One:
+class _RobotTopic:
     """The topic of one robot, and its message."""
 
     def __init__(self, topic: Topic, data: memoryview) -> None:
@@ -181,13 +169,13 @@ class FleetTopic:
     """A topic of the same name and type for every robot.
 
     Args:
-        node: whose topics they are.
+        node: the node.
         robots: names of the robots.
         topic: the topic of a robot.
-        type_name: of the messages.
+        type_name: type of the messages.
         qos: quality of service.
-        record: the message of a robot, with the texts that stay.
-        paths: the numbers that change.
+        record: the message of a robot.
+        paths: fields of the numbers that change.
     """
 
     def __init__(
@@ -211,11 +199,12 @@ class FleetTopic:
             rows = slice(None) if len(alike) == 1 else np.array(numbers)
             self._parts.append((rows, [many.column(path) for path in paths]))
             data |= zip(numbers, many.rows, strict=True)
-        self.topics = [_One(one, data[k]) for k, one in enumerate(topics)]
-        """One for each robot."""
+        self.topics = [_RobotTopic(one, data[k]) for k, one in enumerate(topics)]
+        """The topic of each robot."""
 
     def publish(self, *values: float | Array) -> None:
-        """Write the messages that are wanted, with a value for each path, or one for each robot."""
+        """Write the messages with subscribers; values are one per path, or an array with one per
+        robot."""
         if not any(one.wanted for one in self.topics):
             return
         for rows, columns in self._parts:
@@ -236,10 +225,10 @@ class Robots:
     """Odometry, ground truth and localisation of all robots.
 
     Args:
-        node: whose topics they are.
-        names: of the robots.
-        qos: of what is not latched.
-        localised: whether they are told where they are on the map, as localisation would.
+        node: the node.
+        names: names of the robots.
+        qos: quality of service of topics that are not latched.
+        localised: whether poses on the map are published, as by localisation.
         upstream: whether messages have upstream's errors.
     """
 
@@ -256,7 +245,7 @@ class Robots:
         Odometry = message_type("nav_msgs/msg/Odometry").Record
 
         def frame(robot: RobotNames) -> str:
-            # Upstream says "odom" of places on the map.
+            # Upstream gives "odom" as the frame of positions on the map.
             return robot.frame("odom") if upstream else MAP
 
         def topic(name: str, kind: str, record: Any, paths: Iterable[str], qos: Qos) -> FleetTopic:
@@ -266,14 +255,14 @@ class Robots:
         self._odometry = topic(
             "odom",
             "nav_msgs/msg/Odometry",
-            lambda robot: Odometry(_header(robot.frame("odom")), robot.frame("base_link")),
+            lambda robot: Odometry(header(robot.frame("odom")), robot.frame("base_link")),
             (*inside("pose.pose", *POSITION[:2], *ORIENTATION[2:]), _TWIST[0], _TWIST[2]),
             qos,
         )
         self._truth = topic(
             "base_pose_ground_truth",
             "nav_msgs/msg/Odometry",
-            lambda robot: Odometry(_header(frame(robot)), robot.frame("base_link")),
+            lambda robot: Odometry(header(frame(robot)), robot.frame("base_link")),
             (*inside("pose.pose", *_POSE), *_TWIST),
             qos,
         )
@@ -286,14 +275,14 @@ class Robots:
                 topic(
                     "amcl_pose",
                     "geometry_msgs/msg/PoseWithCovarianceStamped",
-                    lambda robot: Stamped(_header(frame(robot))),
+                    lambda robot: Stamped(header(frame(robot))),
                     inside("pose.pose", *_POSE),
                     LATCHED,
                 ),
                 topic(
                     "particlecloud",
                     "geometry_msgs/msg/PoseArray",
-                    lambda robot: Cloud(_header(MAP), (one,)),
+                    lambda robot: Cloud(header(MAP), (one,)),
                     inside("poses[0]", *_POSE),
                     qos._replace(depth=1),
                 ),
@@ -301,7 +290,7 @@ class Robots:
 
     @property
     def audiences(self) -> list[Audience]:
-        """Everything that somebody may listen to."""
+        """All topics."""
         return [
             one
             for topic in (self._odometry, self._truth, *self._localisation)
@@ -309,9 +298,9 @@ class Robots:
         ]
 
     def publish(self, stamp: Sequence[int], numbers: Numbers) -> None:
-        """Tell where they are."""
+        """Publish all poses."""
         truth, reckoned = numbers.truth.T, numbers.odometry.T
-        # Upstream's odometry has no velocities, which Nav2 plans with.
+        # Upstream's odometry lacks the velocities that Nav2 needs.
         speeds = (0.0, 0.0) if self._upstream else reckoned[4:]
         self._odometry.publish(*stamp, *reckoned[:4], *speeds)
         self._truth.publish(*stamp, *truth)
@@ -320,28 +309,28 @@ class Robots:
 
 
 class Collision:
-    """Whether a robot touched something since that was told last."""
+    """Publishes whether a robot has touched anything since the last message."""
 
     def __init__(self, node: Node, names: RobotNames, qos: Qos) -> None:
         self.vehicle = names.vehicle
         self.topic = node.publisher(names.topic("collision"), "std_msgs/msg/Bool", qos)
         self.wanted = True
         encode, Bool = self.topic.type.encode, self.topic.type.Record
-        self._told = [encode(Bool(value)) for value in (False, True)]
+        self._messages = [encode(Bool(value)) for value in (False, True)]
 
     def publish(self, touched: bool) -> None:
-        """Tell it."""
-        self.topic.write(self._told[touched])
+        """Publish the contact."""
+        self.topic.write(self._messages[touched])
 
 
 class OwnTrees:
     """The moving frames of every robot on a topic of its own.
 
     Args:
-        node: whose topics they are.
-        names: of the robots.
-        localised: whether `odom` is placed on the map.
-        reckoned: whether `base_link` is placed in `odom`.
+        node: the node.
+        names: names of the robots.
+        localised: whether the frame `odom` on the map is published.
+        reckoned: whether the frame `base_link` in `odom` is published.
     """
 
     def __init__(
@@ -360,11 +349,11 @@ class OwnTrees:
 
     @property
     def audiences(self) -> list[Audience]:
-        """Everything that somebody may listen to."""
+        """All topics."""
         return [*self._topic.topics]
 
     def publish(self, stamp: Sequence[int], ahead: Sequence[int], numbers: Numbers) -> None:
-        """Tell where the frames are; `ahead` is the stamp of those on the map."""
+        """Publish the frames; `ahead` is the stamp of those on the map."""
         localised, reckoned = self._parts
         on_map = (*ahead, *numbers.correction.T) if localised else ()
         in_odom = (*stamp, *numbers.odometry.T[:4]) if reckoned else ()
@@ -390,11 +379,11 @@ class SharedTree:
 
     @property
     def audiences(self) -> list[Audience]:
-        """Everything that somebody may listen to."""
+        """All topics."""
         return [self]
 
     def publish(self, stamp: Sequence[int], ahead: Sequence[int], numbers: Numbers) -> None:
-        """Tell where the frames are; `ahead` is the stamp of those on the map."""
+        """Publish the frames; `ahead` is the stamp of those on the map."""
         if not (self.wanted and self._puts):
             return
         localised, reckoned = self._parts
@@ -406,32 +395,28 @@ class SharedTree:
 
 
 def _pairs(robot: RobotNames, localised: bool, reckoned: bool) -> list[tuple[str, str]]:
-    """Frames and those that lie in them."""
+    """Pairs of parent and child frame."""
     odom, base = robot.frame("odom"), robot.frame("base_link")
     return [(MAP, odom)] * localised + [(odom, base)] * reckoned
 
 
 def _paths(first: int, localised: bool, reckoned: bool) -> list[str]:
-    """The numbers of the frames of one robot, whose first has a number in the message."""
+    """Fields of the frames of one robot, which begin at an index in the message."""
     kinds = [(*STAMP, *_TRANSLATION, *_ROTATION)] * localised
     kinds += [(*STAMP, *_TRANSLATION[:2], *_ROTATION[2:])] * reckoned
     return [*chain(*(inside(f"transforms[{first + k}]", *kind) for k, kind in enumerate(kinds)))]
 
 
-def _header(frame: str) -> Any:
-    return message_type("std_msgs/msg/Header").Record(frame_id=frame)
-
-
 NEAREST = 0.02
-"""Range in m below which upstream calls a reading invalid."""
+"""Range in m below which readings are invalid for upstream."""
 _NOT_MEASURED = -1.0
-"""First number of a covariance that says that there is no estimate."""
+"""First entry of a covariance without an estimate."""
 _FIX, _GPS = 0, 1
 _DIAGONAL_KNOWN = 2
 
 
 def rigid_of(pose: Pose) -> Rigid:
-    """Where a sensor sits on its vehicle, as a frame."""
+    """The pose of a sensor on its vehicle, as a frame."""
     return Rigid((pose.x, pose.y, pose.z), quaternion(pose.yaw, pose.pitch, pose.roll))
 
 
@@ -449,7 +434,7 @@ class LaserTopic:
             "sensor_msgs/msg/LaserScan",
             (),
             qos,
-            header=_header(names.frame(spec.name)),
+            header=header(names.frame(spec.name)),
             angle_min=first,
             angle_max=-first,
             angle_increment=step,
@@ -459,7 +444,7 @@ class LaserTopic:
             ranges=np.zeros(spec.nrays, np.float32),
         )
         self._ranges = self.stream.message.array("ranges")
-        # To upstream what is not seen is as far away as the lidar sees.
+        # Upstream reports the largest range for rays without an obstacle.
         self._farthest = spec.max_range if upstream else None
 
     def send(self, stamp: tuple[int, int], reading: Any) -> None:
@@ -472,7 +457,7 @@ class LaserTopic:
 
 
 class ImuTopic:
-    """Readings of an inertial unit; its attitude is that of the unit, from east and north."""
+    """Readings of an inertial unit, with its own attitude relative to east and north."""
 
     def __init__(self, node: Node, names: RobotNames, spec: specs.Imu, qos: Qos, east: rad) -> None:
         attitude = spec.orientation_std_noise**2 if spec.measure_orientation else 0.0
@@ -489,7 +474,7 @@ class ImuTopic:
                 *ORIENTATION,
             ),
             qos,
-            header=_header(names.frame(spec.name)),
+            header=header(names.frame(spec.name)),
             orientation_covariance=orientation,
             angular_velocity_covariance=_diagonal(*[spec.angular_velocity_white_noise**2] * 3),
             linear_acceleration_covariance=_diagonal(
@@ -520,7 +505,7 @@ class GnssTopic:
             "sensor_msgs/msg/NavSatFix",
             ("latitude", "longitude", "altitude"),
             qos,
-            header=_header(names.frame(spec.name)),
+            header=header(names.frame(spec.name)),
             status=Status(_FIX, _GPS),
             position_covariance=_diagonal(across, across, up),
             position_covariance_type=_DIAGONAL_KNOWN,
@@ -537,7 +522,7 @@ SensorTopic = LaserTopic | ImuTopic | GnssTopic
 def sensor_topic(
     node: Node, names: RobotNames, spec: specs.Sensor, qos: Qos, *, east: rad, upstream: bool
 ) -> SensorTopic | None:
-    """The topic of a sensor; None for kinds that have none."""
+    """The topic of a sensor; None for kinds without one."""
     if isinstance(spec, specs.Laser):
         return LaserTopic(node, names, spec, qos, upstream)
     if isinstance(spec, specs.Imu):
@@ -550,9 +535,9 @@ def _diagonal(*variances: float) -> list[float]:
 
 
 MARGIN: m = 1.0
-"""Of free cells around what is drawn."""
+"""Width of the free cells around a map."""
 MOST_CELLS = 16_000_000
-"""Of a map that is drawn; a larger world has larger cells."""
+"""Largest number of cells of a map; a larger world has larger cells."""
 FREE, OCCUPIED, UNKNOWN = 0, 100, -1
 _LINE_STRIP = 4
 _CHASSIS_COLOUR = (0.9, 0.9, 0.9, 0.9)
@@ -560,10 +545,9 @@ _WHEEL_COLOUR = (0.196, 0.196, 0.196, 1.0)
 
 
 def map_of(scene: Scene, resolution: m) -> Grid | None:
-    """Everything that stands still, as cells that the robots begin in too; None if there is
-    nothing.
+    """All static obstacles as a grid that covers the starts of the robots; None without obstacles.
 
-    A world whose only obstacles are one grid is that grid as it is.
+    A world whose only obstacles are one grid gives that grid.
     """
     grids = [e.grid for e in scene.elements if isinstance(e, OccupancyGrid)]
     outlines = [
@@ -589,14 +573,14 @@ def map_of(scene: Scene, resolution: m) -> Grid | None:
 
 
 def _cells(bounds: tuple[m, m, m, m], resolution: m) -> Grid:
-    """Free cells over some bounds, coarser than asked for if they were too many."""
+    """Free cells over some bounds, with larger cells if they would be too many."""
     x0, y0, x1, y1 = bounds
     area = (x1 - x0 + 2.0 * MARGIN) * (y1 - y0 + 2.0 * MARGIN)
     return Grid.over(bounds, max(resolution, (area / MOST_CELLS) ** 0.5), MARGIN)
 
 
 def _draw(occupied: Mask, ring: Array) -> None:
-    """Mark the cells that an outline touches or has inside; it is given in cells."""
+    """Mark the cells that an outline touches or contains; its unit is cells."""
     edges = ring_edges(ring)
     (left, low), (right, high) = (np.floor(end).astype(int) for end in (ring.min(0), ring.max(0)))
     part = occupied[max(low - 1, 0) : high + 2, max(left - 1, 0) : right + 2]
@@ -631,7 +615,7 @@ def pose_message(x: m, y: m, yaw: rad) -> Any:
 
 
 def polygon_message(vehicle: WorldVehicle) -> Any:
-    """The outline of a chassis, a `geometry_msgs/Polygon`: what planners take as footprint."""
+    """The outline of a chassis as a `geometry_msgs/Polygon`, the footprint for planners."""
     Point = message_type("geometry_msgs/msg/Point32").Record
     points = tuple(Point(x, y, 0.0) for x, y in vehicle.built.geometry.outlines[0])
     return message_type("geometry_msgs/msg/Polygon").Record(points)
@@ -682,11 +666,11 @@ def _rectangle(wheel: Wheel) -> Outline:
 
 
 PERIOD: s = 0.1
-"""Least time between two messages: eyes are slow."""
+"""Least time between two messages."""
 
 
 class Markers:
-    """The topic `chassis_markers` of one robot: published when it has changed."""
+    """The topic `chassis_markers` of one robot: published when its wheels turn."""
 
     def __init__(self, node: Node, names: RobotNames, number: int, vehicle: WorldVehicle) -> None:
         self._topic = node.publisher(
@@ -706,13 +690,13 @@ class Markers:
         self.restart(vehicle)
 
     def restart(self, vehicle: WorldVehicle) -> None:
-        """The vehicle of a world that began anew."""
+        """Continue with the vehicle of a restarted world."""
         self._vehicle = vehicle
         self._next = 0
         self._topic.write(self._message.data)
 
     def publish(self, now: int) -> None:
-        """Publish if its wheels have turned, at a time in ns."""
+        """Publish if the wheels have turned, at a time in ns."""
         if self._put is None or now < self._next:
             return
         bodies = self._vehicle.bodies
