@@ -89,9 +89,10 @@ def fit(
     longest: Annotated[float, typer.Option(help="Longest dead time to try in s.")] = 1.0,
 ) -> None:
     """Estimate dead times, time constants, bias and scale from a recorded run."""
+    from ..core.files import target_of
     from ..study.identify import fitting
 
-    fitting.check_target(out)
+    target_of(out)
     with _notes() as notes:
         result = fitting.fit(
             log,

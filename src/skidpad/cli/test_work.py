@@ -27,8 +27,9 @@ from ..study.manoeuvres.evaluation import (
     number_text,
 )
 from ..study.manoeuvres.logs import adapted, adapted_settings, drive_of_log, measured_reference
-from ..study.manoeuvres.proving_ground import Manoeuvre, Result
-from ..study.manoeuvres.sensitivities import parsed_spread, spread_out
+from ..study.manoeuvres.manoeuvre import Manoeuvre
+from ..study.manoeuvres.proving_ground import Result
+from ..study.manoeuvres.sensitivities import parse_spread, spread_out
 from ..study.manoeuvres.subject import Subject
 from ..view.sheet import Sheet
 from . import sheets
@@ -58,7 +59,7 @@ def subjects_of(
     cars = {name: vehicle_of(name, params, settings) for name in names}
     if not variants:
         return [Subject(car, name=name) for name, car in cars.items()]
-    widths = parsed_spread(spread or ())
+    widths = parse_spread(spread or ())
     return [spread_out(car, widths, variants, seed=seed, name=name) for name, car in cars.items()]
 
 

@@ -36,7 +36,7 @@ from .experiment import Column, Experiment
 from .expressions import TRUTH, Expression
 from .folder import Folder, Keep, PlanText
 from .manoeuvres.catalogue import chosen
-from .manoeuvres.proving_ground import Manoeuvre
+from .manoeuvres.manoeuvre import Manoeuvre
 from .metrics import READY, Fold, fold_of
 from .named_code import TYRE_NAMES, code_by_text, made_by_call, vehicle_by_text
 from .rollouts import Drive, LogDrive

@@ -71,7 +71,8 @@ from .experiment import (
 )
 from .manoeuvres.catalogue import chosen
 from .manoeuvres.kernels import Kernels
-from .manoeuvres.proving_ground import Manoeuvre, Result, perform, perform_each
+from .manoeuvres.manoeuvre import Manoeuvre
+from .manoeuvres.proving_ground import Result, perform, perform_each
 from .manoeuvres.subject import Subject
 
 TOGETHER = 16

@@ -26,10 +26,7 @@ from skidpad.study.manoeuvres.cone_courses import (
     ObstacleAvoidance,
     box_of,
     reach,
-    slalom_cones,
-    slalom_path,
     struck,
-    wrong_side,
 )
 from skidpad.study.manoeuvres.search import known_understeer
 from study.manoeuvres.fakes import COARSE
@@ -114,18 +111,18 @@ def test_grip_across_the_road_does_not_matter_for_an_acceleration() -> None:
 
 def test_cones_are_passed_on_alternating_sides() -> None:
     """The path does so, a straight line and a wave that is half a cone late do not."""
-    path = slalom_path(18.0, 1.5)
+    path = Slalom().path(1.5)
     s = np.linspace(0.0, path.length, 4000)
     x, y = interpolate(path.x, s), interpolate(path.y, s)
 
     def wrong(y: np.ndarray) -> bool:
-        return bool(wrong_side(from_columns("past", s, {"x": x, "y": y}), 18.0)[0])
+        return bool(Slalom().wrong_side(from_columns("past", s, {"x": x, "y": y}))[0])
 
     assert not wrong(y)
     assert wrong(-y)
     assert wrong(0.0 * y + 1.0)
-    assert wrong_side(from_columns("short", s, {"x": x - 99.0, "y": y}), 18.0)[0]
-    assert len(slalom_cones(18.0)) == CONES
+    assert Slalom().wrong_side(from_columns("short", s, {"x": x - 99.0, "y": y}))[0]
+    assert len(Slalom().cones) == CONES
     steepest = np.abs(interpolate(path.curvature, s)[(x > 0.0) & (x < 90.0)]).max()
     assert steepest == pytest.approx(1.5 * (np.pi / 18.0) ** 2, rel=0.02)
 

@@ -91,7 +91,7 @@ def test_the_dead_band_of_a_linear_transition_is_the_rate_of_the_angle_times_the
     f = 1e-3
     lag = {k: -np.angle(g[0]) / (2.0 * np.pi * f) for k, g in theory.to_angle(f).items()}
     rate = 1.2 * test.a_y / theory.gains["a_y"] / test.duration
-    found = test.metrics([test.linear(car, np.array([rate * test.duration]))])
+    found = test.means([test.linear(car, np.array([rate * test.duration]))])
     values = {metric.name: metric.value[0] for metric in found}
     across, yaw = (f"{k}_angle_dead_band" for k in ("lateral_acceleration", "yaw_rate"))
     assert values[across] == pytest.approx(rate * lag["a_y"], rel=2e-3)
@@ -109,7 +109,7 @@ def test_a_lag_of_first_order_has_its_dead_band(side: float) -> None:
     a_y = S * (r * on - r * T * -np.expm1(-on / T))
     columns = {"steer": r * on, "a_y": a_y, "omega": a_y / v}
     run = from_columns("lag", t, {name: side * row for name, row in columns.items()})
-    found = {metric.name: metric.value[0] for metric in Transition().metrics([run])}
+    found = {metric.name: metric.value[0] for metric in Transition().means([run])}
     assert found["steering_sensitivity"] == pytest.approx(S, rel=1e-4)
     assert found["yaw_rate_gradient"] == pytest.approx(S / v, rel=1e-4)
     assert found["lateral_acceleration_angle_dead_band"] == pytest.approx(r * T, rel=1e-3)

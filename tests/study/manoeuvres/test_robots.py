@@ -14,7 +14,7 @@ from skidpad.study.manoeuvres.robots import (
     SpinInPlace,
     SquarePath,
     StraightAndArc,
-    told_by_wheels,
+    odometry_track,
     track_of,
 )
 from skidpad.vehicles import wheeled
@@ -91,7 +91,7 @@ def test_dead_reckoning_of_a_circle() -> None:
     }
     inputs = np.zeros((len(t), 1, sp.core.record.size(robot.Input)))
     run = CaseRun("circle", t, signals, states.reshape(len(t), 1, -1), inputs)
-    for track in (track_of(car, run), told_by_wheels(car, run)):
+    for track in (track_of(car, run), odometry_track(car, run)):
         np.testing.assert_allclose(track.x[:, 0], x, atol=2e-6)
         np.testing.assert_allclose(track.y[:, 0], y, atol=2e-6)
         np.testing.assert_allclose(track.travelled[-1], 2.0 * np.pi, rtol=1e-5)

@@ -12,7 +12,7 @@ from skidpad.errors import InvalidValue
 from skidpad.study.manoeuvres import Result, Subject, adapted, perform
 from skidpad.study.manoeuvres.case_run import from_columns
 from skidpad.study.manoeuvres.logs import measured
-from skidpad.study.manoeuvres.single_sine import SingleSine, answer, one_period
+from skidpad.study.manoeuvres.single_sine import SingleSine, one_period, response
 from skidpad.study.manoeuvres.theory import Bicycle, LinearCar
 from study.manoeuvres.fakes import KERNELS
 
@@ -50,9 +50,9 @@ def test_theory_is_exact_of_a_lag_of_first_order() -> None:
     end = 1.0 / f
     after = np.interp(end, t, known) * np.exp(-(t - end) / T)
     np.testing.assert_allclose(
-        answer(lag, f, len(t))["a_y"], np.where(t < end, known, after), atol=2e-5
+        response(lag, f, len(t))["a_y"], np.where(t < end, known, after), atol=2e-5
     )
-    np.testing.assert_allclose(answer(direct, f, len(t))["a_y"], one_period(f * t), atol=2e-5)
+    np.testing.assert_allclose(response(direct, f, len(t))["a_y"], one_period(f * t), atol=2e-5)
 
 
 def test_a_slow_sine_is_a_turn() -> None:

@@ -8,7 +8,7 @@ import pytest
 import skidpad as sp
 from skidpad.errors import InvalidValue
 from skidpad.study.manoeuvres import spread_out
-from skidpad.study.manoeuvres.sensitivities import parsed_spread
+from skidpad.study.manoeuvres.sensitivities import parse_spread
 
 CAR = sp.vehicles.single_track()
 
@@ -64,11 +64,11 @@ def test_spreads_that_make_no_sense(widths: dict[str, str], count: int, says: st
 
 
 def test_spreads_as_texts() -> None:
-    assert parsed_spread(["m=5%, tyres.*=10%", "l_f=0.1"]) == {
+    assert parse_spread(["m=5%, tyres.*=10%", "l_f=0.1"]) == {
         "m": "5%",
         "tyres.*": "10%",
         "l_f": "0.1",
     }
     for text in ("m", "m=", "=5%", "m=5%,"):
         with pytest.raises(InvalidValue, match="expected NAME=WIDTH"):
-            parsed_spread([text])
+            parse_spread([text])

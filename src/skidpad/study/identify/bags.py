@@ -1,15 +1,9 @@
-"""Bags of rosbag2: a folder with metadata.yaml and files of MCAP or SQLite, or one such file.
+"""Numbers in bags of ROS 2: a folder with metadata.yaml and files of MCAP or SQLite, or one file.
 
-Numbers of messages gathered by name, whatever file they come from.
-
-Numbers of ROS 2 messages by the names that users see: "pose.pose.position.x", "axes[0]".
-
-A quaternion has its yaw besides, in rad, since that is what a plane is about.
-
-Numbers in MCAP files: messages in JSON, and messages of ROS 2 in CDR.
-
-A quantity is named after its topic and its field, `/steering.angle`; its times are the log times,
-in s.
+`Gathering` collects numbers of messages by name, from any file. Names are those that users see:
+"pose.pose.position.x", "axes[0]". A quaternion has its yaw as well, in rad, since motion here is in
+a plane. In MCAP files, whose messages are JSON or CDR, a quantity is named after its topic and its
+field, `/steering.angle`; its times are the log times, in s.
 """
 
 from __future__ import annotations
@@ -19,7 +13,7 @@ import math
 import re
 import sqlite3
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from functools import cache
@@ -41,7 +35,7 @@ from ...core.files import (
     yaml_of,
 )
 from ...errors import InvalidValue, MissingFile, require
-from ...ros2.messages.codec import DUMMY, PRIMITIVES, Field, Shape, Structure, attribute
+from ...ros2.messages.codec import DUMMY, PRIMITIVES, Shape, Structure, attribute
 from ...ros2.messages.types import MessageType, full_name, message_type, type_of_text
 
 Signals = dict[str, tuple[Array, Array]]
@@ -49,7 +43,7 @@ Signals = dict[str, tuple[Array, Array]]
 
 
 class Gathering:
-    """Numbers as they come, with their times in ns, and what could not be read."""
+    """Numbers of messages with their times in ns, and the reasons why others could not be read."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, tuple[array[int], array[float]]] = {}
@@ -74,15 +68,15 @@ class Gathering:
     def signals(self) -> Signals:
         """Sorted by time, which begins with the first message of all; of equal times the last."""
         begin = min((min(times) for times, _ in self._numbers.values()), default=0)
-        return {name: _in_order(*numbers, begin) for name, numbers in self._numbers.items()}
 
+        def in_order(times: array[int], values: array[float]) -> tuple[Array, Array]:
+            ns = np.array(times, np.uint64) - np.uint64(begin)
+            order = np.argsort(ns, kind="stable")
+            ns = ns[order]
+            last = np.append(ns[1:] != ns[:-1], True)
+            return ns[last].astype(float) * 1e-9, np.array(values)[order][last]
 
-def _in_order(times: array[int], values: array[float], begin: int) -> tuple[Array, Array]:
-    ns = np.array(times, np.uint64) - np.uint64(begin)
-    order = np.argsort(ns, kind="stable")
-    ns = ns[order]
-    last = np.append(ns[1:] != ns[:-1], True)
-    return ns[last].astype(float) * 1e-9, np.array(values)[order][last]
+        return {name: in_order(*numbers) for name, numbers in self._numbers.items()}
 
 
 MOST_VALUES = 64
@@ -99,13 +93,23 @@ class MessageColumns:
         self._many: list[tuple[str, Callable[[Any], Any], MessageColumns | None]] = []
         self._rotations: list[tuple[str, Callable[[Any], Any]]] = []
         self._look_at(structure, "", "")
-        self._numbers = _getter(self._paths)
+        paths = [attrgetter(path) for path in self._paths]
+        # `attrgetter` is faster for several values at once; of one path it gives one value alone.
+        self._numbers: Callable[[Any], tuple[Any, ...]] = (
+            attrgetter(*self._paths)
+            if len(paths) > 1
+            else lambda record: tuple(path(record) for path in paths)
+        )
 
     def _look_at(self, structure: Structure, name: str, path: str) -> None:
         for field in structure.fields:
             inner, place = f"{name}.{field.name}", f"{path}{attribute(field)}"
             if field.shape is not Shape.ONE:
-                self._look_at_many(field, inner, place)
+                if field.nested is not None:
+                    columns = MessageColumns(field.nested)
+                    self._many.append((inner, attrgetter(place), columns))
+                elif field.base in PRIMITIVES:
+                    self._many.append((inner, attrgetter(place), None))
             elif field.nested is not None:
                 self._look_at(field.nested, inner, f"{place}.")
                 if field.base == _QUATERNION:
@@ -114,18 +118,14 @@ class MessageColumns:
                 self._names.append(inner)
                 self._paths.append(place)
 
-    def _look_at_many(self, field: Field, name: str, path: str) -> None:
-        if field.nested is not None:
-            self._many.append((name, attrgetter(path), MessageColumns(field.nested)))
-        elif field.base in PRIMITIVES:
-            self._many.append((name, attrgetter(path), None))
-
     def of(self, record: Any, prefix: str, unread: dict[str, str]) -> Iterator[tuple[str, float]]:
         """Names and numbers of a record; what has too many is noted as unread."""
         for name, number in zip(self._names, self._numbers(record), strict=True):
             yield prefix + name, float(number)
         for name, rotation in self._rotations:
-            yield prefix + name, _yaw(*rotation(record))
+            x, y, z, w = rotation(record)  # of any length
+            yaw = atan2(2.0 * (w * z + x * y), w * w + x * x - y * y - z * z)
+            yield prefix + name, yaw
         for name, values_of, inner in self._many:
             values = values_of(record)
             if len(values) > MOST_VALUES:
@@ -161,27 +161,15 @@ def ros_type(name: str, text: str | None) -> MessageType:
     return type_of_text(name, text) if text else message_type(name)
 
 
-def _getter(paths: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
-    """What gives the values of paths; `attrgetter` alone gives one value of one path."""
-    if len(paths) > 1:
-        return attrgetter(*paths)
-    return lambda record: tuple(attrgetter(path)(record) for path in paths)
-
-
 @cache
 def _elements(name: str, count: int) -> tuple[str, ...]:
     return tuple(f"{name}[{k}]" for k in range(count))
 
 
-def _yaw(x: float, y: float, z: float, w: float) -> float:
-    """Of the rotation; the quaternion need not be of length 1."""
-    return atan2(2.0 * (w * z + x * y), w * w + x * x - y * y - z * z)
-
-
 class _Channel(NamedTuple):
     topic: str
     messages: RosTopic | None
-    """How to read its bytes, where they are not JSON."""
+    """Reads its bytes, where they are not JSON."""
     unreadable: str
     """Why its messages have no numbers; empty if they have."""
 
@@ -348,12 +336,12 @@ def files_of_folder(folder: Path) -> list[Path]:
     files = [file for file in files if _NUMBERED.search(file.stem)] or files
     if not files:
         raise InvalidValue(f"{folder} is no bag: it has neither {_METADATA} nor .mcap nor .db3")
-    return sorted(files, key=_place)
 
+    def place(file: Path) -> tuple[int, str]:
+        number = _NUMBERED.search(file.stem)
+        return (int(number[1]) if number else 0, file.name)
 
-def _place(file: Path) -> tuple[int, str]:
-    number = _NUMBERED.search(file.stem)
-    return (int(number[1]) if number else 0, file.name)
+    return sorted(files, key=place)
 
 
 def _remedy(folder: Path) -> str:

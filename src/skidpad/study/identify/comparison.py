@@ -1,7 +1,4 @@
-"""How far a model is from a recorded run, channel by channel.
-
-The figure of a comparison: recorded against replayed, the error below.
-"""
+"""How far a model is from a recorded run, channel by channel, and the figure that shows it."""
 
 from __future__ import annotations
 
@@ -57,7 +54,7 @@ class Error(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """A recorded run beside its replay."""
+    """A recorded run and its replay."""
 
     log: str
     """Name of the log."""
@@ -79,8 +76,8 @@ class Comparison:
         return next(e for e in self.errors if e.channel == channel)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Recorded against replayed for every channel, the error below; written if asked for."""
-
+        """Recorded against replayed for every channel, the error below; written if there is a
+        path."""
         title = f"{self.log} replayed by {self.model}"
         return replay_figure(title, self.curves, self.starts, path)
 
@@ -102,16 +99,16 @@ def compare(
         params: a parameter file, a mapping, or a sequence of these; see `vehicles.autoware`.
         compat: "upstream" for the upstream program with its errors.
         names: columns of the log and what they are here, `{"steer_cmd": "u_steer"}`.
-        window: start again from the measured state every so many s; None: only once.
+        window: time in s after which to start again from the measured state; None: never.
     """
     if window is not None:
         window = positive("window", window, "s")
-    vehicle, gathered = prepared(model, params, compat)
+    vehicle, gathered = prepare(model, params, compat)
     recorded = recording(read_log(log, names), vehicle.model)
-    return compared(Replay(vehicle, recorded, period(gathered), window))
+    return compare_replay(Replay(vehicle, recorded, period(gathered), window))
 
 
-def prepared(model: str, params: Any, compat: str | None) -> tuple[Vehicle, dict[str, Any]]:
+def prepare(model: str, params: Any, compat: str | None) -> tuple[Vehicle, dict[str, Any]]:
     """The vehicle, and all its parameters by upstream's names."""
     vehicle = autoware(model, params, compat=compat)
     with warnings.catch_warnings():
@@ -120,14 +117,22 @@ def prepared(model: str, params: Any, compat: str | None) -> tuple[Vehicle, dict
         return vehicle, gather(params, model, compat)
 
 
-def compared(replay: Replay, params: Mapping[str, float] | None = None) -> Comparison:
-    """The comparison of a replay, with some parameters replaced."""
+def compare_replay(replay: Replay, params: Mapping[str, float] | None = None) -> Comparison:
+    """Compare a replay with its recording, with some parameters replaced."""
     replaced = {name: np.array([value]) for name, value in (params or {}).items()}
     t = replay.recorded.t[replay.rows]
     curves: dict[str, Curve] = {}
     for name, values in replay.run(replaced).items():
         measured, replayed = replay.measured[name], values[:, 0]
-        _must_be_finite(replay.vehicle, name, replayed, t)
+        bad = np.argwhere(~np.isfinite(replayed))
+        if len(bad):
+            row, window = bad[0].tolist()
+            raise SimulationDiverged(
+                f"{replay.vehicle.name} diverges in the replay: {name} is not finite at "
+                f"t = {t[row, window]:.6g} s",
+                time=float(t[max(row - 1, 0), window]),
+                last_state=None,
+            )
         parts = (t, measured, replayed, error(name, replayed, measured))
         curves[name] = Curve(*(part.T.ravel() for part in parts))
     return Comparison(
@@ -158,18 +163,6 @@ def _error(name: str, unit: str, e: Array) -> Error:
     return Error(name, unit, rmse, float(np.abs(e).max()), float(e.mean()))
 
 
-def _must_be_finite(vehicle: Vehicle, name: str, replayed: Array, t: Array) -> None:
-    bad = np.argwhere(~np.isfinite(replayed))
-    if len(bad):
-        row, window = bad[0].tolist()
-        raise SimulationDiverged(
-            f"{vehicle.name} diverges in the replay: {name} is not finite at "
-            f"t = {t[row, window]:.6g} s",
-            time=float(t[max(row - 1, 0), window]),
-            last_state=None,
-        )
-
-
 RECORDED: Any = {"color": GREY, "linewidth": 2.2}
 REPLAYED: Any = {"color": BLUE, "linewidth": 1.2, "linestyle": DASHES}
 ERROR: Any = {"color": ORANGE, "linewidth": 1.0}
@@ -195,6 +188,8 @@ def replay_figure(
     """Two stacks of channels, each with its error below it; `starts` are those of the windows in
     s. Written if there is a path."""
     check(path, "matplotlib", None)
+    from matplotlib.lines import Line2D
+
     stacks = 2 if len(curves) > 2 else 1
     rows = -(-len(curves) // stacks)
     with new_figure((5.2,) * stacks, (1.85, 0.85) * rows) as (figure, grid):
@@ -209,8 +204,16 @@ def replay_figure(
             below.tick_params(labelbottom=row == rows - 1 or i == len(curves) - 1)
             below.set_xlabel("time [s]" if row == rows - 1 else "")
         if len(curves) % stacks and {"x", "y"} <= set(curves):
-            _draw_path(figure.add_subplot(grid[2 * rows - 2 :, stacks - 1]), curves, starts)
-        headings(figure, title, _keys())
+            # Both paths over ground, in the place that an odd number of channels leaves.
+            axes = figure.add_subplot(grid[2 * rows - 2 :, stacks - 1])
+            x, y = curves["x"], curves["y"]
+            axes.set_title("Path [m]")
+            axes.set_aspect("equal", adjustable="datalim")
+            axes.plot(_broken(x.recorded, starts), _broken(y.recorded, starts), **RECORDED)
+            axes.plot(_broken(x.replayed, starts), _broken(y.replayed, starts), **REPLAYED)
+        looks = {"recorded": RECORDED, "replayed": REPLAYED, "replayed - recorded": ERROR}
+        keys: list[Any] = [Line2D([], [], label=label, **look) for label, look in looks.items()]
+        headings(figure, title, keys)
     return finished(figure, path)
 
 
@@ -243,15 +246,6 @@ def _draw(above: Axes, below: Axes, name: str, curve: Curve, starts: Array) -> N
             )
 
 
-def _draw_path(axes: Axes, curves: Mapping[str, Curve], starts: Array) -> None:
-    """Both paths over ground, in the place that an odd number of channels leaves."""
-    x, y = curves["x"], curves["y"]
-    axes.set_title("Path [m]")
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.plot(_broken(x.recorded, starts), _broken(y.recorded, starts), **RECORDED)
-    axes.plot(_broken(x.replayed, starts), _broken(y.replayed, starts), **REPLAYED)
-
-
 def _line(t: Array, values: Array, starts: Array) -> tuple[Array, Array]:
     """The samples to draw, with the line broken where a window starts again."""
     return thinned(_broken(t, starts), _broken(values, starts))
@@ -261,10 +255,3 @@ def _broken(values: Array, starts: Array) -> Array:
     """The values of all windows, which are equally long, with NaN between them."""
     table = values.reshape(len(starts), -1)
     return np.pad(table, ((0, 0), (0, 1)), constant_values=np.nan).ravel()[:-1]
-
-
-def _keys() -> list[Any]:
-    from matplotlib.lines import Line2D
-
-    looks = {"recorded": RECORDED, "replayed": REPLAYED, "replayed - recorded": ERROR}
-    return [Line2D([], [], label=label, **look) for label, look in looks.items()]

@@ -1,20 +1,16 @@
 """Parameters of a command-driven model from a recorded run, with their 95 % intervals.
 
-Which parameters a fit may change, and how far.
+`Problem` holds the weighted errors of all channels and their derivatives. Unknown in addition to
+the parameters is the state in which each window starts: it was measured once, with noise. A start
+influences only its own window, so it is eliminated there.
 
-The least-squares problem: weighted errors of all channels, and their derivatives.
+`solve` finds the maximum likelihood at fixed dead times by damped Gauss-Newton; the noise is
+estimated on the way. Dead times, which only whole steps of the replay can distinguish, are found by
+`DeadTimes`: first by a grid over each dead time and its time constant, one rollout of the fleet,
+then by the likelihood profile, where at each number of steps everything else is fitted anew.
 
-Unknown besides the parameters is the state in which each window starts: it was measured once, with
-noise. A start influences only its own window, so it is eliminated there.
-
-Maximum likelihood at fixed dead times: damped Gauss-Newton, noise estimated on the way.
-
-Estimating dead times, which only whole steps of the replay can tell apart.
-
-First a grid over each dead time and the time constant beside it, one rollout of the fleet. Then
-the likelihood profile: at each number of steps everything else is fitted anew.
-
-How certain an estimate is: covariance, errors that are not white, what cannot be told at all.
+`spread` gives intervals from the covariance, corrected for errors that are not white; `untold`
+finds parameters that the log cannot determine.
 """
 
 from __future__ import annotations
@@ -37,7 +33,7 @@ from ...errors import InvalidValue
 from ...run.trajectory import Trajectory
 from ...vehicles.command_driven.parameters import period, write
 from ...vehicles.command_driven.records import PARAMETERS
-from .comparison import Comparison, compared, prepared
+from .comparison import Comparison, compare_replay, prepare
 from .log import Log, read_log
 from .replay import Recording, Replay, error, recording
 
@@ -76,8 +72,8 @@ def default_names(model: Model, recorded: Recording) -> tuple[str, ...]:
     )
 
 
-def chosen(vehicle: Vehicle, names: Sequence[str]) -> tuple[list[str], list[Free]]:
-    """Dead times and other parameters among the names."""
+def split_names(vehicle: Vehicle, names: Sequence[str]) -> tuple[list[str], list[Free]]:
+    """Dead times, and the other parameters as free ones, among the names."""
     model = vehicle.model
     allowed = tuple(n for n in record.names(model.Params) if n in PARAMETERS)
     for name in names:
@@ -194,7 +190,10 @@ class Problem:
             high = min(point.values[k] + step, f.high)
             low = max(point.values[k] - step, f.low)
             spans.append(high - low)
-            points += [point._replace(values=_with(point.values, k, v)) for v in (high, low)]
+            for value in (high, low):
+                values = point.values.copy()
+                values[k] = value
+                points.append(point._replace(values=values))
         fields = [n for n in record.names(self.replay.vehicle.State) if n in _START_STEPS]
         for name in fields:
             place = record.names(self.replay.vehicle.State).index(name)
@@ -213,7 +212,10 @@ class Problem:
         ups, downs = table[:, 1::2], table[:, 2::2]
         slopes = ((ups - downs) / np.array(spans)[None, :, None]).transpose(0, 2, 1)
         by_value, by_start = slopes[..., : len(self.free)], slopes[..., len(self.free) :]
-        basis = _basis(by_start, np.array([_START_STEPS[name] for name in fields]))
+        # Orthonormal columns that span what the starts can do, (windows, rows, fields); 0 beyond.
+        steps = np.array([_START_STEPS[name] for name in fields])
+        u, s, _ = np.linalg.svd(by_start * steps, full_matrices=False)
+        basis = u * (s > _RANK * s.max(axis=1, keepdims=True))[:, None, :]
         left = by_value - basis @ (basis.transpose(0, 2, 1) @ by_value)
         return Linear(table[:, 0], left, by_start, by_value)
 
@@ -234,18 +236,6 @@ class Problem:
             steps = np.linalg.lstsq(j * weights, -r, rcond=_RANK)[0]
             starts[window, places] += weights * steps
         return Point(point.late, values, starts)
-
-
-def _basis(by_start: Array, weights: Array) -> Array:
-    """Orthonormal columns that span what the starts can do, (windows, rows, fields); 0 beyond."""
-    u, s, _ = np.linalg.svd(by_start * weights, full_matrices=False)
-    return u * (s > _RANK * s.max(axis=1, keepdims=True))[:, None, :]
-
-
-def _with(values: Array, k: int, value: float) -> Array:
-    changed = values.copy()
-    changed[k] = value
-    return changed
 
 
 _MOST_STEPS = 30
@@ -345,7 +335,7 @@ _MOST_ROUNDS = 4
 
 
 class DeadTimes:
-    """The search over numbers of steps; remembers what it has solved."""
+    """The search over numbers of steps, with a cache of solutions."""
 
     def __init__(self, problem: Problem, names: list[str], longest: float) -> None:
         self.problem, self.names = problem, names
@@ -366,11 +356,11 @@ class DeadTimes:
     def _grid(self, point: Point, name: str) -> list[Point]:
         """All numbers of steps, each with a ladder of the time constant if that is free too."""
         delays = self.dt * np.arange(self.most + 1)
-        beside = name.replace("_time_delay", "_time_constant")
+        constant_name = name.replace("_time_delay", "_time_constant")
         free = [f.name for f in self.problem.free]
         ladder = [point.values]
-        if beside in free:
-            k = free.index(beside)
+        if constant_name in free:
+            k = free.index(constant_name)
             for constant in (*_LADDER, point.values[k]):
                 ladder.append(point.values.copy())
                 ladder[-1][k] = constant
@@ -576,13 +566,8 @@ class Fit:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write a parameter file that `vehicles.autoware` and Autoware read."""
-        check_target(path)
+        target_of(path)
         write(path, self.parameters, self.model)
-
-
-def check_target(path: str | os.PathLike[str]) -> None:
-    """Raise unless a file can be put there."""
-    target_of(path)
 
 
 def fit(
@@ -609,9 +594,9 @@ def fit(
     """
     for what, value in (("window", window), ("longest", longest)):
         positive(what, value, "s")
-    vehicle, gathered = prepared(model, params, compat)
+    vehicle, gathered = prepare(model, params, compat)
     recorded = recording(read_log(log, names), vehicle.model)
-    late, others = chosen(
+    late, others = split_names(
         vehicle, default_names(vehicle.model, recorded) if free is None else list(free)
     )
     own = {name: float(getattr(vehicle.params, name)) for name in vehicle.model.dead_times.values()}
@@ -624,12 +609,17 @@ def fit(
     ways = [(search, best)]
     if compat is None and replay.dt > CONTINUOUS:
         fine = DeadTimes(problem.finer(CONTINUOUS, window, ahead), late, longest)
-        ways = _likely(ways[0], (fine, fine.settle(best.point)))
+        ways = _likelier(ways[0], (fine, fine.settle(best.point)))
     (search, best), *_ = ways
     problem = search.problem
     _refuse_unknown(untold(problem, best), [*late, *(f.name for f in others)], recorded.name)
     starts = {**own, **{f.name: f.start for f in others}}
-    estimates = _together([_estimates(*way, starts, way[0].dt < replay.dt) for way in ways])
+    each = [_estimates(*way, starts, way[0].dt < replay.dt) for way in ways]
+    # The first estimates, with intervals that hold what each of the fits gives.
+    estimates = [
+        same[0]._replace(low=min(e.low for e in same), high=max(e.high for e in same))
+        for same in zip(*each, strict=True)
+    ]
     notes = (*recorded.notes, *_step_notes(ways, replay.dt))
     fitted = {e.name: e.value for e in estimates}
     order = {name: k for k, name in enumerate(field_names(vehicle.model.Params))}
@@ -637,8 +627,8 @@ def fit(
         recorded.name,
         model,
         tuple(sorted(estimates, key=lambda e: order[e.name])),
-        compared(replay),
-        compared(problem.replay, fitted),
+        compare_replay(replay),
+        compare_replay(problem.replay, fitted),
         replay.windows,
         recorded.dt,
         {**gathered, **fitted},
@@ -650,9 +640,9 @@ Way = tuple[DeadTimes, Solution]
 """Steps in which the log was replayed, and the best that was found with them."""
 
 
-def _likely(own: Way, fine: Way) -> list[Way]:
-    """Whether the car moves in steps of the simulator or without, as the log tells; both if it
-    does not, the simulator's first.
+def _likelier(own: Way, fine: Way) -> list[Way]:
+    """The likelier of the replays in steps of the simulator and in fine ones; both if the log does
+    not tell, the simulator's first.
 
     Samples with uneven times are compared at those times by the fine steps only.
     """
@@ -662,14 +652,6 @@ def _likely(own: Way, fine: Way) -> list[Way]:
     least = CHI_SQUARE_95 * spread(search.problem, best).excess
     better = best.loss - other.loss
     return [fine] if better > least else [own] if better < -least else [own, fine]
-
-
-def _together(fits: list[list[Estimate]]) -> list[Estimate]:
-    """The first estimates, with intervals that hold what each of the fits gives."""
-    return [
-        each[0]._replace(low=min(e.low for e in each), high=max(e.high for e in each))
-        for each in zip(*fits, strict=True)
-    ]
 
 
 def _step_notes(ways: list[Way], own: float) -> list[str]:

@@ -1,22 +1,18 @@
 """A recorded run: named series over time, from tables, MCAP files, bags of ROS 2 or a Trajectory.
 
-Commands are `u_` and the name of the model's input (`u_steer`), as in a Trajectory; what was
-measured has plain names (`v_x`, `steer`). Other names are given by a mapping from the log's.
+Commands are `u_` and the name of the model's input (`u_steer`), as in a Trajectory; measurements
+have plain names (`v_x`, `steer`). A mapping renames the columns of a log that has others. Tables
+may be CSV with or without units in the heading, or Parquet of any writer.
 
-Tables as users have them: CSV with or without units in the heading, Parquet of any writer.
+Units are compared, never converted: `m/s^2`, `m/s2`, `m/s**2` and `m s-2` are all m/s², since a
+text is split into powers of names, while km/h and deg/s stay other units than m/s and rad/s.
 
-Units as loggers write them: `m/s^2`, `m/s2`, `m/s**2` and `m s-2` are all m/s².
-
-A text is taken apart into powers of names, and two texts with the same powers are the same unit.
-Nothing is converted: km/h and deg/s stay other units than m/s and rad/s.
-
-Whether the columns of a log agree with each other: two that should be the same tell of reversed
-signs and of units that no heading names.
-
-Each check compares a column with what follows from others by a straight line through zero. A slope
-of one is as it should be; one that a reversed sign or a usual unit explains is refused with the
-column that does, and so is a correlation that is clearly negative. What need not be wrong is a
-note: a car that slides is steered against its turn, and a banked road tilts what a sensor feels.
+`check_columns` tests whether the columns of a log agree with each other, which reveals reversed
+signs and units that no heading names. Each check compares a column with what follows from others by
+a straight line through zero. The slope should be one; a slope that a reversed sign or a usual unit
+explains is refused with the column that explains it, and so is a correlation that is clearly
+negative. What need not be wrong is a note: a car that slides is steered against its turn, and a
+banked road tilts a sensor.
 """
 
 from __future__ import annotations
@@ -65,23 +61,20 @@ def read_csv(path: Path, separator: str = ",") -> dict[str, Cells]:
     for line, row in enumerate(rows, start=2):
         if len(row) != len(header):
             raise InvalidValue(f"{path}, line {line}: {len(row)} values for {len(header)} columns")
-    heads = [_heading(text) for text in header]
+    heads: list[tuple[str, str]] = []
+    for text in header:
+        name, bracket, unit = text.strip().rpartition("[")
+        has_unit = bracket and unit.endswith("]") and "]" not in unit[:-1]
+        heads.append((name.strip(), unit[:-1].strip()) if has_unit else (text.strip(), ""))
     names = [name for name, _ in heads]
     twice = first_repeated(names)
     if twice is not None:
         raise InvalidValue(f"{path}: column {twice!r} appears twice; names must differ")
     texts = zip(*rows, strict=True) if rows else [()] * len(header)
-    return {name: _parsed(cells, unit) for (name, unit), cells in zip(heads, texts, strict=True)}
+    return {name: _parse(cells, unit) for (name, unit), cells in zip(heads, texts, strict=True)}
 
 
-def _heading(text: str) -> tuple[str, str]:
-    name, bracket, unit = text.strip().rpartition("[")
-    if bracket and unit.endswith("]") and "]" not in unit[:-1]:
-        return name.strip(), unit[:-1].strip()
-    return text.strip(), ""
-
-
-def _parsed(cells: tuple[str, ...], unit: str) -> Cells:
+def _parse(cells: tuple[str, ...], unit: str) -> Cells:
     values = np.empty(len(cells))
     for k, cell in enumerate(cells):
         try:
@@ -173,7 +166,7 @@ USUAL = {
     "a_y": ("latacc", "lateralacc", "accy", "accely"),
     "steer": ("delta", "steering", "swa"),
 }
-"""What columns are called elsewhere, in small letters."""
+"""Names of columns in other programs, in small letters."""
 _NO_VALUE = "it has no value in any sample"
 SLOWEST = 2.0
 """Longest period of the rows of a table, in s: motors and steering need tenths of a second."""
@@ -197,14 +190,14 @@ T = TypeVar("T", Cells, Series)
 
 @dataclass(frozen=True)
 class Log:
-    """What a run recorded."""
+    """The series of a recorded run."""
 
     name: str
     """File or run, for messages and titles."""
     series: Mapping[str, Series]
     unread: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What the log holds and could not be read, each with the reason. Of a name that is in `series`
-    as well, a part could."""
+    """Names that could not be read, each with the reason; of one that is also in `series`, only a
+    part."""
 
     __repr__ = brief_repr
 
@@ -244,14 +237,20 @@ def read_log(
 
         runs = recorded_runs(path)
         if runs is not None:
-            return _renamed(Log(path.name, _of_runs(runs)), names or {})
+            # With one vehicle by their own names, with several the vehicle's before them.
+            prefixes = {body: f"{body}." if len(runs) > 1 else "" for body in runs}
+            parts = (_of_run(run, prefixes[body]) for body, run in runs.items())
+            return _renamed(
+                Log(path.name, {k: v for p in parts for k, v in p.items()}), names or {}
+            )
     readers = {".parquet": read_parquet, ".csv": read_csv}
     try:
         if path.suffix.lower() in readers:
             return _of_table(path.name, readers[path.suffix.lower()](path), names or {})
         if path.suffix.lower() in SUFFIXES or path.is_dir():
             signals, unread = read_bag(path)
-            return _renamed(Log(path.name, _of_signals(signals), unread), names or {})
+            series = {name: Series(t, values) for name, (t, values) in signals.items()}
+            return _renamed(Log(path.name, series, unread), names or {})
     except SkidpadError:
         raise
     except OSError as error:
@@ -263,17 +262,6 @@ def read_log(
 
 def _of_run(run: Trajectory, before: str = "") -> dict[str, Series]:
     return {before + c.name: Series(run.t, c.values, c.unit.symbol) for c in run.columns}
-
-
-def _of_runs(runs: Mapping[str, Trajectory]) -> dict[str, Series]:
-    """Of one vehicle by their own names, of several with the vehicle's before them."""
-    if len(runs) == 1:
-        return _of_run(next(iter(runs.values())))
-    return {k: one for body, run in runs.items() for k, one in _of_run(run, f"{body}.").items()}
-
-
-def _of_signals(signals: Mapping[str, tuple[Array, Array]]) -> dict[str, Series]:
-    return {name: Series(t, values) for name, (t, values) in signals.items()}
 
 
 def _of_table(name: str, cells: Mapping[str, Cells], names: Mapping[str, str]) -> Log:
@@ -290,7 +278,12 @@ def _of_table(name: str, cells: Mapping[str, Cells], names: Mapping[str, str]) -
     if time.unit and not same_unit(time.unit, "s"):
         raise InvalidValue(f"{name}: the time {TIME!r} is in {time.unit}; it must be in s")
     _check_time(name, time.values)
-    _check_period(name, time.values)
+    period = float(np.median(np.diff(time.values))) if len(time.values) > 1 else 0.0
+    if period > SLOWEST:  # so far apart that they cannot be those of a drive, in s
+        raise InvalidValue(
+            f"{name}: the rows are {period:g} s apart, by their time {TIME!r}, which is in s: "
+            f"is it in ms? A log has rows at most {SLOWEST:g} s apart"
+        )
     series = {
         key: Series(time.values, c.values, c.unit)
         for key, c in renamed.items()
@@ -332,14 +325,12 @@ def _rename(where: str, columns: dict[str, T], names: Mapping[str, str]) -> dict
         twice = next(n for n in names.values() if list(names.values()).count(n) > 1)
         raise InvalidValue(f"two columns of {where} are both to be {twice!r}; give one")
     kept = {k: v for k, v in columns.items() if k not in names and k not in names.values()}
-    return kept | {
-        new: _negative(columns[old]) if old in reversed_ else columns[old]
-        for old, new in names.items()
-    }
-
-
-def _negative(column: T) -> T:
-    return column if column.values is None else cast("T", column._replace(values=-column.values))
+    for old, new in names.items():
+        column = columns[old]
+        if old in reversed_ and column.values is not None:
+            column = cast("T", column._replace(values=-column.values))
+        kept[new] = column
+    return kept
 
 
 def known_samples(where: str, name: str, one: Series, *, held: bool = False) -> tuple[Series, str]:
@@ -410,16 +401,6 @@ def _letters(name: str) -> str:
     return "".join(letter for letter in name.lower() if letter.isalnum())
 
 
-def _check_period(where: str, t: Array) -> None:
-    """Raise where rows are so far apart that they cannot be those of a drive, in s."""
-    period = float(np.median(np.diff(t))) if len(t) > 1 else 0.0
-    if period > SLOWEST:
-        raise InvalidValue(
-            f"{where}: the rows are {period:g} s apart, by their time {TIME!r}, which is in s: "
-            f"is it in ms? A log has rows at most {SLOWEST:g} s apart"
-        )
-
-
 def _check_time(where: str, t: Array) -> None:
     bad = np.flatnonzero(~np.isfinite(t))
     if bad.size:
@@ -443,7 +424,7 @@ WEAK, ROUGHLY_WEAK, WEAK_SIGNS = 0.8, 0.5, 0.3
 """Correlation below which a note says that two columns hardly agree: where all is known, where
 something is not, and where the signs alone have to be the same."""
 OFFSET = 2.0
-"""Over `_Check.least`, what an offset of a sensor may be: what is smaller has no sign."""
+"""Offset that a sensor may have, over `_Check.least`: smaller values have no sign."""
 GENTLE = 4.0
 """Lateral acceleration in m/s², and twice the one along the road, below which a car is steered into
 its turn: not against a slide, nor against brakes that pull to a side."""
@@ -456,7 +437,7 @@ NEAR, ROUGHLY_NEAR = 0.25, 0.15
 LONG: s = 1.0
 """Mean in which a sideways velocity that is not known hardly counts."""
 FAIR = 0.5
-"""Logarithm by which a slope may miss one: the road tilts, and sensors sit beside the centre."""
+"""Logarithm by which a slope may miss one: the road tilts, and sensors sit away from the centre."""
 LARGEST_A_Y = 80.0
 """Lateral acceleration in m/s² that no ground vehicle keeps up."""
 LARGEST_ANGLES = {"sideslip": 3.2, "roll": 3.2, "pitch": 3.2, "steer": 2.0}
@@ -470,13 +451,13 @@ UNITS: Mapping[str, tuple[tuple[float, str], ...]] = {
     "a_y": ((1.0 / 9.80665, "g"),),
     "a_x": ((1.0 / 9.80665, "g"),),
 }
-"""What a column may be in instead of SI, and the number in it of one of SI."""
+"""Units that a column may be in instead of SI, with the number of them in one of SI."""
 
 
 class _Check(NamedTuple):
     """Numbers that should be the same."""
 
-    told: str
+    label: str
     """The first, for the reader."""
     follows: str
     """The second, for the reader."""
@@ -545,7 +526,7 @@ def check_columns(name: str, t: Array, columns: Mapping[str, Array]) -> list[str
         same = abs(alike) >= check.alike and not check.signs_only
         if slope > 0.0 and (abs(log(slope)) < FAIR if same else check.signs_only):
             trusted |= {*check.above, *check.below} if alike >= check.weak else set()
-        elif (slope > 0.0 and same) or (alike < OPPOSITE and _opposed(check)):
+        elif (slope > 0.0 and same) or (alike < OPPOSITE and _opposite(check)):
             judged = check if same else check._replace(signs_only=True)
             explanations = _explanations(judged, slope)
             if slope < 0.0 or explanations or not check.rough:
@@ -553,7 +534,7 @@ def check_columns(name: str, t: Array, columns: Mapping[str, Array]) -> list[str
             continue
         if alike < check.weak:
             notes.append(
-                f"{check.told} and {check.follows} hardly agree in the log (correlation "
+                f"{check.label} and {check.follows} hardly agree in the log (correlation "
                 f"{alike:.2f})" + (_MAY_SLIDE if alike < OPPOSITE and check.signs_only else "")
             )
     if contradictions:
@@ -566,14 +547,15 @@ def _words(name: str, contradictions: list[_Contradiction], trusted: set[str]) -
     right."""
     check, slope, alike, own = contradictions[0]
     claims = [one for each in contradictions for one in each.explanations]
-    sentence = f"{name}: {check.told} " + (
+    sentence = f"{name}: {check.label} " + (
         f"has the sign opposite to {check.follows} (correlation {alike:.2f})"
         if check.signs_only
         else f"is {slope:.3g} times {check.follows} (correlation {alike:.2f}), and should be the "
         "same"
     )
     if not own:
-        return f"{sentence}: the unit or the sign of {_or((*check.above, *check.below))} is wrong"
+        either = " or ".join(dict.fromkeys((*check.above, *check.below)))
+        return f"{sentence}: the unit or the sign of {either} is wrong"
 
     def merit(one: _Explanation) -> tuple[int, int, int]:
         return claims.count(one), -len(one.columns & trusted), -len(one.columns)
@@ -583,16 +565,18 @@ def _words(name: str, contradictions: list[_Contradiction], trusted: set[str]) -
     return f"{sentence}: {' or '.join(' and '.join(one.words) for one in likely)}"
 
 
-def _or(names: tuple[str, ...]) -> str:
-    return " or ".join(dict.fromkeys(names))
-
-
 def _explanations(check: _Check, slope: float) -> list[_Explanation]:
     """Reversed signs and units of one or two columns that give a slope."""
+
+    def explains(factor: float) -> bool:
+        if factor * slope <= 0.0:
+            return False
+        return check.signs_only or abs(log(factor / slope)) < check.near
+
     single: list[tuple[str, float, str]] = []
     for names, power in ((check.above, 1), (check.below, -1)):
         for column in names:
-            if slope < 0.0 and column != "v_x":  # ahead is positive for everyone
+            if slope < 0.0 and column != "v_x":  # every program takes ahead as positive
                 ahead = "ahead" if column == "a_x" else "left and counterclockwise"
                 single.append((column, -1.0, f"{column} likely has its sign reversed (ISO 8855: "
                                f"{ahead} {'is' if column == 'a_x' else 'are'} positive); --map "
@@ -607,17 +591,11 @@ def _explanations(check: _Check, slope: float) -> list[_Explanation]:
         fitting = [
             _Explanation(frozenset(c for c, _, _ in some), tuple(words for _, _, words in some))
             for some in combinations(single, count)
-            if _explains(float(np.prod([factor for _, factor, _ in some])), slope, check)
+            if explains(float(np.prod([factor for _, factor, _ in some])))
         ]
         if fitting:
             return fitting
     return []
-
-
-def _explains(factor: float, slope: float, check: _Check) -> bool:
-    if factor * slope <= 0.0:
-        return False
-    return check.signs_only or abs(log(factor / slope)) < check.near
 
 
 def _checks(t: Array, columns: Mapping[str, Array]) -> Iterator[_Check]:
@@ -666,7 +644,7 @@ def _checks(t: Array, columns: Mapping[str, Array]) -> Iterator[_Check]:
         yield one._replace(signs_only=True, gentle=np.hypot(across, along) < GENTLE)
 
 
-def _opposed(check: _Check) -> bool:
+def _opposite(check: _Check) -> bool:
     """Whether two columns that correlate negatively have opposite signs for sure: beyond what an
     offset of a sensor explains, and where a car does not slide."""
     first, second = _calm(check.first, check.samples), _calm(check.second, check.samples)
@@ -674,14 +652,10 @@ def _opposed(check: _Check) -> bool:
         if check.gentle.mean() < GENTLE_SHARE:
             return False
         first, second = first[check.gentle], second[check.gentle]
-    second = _beyond(second, OFFSET * check.least)
+    # By how much the second is beyond an offset; 0 within it.
+    second = np.sign(second) * np.maximum(np.abs(second) - OFFSET * check.least, 0.0)
     a, b = np.sqrt(np.mean(first**2)), np.sqrt(np.mean(second**2))
     return a * b > 0.0 and float(np.mean(first * second)) < OPPOSITE * a * b
-
-
-def _beyond(values: Array, least: float) -> Array:
-    """By how much numbers are beyond ±least; 0 of those within."""
-    return np.sign(values) * np.maximum(np.abs(values) - least, 0.0)
 
 
 def _odd(over: s, t: Array) -> int:
@@ -718,6 +692,6 @@ def _check_sizes(name: str, columns: Mapping[str, Array]) -> None:
         across = float(np.quantile(np.abs(columns["v_x"] * columns["omega"]), 0.95))
         if across > LARGEST_A_Y:
             raise InvalidValue(
-                f"{name}: v_x times omega comes to {across:.4g} m/s²: omega is likely in deg/s, "
+                f"{name}: v_x times omega reaches {across:.4g} m/s²: omega is likely in deg/s, "
                 f"and must be in rad/s"
             )

@@ -1,13 +1,12 @@
-"""A log as a model sees it: commands and measurements on one grid of time.
+"""A log as a model sees it, and its replay: commands and measurements on one grid of time.
 
-Commands are held between their samples; measurements are linear between theirs, yaw unwrapped. A
-log with even times is taken row by row as it is.
+`recording` makes the grid. Commands are held between their samples; measurements are linear between
+theirs, yaw unwrapped. A log with even times is taken row by row as it is.
 
-Replays of a recording: every vehicle of a fleet gets the commands of a window of the log.
-
-A window starts from the measured state, so that drift of the position stays that of its length.
-Ahead of the first window lies the longest dead time: the commands of that stretch are still to act
-when the window begins, and what came before the log is never needed.
+`Replay` gives every vehicle of a fleet the commands of a window of the log. A window starts from
+the measured state, so that drift of the position stays that of its length. Ahead of the first
+window lies the longest dead time: the commands of that stretch are still to act when the window
+begins, so no command from before the log is ever needed.
 """
 
 from __future__ import annotations
@@ -71,16 +70,16 @@ class Recording:
     gaps: tuple[tuple[float, float], ...] = ()
     """Begin and end of stretches without samples, in s."""
     notes: tuple[str, ...] = field(default=())
-    """What the reader of a result should know about the log."""
+    """Notes about the log for the reader of a result."""
     lost: tuple[str, ...] = field(default=())
     """Those of the notes that are about values the log lacks or that could not be read."""
     command_series: tuple[Series | None, ...] = field(default=())
     """The commands with their own times, in the order of `commands`; None for one at its default.
-    Nothing at all for a log with even times, whose rows they are."""
+    Empty for a log with even times, whose rows they are."""
     whole: tuple[bool, ...] = field(default=())
     """Which of these are numbers of something, such as gears."""
     samples: dict[str, Series] = field(default_factory=dict[str, Series])
-    """The measurements with their own times; none for a log with even times."""
+    """The measurements with their own times; empty for a log with even times."""
 
     def __len__(self) -> int:
         return len(self.commands)
@@ -121,7 +120,7 @@ class Recording:
 
 def recording(log: Log, model: Model) -> Recording:
     """What a model needs of a log, checked and on one grid."""
-    commands, measured, states = _chosen(log, model)
+    commands, measured, states = _select(log, model)
     inputs = [name for name in record.names(model.Input) if name not in CHANNELS]
     lost = unread_notes(log, [*CHANNELS, *(f"u_{name}" for name in inputs), "u_steer", *inputs])
     for group in (commands, measured, states):
@@ -131,7 +130,11 @@ def recording(log: Log, model: Model) -> Recording:
     rare = {f"u_{name}" for name in OPTIONAL_INPUTS}
     used = {**commands, **measured, **states}
     for name, series in used.items():
-        _check(log.name, name, series, 1 if name in rare else LEAST_ROWS)
+        least = 1 if name in rare else LEAST_ROWS
+        if len(series.t) < least:
+            raise InvalidValue(
+                f"{log.name}: {name} has {len(series.t)} rows; at least {least} are needed"
+            )
     # A gear may be logged only when it changes: it says nothing about the times of the log.
     steady = {name: series for name, series in used.items() if name not in rare}
     times, even = _grid(log.name, steady.values())
@@ -165,7 +168,7 @@ def recording(log: Log, model: Model) -> Recording:
     )
 
 
-def _chosen(
+def _select(
     log: Log, model: Model
 ) -> tuple[dict[str, Series], dict[str, Series], dict[str, Series]]:
     """Commands, measurements and states among the series, or an error that says what is missing."""
@@ -203,7 +206,11 @@ def _chosen(
 
 def _lacking(log: Log, model: str, missing: list[tuple[str, str]]) -> str:
     """The sentence about missing columns: which, what there is, how to give names."""
-    listed = "; ".join(f"{name} ({meaning}{_why_not(log, name)})" for name, meaning in missing)
+
+    def why_not(name: str) -> str:
+        return f"; it is there, but {log.unread[name]}" if name in log.unread else ""
+
+    listed = "; ".join(f"{name} ({meaning}{why_not(name)})" for name, meaning in missing)
     free = tuple(name for name in log.series if name not in dict(missing))
     there = ", ".join(free) or "no numbers"
     others = [f"{name}: {why}" for name, why in log.unread.items() if name not in dict(missing)]
@@ -214,21 +221,12 @@ def _lacking(log: Log, model: str, missing: list[tuple[str, str]]) -> str:
     )
 
 
-def _why_not(log: Log, name: str) -> str:
-    return f"; it is there, but {log.unread[name]}" if name in log.unread else ""
-
-
 def _check_unit(where: str, name: str, unit: str, expected: str) -> None:
     """Raise for a column that says it has another unit; silence and "1" say nothing."""
     if unit not in ("", "1") and not same_unit(unit, expected):
         raise InvalidValue(
             f"{where}: {name} is in {unit}; it must be in {expected}, the unit of every log here"
         )
-
-
-def _check(where: str, name: str, series: Series, least: int) -> None:
-    if len(series.t) < least:
-        raise InvalidValue(f"{where}: {name} has {len(series.t)} rows; at least {least} are needed")
 
 
 def _check_ranges(where: str, model: Model, table: Array, times: Array) -> None:
@@ -348,7 +346,7 @@ class Curve(NamedTuple):
 
 
 class Replay:
-    """A model beside the windows of a recording.
+    """A model that replays the windows of a recording.
 
     Args:
         vehicle: the model; its parameters are those of every candidate unless others are given.
@@ -455,13 +453,13 @@ class Replay:
             elif name == "pedal":
                 source = _pedal(recorded.measured, inputs)
             else:
-                source = self._acting({"a_x": "acceleration"}.get(name, name), inputs)
+                source = self._delayed({"a_x": "acceleration"}.get(name, name), inputs)
             if source is not None:
                 table[:, k] = source[self.begins]
         return table
 
-    def _acting(self, name: str, inputs: Mapping[str, Array]) -> Array | None:
-        """The command that acts at each row, for a state that follows it; None if none does."""
+    def _delayed(self, name: str, inputs: Mapping[str, Array]) -> Array | None:
+        """The command that acts at each row, for a state that follows it; None without one."""
         if name not in inputs:
             return None
         model = self.vehicle.model
@@ -532,9 +530,9 @@ class Replay:
             for name in CHANNELS
             if name in self.measured
         }
-        return {name: self._sampled(name, values) for name, values in channels.items()}
+        return {name: self._at_samples(name, values) for name, values in channels.items()}
 
-    def _sampled(self, name: str, values: Array) -> Array:
+    def _at_samples(self, name: str, values: Array) -> Array:
         """A channel (steps, candidates, windows) at the rows of the log, or at its own times."""
         if name not in self._places:
             return values

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from .kernels import Kernels
     from .logs import adapted, drive_of_log, measured_reference
     from .longitudinal import Acceleration
+    from .manoeuvre import Manoeuvre, Performing
     from .metric import Chart, Curve, Findings, Metric
-    from .proving_ground import Manoeuvre, Performing, Result, perform
+    from .proving_ground import Result, perform
     from .sensitivities import sensitivity, sobol, spread_out
     from .steady_state import ConstantSpeed, SlowRamp
     from .step_steer import StepSteer
@@ -85,7 +86,8 @@ __getattr__ = lazy_attributes(
         ".logs": ("adapted", "drive_of_log", "measured_reference"),
         ".longitudinal": ("Acceleration",),
         ".metric": ("Chart", "Curve", "Findings", "Metric"),
-        ".proving_ground": ("Manoeuvre", "Performing", "Result", "perform"),
+        ".manoeuvre": ("Manoeuvre", "Performing"),
+        ".proving_ground": ("Result", "perform"),
         ".sensitivities": ("sensitivity", "sobol", "spread_out"),
         ".steady_state": ("ConstantSpeed", "SlowRamp"),
         ".step_steer": ("StepSteer",),

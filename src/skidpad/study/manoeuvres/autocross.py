@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,8 @@ from .case import Case, Path, path_along, path_point
 from .case_run import CaseRun
 from .cone_courses import reach, struck, width_needed
 from .events import lap_time
-from .metric import Chart, Curve, Findings, Metric
-from .proving_ground import Performing
+from .manoeuvre import Performing, StandardManoeuvre
+from .metric import Chart, Curve, Findings
 from .search import highest_clean, known_understeer
 from .subject import Subject, drive_needed, tyres_needed
 
@@ -52,8 +52,6 @@ STYLES = ((0.2, 0.15), (0.35, 0.1))
 FACTORS: tuple[one, one] = (0.6, 1.1)
 """Between which the highest clean one is looked for."""
 RESOLUTION: one = 0.0125
-ROUGH = "of the fastest clean lap of our path-following driver, found to 1.25 % of the speeds"
-"""Why no metric has a derivative."""
 
 
 @cache
@@ -70,7 +68,7 @@ def cones(width: m) -> Array:
 
 
 class Plan(NamedTuple):
-    """How the lap is meant to be driven."""
+    """The reference of a lap."""
 
     path: Path
     lap: m
@@ -82,14 +80,14 @@ class Plan(NamedTuple):
 
 
 def room_beside(car: Subject, width: m) -> m:
-    """How far a vehicle may drive beside the middle of a track of a width."""
+    """Distance that a vehicle may keep from the middle of a track of a width."""
     tightest = 1.0 / np.abs(middle().curvature).max()
     return 0.5 * width - max(reach(car, tightest)) - ROOM
 
 
 @cache
 def best_line(room: m) -> Line:
-    """The line of least curvature at most so far beside the middle of the track."""
+    """The line of least curvature within a distance of the middle of the track."""
     points = smooth_loop(middle().beside(least_curvature(middle(), room)), SPACING)
     return Line.through(points, closed=True)
 
@@ -108,19 +106,27 @@ def plan(car: Subject, width: m) -> Plan:
 
 
 @dataclass(frozen=True)
-class Autocross:
+class Autocross(StandardManoeuvre):
     """A flying lap of 280 m."""
 
     width: m = 4.0
     """Of the track."""
-    name: ClassVar[str] = "autocross"
-    title: ClassVar[str] = "Autocross lap"
-    source: ClassVar[str] = "a track of skidpad in the manner of Formula Student's autocross"
+    name = "autocross"
+    title = "Autocross lap"
+    source = "a track of skidpad in the manner of Formula Student's autocross"
+    rough = "of the fastest clean lap of our path-following driver, found to 1.25 % of the speeds"
+    METRICS = f"""
+    lap_time [s]: Fastest flying lap without a cone; theory: of a point with the same grip.
+    sector_1 [s]: Part 1 of {SECTORS} of the lap.
+    sector_2 [s]: Part 2 of {SECTORS} of the lap.
+    sector_3 [s]: Part 3 of {SECTORS} of the lap.
+    clean_factor []: Highest factor on the speeds of a point with the same grip without a cone.
+    cones_touched []: On that lap; on the slowest where none was clean. | a count
+    """
 
     def unfit(self, car: Subject) -> str:
         """Why a vehicle cannot do it."""
-        lacks = tyres_needed(car) or drive_needed(car)
-        lacks = lacks or width_needed(car, 0.8, self.width)
+        lacks = tyres_needed(car) or drive_needed(car) or width_needed(car, 0.8, self.width)
         if not lacks and room_beside(car, self.width) < 0.0:
             return f"{car.name} is too long or wide for the bends of a track of {self.width:g} m"
         return lacks
@@ -129,49 +135,36 @@ class Autocross:
         """Factors ever closer to the highest clean one, by drivers of all styles."""
         lap, where = plan(car, self.width), cones(self.width)
         low, high = (np.full(car.variants, factor) for factor in FACTORS)
+
+        def hit(run: CaseRun) -> NDArray[np.bool_]:
+            return struck(car, run, where, until=RUN_UP + lap.lap)
+
+        def clean_lap(run: CaseRun) -> NDArray[np.bool_]:
+            arrived = run["progress"].max(axis=0) > RUN_UP + lap.lap
+            return arrived & run.done & ~hit(run).any(axis=0)
+
         limit = yield from highest_clean(
             low,
             high,
             RESOLUTION,
             lambda factor: [_lap_case(car, factor, lap, *style) for style in STYLES],
-            lambda run: self._clean(car, run, lap, where),
+            clean_lap,
         )
         run, clean = limit.run, np.isfinite(limit.best)
         marks = np.linspace(RUN_UP, RUN_UP + lap.lap, SECTORS + 1)
         times = [
             np.where(clean, lap_time(run, begin, end), np.nan) for begin, end in pairwise(marks)
         ]
-        metrics = [
-            Metric(
-                "lap_time", sum(times), "s",
-                "Fastest flying lap without a cone; theory: of a point with the same grip.",
-                lap.time, ROUGH,
-            ),
-            *(
-                Metric(f"sector_{k + 1}", time, "s", f"Part {k + 1} of {SECTORS} of the lap.",
-                       rough=ROUGH)
-                for k, time in enumerate(times)
-            ),
-            Metric(
-                "clean_factor", limit.best, "",
-                "Highest factor on the speeds of a point with the same grip without a cone.",
-                rough=ROUGH,
-            ),
-            Metric(
-                "cones_touched", _struck(car, run, lap, where).sum(axis=0), "",
-                "On that lap; on the slowest where none was clean.", rough="a count",
-            ),
-        ]  # fmt: skip
+        values = {
+            "lap_time": sum(times),
+            **{f"sector_{k}": time for k, time in enumerate(times, 1)},
+            "clean_factor": limit.best,
+            "cones_touched": hit(run).sum(axis=0),
+        }
         notes = [] if clean[0] else [f"no lap was clean, not even with {run.label}"]
-        return Findings(metrics, _charts(run, lap, where), notes)
-
-    def _clean(self, car: Subject, run: CaseRun, lap: Plan, where: Array) -> NDArray[np.bool_]:
-        arrived = run["progress"].max(axis=0) > RUN_UP + lap.lap
-        return arrived & run.done & ~_struck(car, run, lap, where).any(axis=0)
-
-
-def _struck(car: Subject, run: CaseRun, lap: Plan, where: Array) -> NDArray[np.bool_]:
-    return struck(car, run, where, until=RUN_UP + lap.lap)
+        return Findings(
+            self.metrics(values, {"lap_time": lap.time}), _charts(run, lap, where), notes
+        )
 
 
 def _lap_case(car: Subject, factor: Array, lap: Plan, settling: float, ahead: float) -> Case:

@@ -1,20 +1,17 @@
-"""Braking: straight on (ISO 21994) and in a turn (ISO 7975).
+"""Braking: straight on (ISO 21994), in a turn (ISO 7975), and with one side on a slippery road
+(ISO 14512).
 
-The driver asks for a deceleration. Without anti-lock brakes, how hard can be braked before wheels
-lock is part of the answer, so ever closer decelerations are driven, and the best is told.
-
-How far and how hard a vehicle brakes in a drive, and whether its wheels lock.
-
-Braking with one side on a slippery road (ISO 14512): how short, and does it keep its lane?
+The driver demands a deceleration. Without anti-lock brakes, how hard can be braked before wheels
+lock is part of the result, so ever closer decelerations are driven, and the best is reported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +22,7 @@ from ...core.body import Wheel
 from ...core.files import brief_repr
 from ...errors import InvalidValue
 from ...units import m, m_s, m_s2, one, s
-from .case import Case, straight
+from .case import Case, before, straight
 from .case_run import (
     SLOWER,
     CaseRun,
@@ -34,14 +31,15 @@ from .case_run import (
     first_time,
     locked_in,
     must_tell,
-    picked,
+    must_turn,
+    pick,
     slowing_of,
 )
+from .manoeuvre import Driving, Performing, StandardManoeuvre
 from .metric import Chart, Curve, Findings, Metric
-from .proving_ground import Performing
 from .search import LONGEST, Grid, hardest_stop, time_to_stop, tyre_deceleration
 from .steady_state import steady_angle
-from .subject import Subject, speed_needed, tyres_needed
+from .subject import Subject, grip_needed, speed_needed, tyres_needed
 
 AT_REST: m_s = 0.1
 """Speed below which a vehicle has stopped."""
@@ -50,14 +48,14 @@ LOCKED: one = 0.5
 
 
 def _way(run: CaseRun) -> Array:
-    """Since the first sample in m, (T, V), by trapezia: exact of an even stop."""
+    """Distance since the first sample in m, (T, V), by trapezia: exact for an even stop."""
     v = run["speed"]
     pieces = np.diff(run.t)[:, None] * 0.5 * (v[1:] + v[:-1])
     return np.concatenate([np.zeros((1, run.variants)), np.cumsum(pieces, axis=0)])
 
 
 def stopping_distance(run: CaseRun) -> Array:
-    """Way from the brakes to rest in m, (V,); NaN of one that did not stop."""
+    """Distance from the brakes to rest in m, (V,); NaN of a vehicle that did not stop."""
     kept = run.since(0.0)
     way = _way(kept)
     when = first_time(kept.t, -kept["v_x"], -AT_REST)
@@ -79,13 +77,13 @@ def mean_deceleration(run: CaseRun) -> Array:
 
 
 def spins(run: CaseRun, car: Subject) -> list[Wheel]:
-    """Wheels whose spin a drive tells."""
+    """Wheels whose spin is among the signals of a drive."""
     return [wheel for wheel in car.geometry.wheels if f"spin_{wheel.name}" in run]
 
 
 def locked_wheels(run: CaseRun, car: Subject) -> NDArray[np.bool_]:
-    """Whether each wheel stood while the vehicle moved, (wheels, V); one that never does where
-    wheels tell nothing."""
+    """Whether each wheel stood while the vehicle moved, (wheels, V); one row of False where no
+    spin is known."""
     kept = run.since(0.2)
     moving = kept["v_x"] > 3.0
     slow = [
@@ -97,7 +95,7 @@ def locked_wheels(run: CaseRun, car: Subject) -> NDArray[np.bool_]:
 
 
 def locks(run: CaseRun, car: Subject) -> NDArray[np.bool_]:
-    """Whether any wheel did, (V,)."""
+    """Whether any wheel stood while the vehicle moved, (V,)."""
     return np.logical_or.reduce(locked_wheels(run, car), axis=0)
 
 
@@ -112,22 +110,17 @@ def slowed_by(run: CaseRun) -> m_s2:
 
 
 HARDER = 2.0
-"""Over what tyres give, asked for to lock all wheels."""
+"""Demand that locks all wheels, over what tyres give."""
 TRIED = (0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.3, 1.4, 1.5, 1.7)
-"""Decelerations asked for to find how much to ask for, over the one that is to be reached."""
+"""Decelerations demanded to find the demand for one that is to be reached, over that one."""
 CLOSER = 9
 """Decelerations that are tried in the second round, between two of the first."""
 LONGER = 1.3
-"""Than a stop with a deceleration a drive is in which it is to be reached."""
+"""Duration of a drive in which a deceleration is to be reached, over that of a stop with it."""
 BRAKED: s = 3.0
-"""Of a drive that brakes in a turn."""
+"""Duration of a drive that brakes in a turn."""
 LEAST_TURN: m_s2 = 0.5
 """Lateral acceleration before braking of a log of braking in a turn."""
-
-
-def before(t: Array) -> Array:
-    """1 until the brakes are applied."""
-    return (t < 0.0).astype(float)
 
 
 def braking(t: Array) -> Array:
@@ -136,7 +129,7 @@ def braking(t: Array) -> Array:
 
 
 def stop_case(speed: m_s, duration: s, a: Array | m_s2) -> Case:
-    """A stop straight on from a speed with a deceleration that is asked for, one or (V,)."""
+    """A stop straight on from a speed with a deceleration that is demanded, one or (V,)."""
     return Case(
         label=f"{np.ravel(a)[0]:.2f} m/s² asked for",
         duration=duration,
@@ -151,55 +144,67 @@ def stop_case(speed: m_s, duration: s, a: Array | m_s2) -> Case:
 
 
 @dataclass(frozen=True)
-class StraightBraking:
+class StraightBraking(StandardManoeuvre):
     """From a speed to rest, as hard as wheels allow."""
 
     speed: m_s = 100.0 / 3.6
     deceleration: m_s2 | None = None
-    """That one stop reaches, as a log does; if None, many are asked for and the shortest counts."""
-    name: ClassVar[str] = "straight_braking"
-    title: ClassVar[str] = "Straight braking"
-    source: ClassVar[str] = "ISO 21994:2007"
-
-    def unfit(self, car: Subject) -> str:
-        """Why a vehicle cannot do it."""
-        return tyres_needed(car) or speed_needed(car, self.speed)
+    """That one stop reaches, as a log does; if None, many are demanded and the shortest counts."""
+    name = "straight_braking"
+    title = "Straight braking"
+    source = "ISO 21994:2007"
+    needs = (tyres_needed, speed_needed)
+    METRICS = """
+    stopping_distance [m]: Shortest way to rest on which no wheel locks; theory: with all tyres at
+        their longitudinal peak under the loads of a car that stands.
+    mean_deceleration [m/s²]: Mean fully developed deceleration on it, from 0.8 to 0.1 of the speed.
+    locked_stopping_distance [m]: Way to rest with all wheels locked.
+    """
 
     def perform(self, car: Subject) -> Performing:
         """Ever closer to the hardest stop on which no wheel locks, then that one and a harder."""
         if self.deceleration:
-            return (yield from self._as_asked(car, self.deceleration))
+            return (yield from self._as_demanded(car, self.deceleration))
         tyres = tyre_deceleration(car)
-        asked, ways = yield from hardest_stop(
+
+        def rolling_way(run: CaseRun) -> Array:
+            way = stopping_distance(run)
+            return np.where(np.isnan(way) | locks(run, car), inf, way)
+
+        demand, ways = yield from hardest_stop(
             self.speed,
             np.where(np.isfinite(tyres), tyres, car.grip),
-            lambda a, duration: [self._case(duration, a)],
-            lambda run: _rolling_way(car, run),
+            lambda a, duration: [stop_case(self.speed, duration, a)],
+            rolling_way,
         )
         lasts = min(2.0 * time_to_stop(self.speed, ways), LONGEST)
-        most = HARDER * np.fmax(asked, tyres)
-        stop, harder = yield [self._case(lasts, a) for a in (asked, most)]
+        most = HARDER * np.fmax(demand, tyres)
+        stop, harder = yield [stop_case(self.speed, lasts, a) for a in (demand, most)]
         slid = locked_wheels(harder, car).all(axis=0)
-        metrics = [
-            *_of_stop(stop, np.where(locks(stop, car), np.nan, 1.0), self.speed, tyres),
-            Metric(
-                "locked_stopping_distance", np.where(slid, stopping_distance(harder), np.nan), "m",
-                "Way to rest with all wheels locked.",
-            ),
-        ]  # fmt: skip
+        locked = np.where(slid, stopping_distance(harder), np.nan)
+        metrics = self._of_stop(car, stop, tyres)
+        metrics += self.metrics({"locked_stopping_distance": locked})
         return Findings(metrics, [_speeds([stop, harder])], _limited_by(car, stop, harder))
 
-    def _as_asked(self, car: Subject, wanted: m_s2) -> Performing:
+    def _as_demanded(self, car: Subject, wanted: m_s2) -> Performing:
         """One stop that reaches a deceleration."""
-        case = partial(self._case, LONGER * self.speed / wanted)
-        asked = yield from level_for(wanted, case, lambda run: ~locks(run, car))
-        runs = yield [case(asked)]
-        rolling = np.where(locks(runs[0], car), np.nan, 1.0)
+        case = partial(stop_case, self.speed, LONGER * self.speed / wanted)
+        demand = yield from level_for(wanted, case, lambda run: ~locks(run, car))
+        runs = yield [case(demand)]
+        metrics = self._of_stop(car, runs[0], np.fmin(tyre_deceleration(car), wanted))
         notes = missed(wanted, runs)
-        if not np.isfinite(rolling * stopping_distance(runs[0]))[0]:
+        if not np.isfinite(metrics[0].value[0]):
             notes.insert(0, f"no stop with {wanted:.2f} m/s² without a locked wheel")
-        most = np.fmin(tyre_deceleration(car), wanted)
-        return Findings(_of_stop(runs[0], rolling, self.speed, most), [_speeds(runs)], notes)
+        return Findings(metrics, [_speeds(runs)], notes)
+
+    def _of_stop(self, car: Subject, run: CaseRun, tyres: Array) -> list[Metric]:
+        """Metrics of a stop, NaN where a wheel locks; `tyres` (V,) can decelerate as hard."""
+        way = np.where(locks(run, car), np.nan, 1.0) * stopping_distance(run)
+        mean = np.where(np.isfinite(way), mean_deceleration(run), np.nan)
+        known = np.isfinite(tyres).any()
+        theory = {"stopping_distance": self.speed**2 / (2.0 * tyres), "mean_deceleration": tyres}
+        values = {"stopping_distance": way, "mean_deceleration": mean}
+        return self.metrics(values, theory if known else None)
 
     @property
     def one_drive(self) -> bool:
@@ -208,40 +213,12 @@ class StraightBraking:
 
     def adapted_to(self, drive: CaseRun) -> StraightBraking:
         """With the speed and the deceleration of a log."""
-        told = stop_of(drive)
-        if locked_in(drive):  # sliding tyres decelerate as they do, whatever is asked for
+        stop = stop_of(drive)
+        if locked_in(drive):  # sliding tyres decelerate as they do, whatever is demanded
             raise InvalidValue(
                 f"a wheel locks in {drive.label}: its deceleration does not tell how hard it brakes"
             )
-        return replace(self, speed=told.v, deceleration=told.deceleration)
-
-    def _case(self, duration: s, a: Array | m_s2) -> Case:
-        return stop_case(self.speed, duration, a)
-
-
-def _rolling_way(car: Subject, run: CaseRun) -> Array:
-    """Way to rest in m, (V,); infinite with a locked wheel or without an end."""
-    way = stopping_distance(run)
-    return np.where(np.isnan(way) | locks(run, car), inf, way)
-
-
-def _of_stop(run: CaseRun, counts: Array, v: m_s, theory: Array) -> list[Metric]:
-    """Metrics of a stop; `counts` (V,) is 1, and NaN where a wheel locks."""
-    known = theory if np.isfinite(theory).any() else None
-    way = counts * stopping_distance(run)
-    return [
-        Metric(
-            "stopping_distance", way, "m",
-            "Shortest way to rest on which no wheel locks; theory: with all tyres at their "
-            "longitudinal peak under the loads of a car that stands.",
-            None if known is None else v**2 / (2.0 * known),
-        ),
-        Metric(
-            "mean_deceleration", np.where(np.isfinite(way), mean_deceleration(run), np.nan),
-            "m/s²", "Mean fully developed deceleration on it, from 0.8 to 0.1 of the speed.",
-            known,
-        ),
-    ]  # fmt: skip
+        return replace(self, speed=stop.v, deceleration=stop.deceleration)
 
 
 def _speeds(runs: Sequence[CaseRun]) -> Chart:
@@ -285,7 +262,7 @@ def level_for(
     a: m_s2,
     case: Callable[[m_s2], Case],
     counts: Callable[[CaseRun], NDArray[np.bool_]] = lambda run: run.done,
-) -> Generator[Sequence[Case], Sequence[CaseRun], m_s2]:
+) -> Driving:
     """The deceleration to ask for so that one is reached, found in drives: brakes give what they
     are asked for, and air and tyres add to it. `case(a)` asks for one; `counts(run)` tells which
     drives, (V,), are such as the one that is to be found.
@@ -319,7 +296,7 @@ class _Levels(NamedTuple):
 
 def _levels(
     asked: Array, case: Callable[[m_s2], Case], counts: Callable[[CaseRun], NDArray[np.bool_]]
-) -> Generator[Sequence[Case], Sequence[CaseRun], _Levels]:
+) -> Driving:
     runs = yield [case(level) for level in asked.tolist()]
     done = np.array([run.done[0] for run in runs])
     reached = [slowing_of(run).deceleration if run.done[0] else np.nan for run in runs]
@@ -337,7 +314,7 @@ def missed(a: m_s2 | None, runs: Sequence[CaseRun]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class BrakingInTurn:
+class BrakingInTurn(StandardManoeuvre):
     """From a steady turn, with the wheel held: does it turn in, or go straight on?"""
 
     radius: float = 100.0
@@ -345,25 +322,20 @@ class BrakingInTurn:
     a_y: m_s2 = 5.0
     """Lateral acceleration of the turn."""
     levels: tuple[float, ...] = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
-    """Decelerations asked for, in m/s²."""
+    """Decelerations demanded, in m/s²."""
     deceleration: m_s2 | None = None
-    """That the one drive reaches, as a log does; if None, `levels` are asked for."""
+    """That the one drive reaches, as a log does; if None, `levels` are demanded."""
+    name = "braking_in_turn"
+    title = "Braking in a turn"
+    source = "ISO 7975:2019"
+    needs = (tyres_needed, speed_needed, grip_needed)
+
     __repr__ = brief_repr
-    name: ClassVar[str] = "braking_in_turn"
-    title: ClassVar[str] = "Braking in a turn"
-    source: ClassVar[str] = "ISO 7975:2019"
 
     @property
     def speed(self) -> m_s:
         """Of the turn."""
         return float(np.sqrt(self.a_y * self.radius))
-
-    def unfit(self, car: Subject) -> str:
-        """Why a vehicle cannot do it."""
-        lacks = tyres_needed(car) or speed_needed(car, self.speed)
-        if not lacks and self.a_y > 0.8 * car.grip:
-            return f"{car.name} has grip for {car.grip:.1f} m/s²; {self.a_y:g} m/s² is its limit"
-        return lacks
 
     def perform(self, car: Subject) -> Performing:
         """A first drive finds the angle; then all decelerations at once."""
@@ -372,31 +344,23 @@ class BrakingInTurn:
         if self.deceleration:
             levels = ((yield from level_for(self.deceleration, partial(self._case, angle))),)
         runs = yield [self._case(angle, a) for a in levels]
-        after = [_one_second_after(run) for run in runs]
         done = np.stack([run.done for run in runs])
-        ratio, slip = (
-            np.where(done, np.stack(column), np.nan) for column in zip(*after, strict=True)
-        )
+        columns = zip(*(_one_second_after(run) for run in runs), strict=True)
+        ratio, slip = (np.where(done, np.stack(column), np.nan) for column in columns)
         near = int(np.argmin(np.abs(np.array(levels) - 4.0)))
         at = round(self.deceleration or levels[near], 2)
         metrics = [
-            Metric(
-                "yaw_ratio_at_1_s", ratio[near], "",
-                "Yaw rate over that of the turn at the speed left, 1 s after braking at "
-                f"{at:g} m/s²; above 1: it turns in.",
-            ),
-            Metric(
-                "largest_yaw_ratio", np.fmax.reduce(ratio), "", "Largest of all decelerations."
-            ),
-            Metric(
-                "sideslip_change", np.fmax.reduce(np.abs(slip)), "rad",
-                "Largest change of sideslip within the first second, of all decelerations.",
-            ),
+            Metric("yaw_ratio_at_1_s", ratio[near], "",
+                   "Yaw rate over that of the turn at the speed left, 1 s after braking at "
+                   f"{at:g} m/s²; above 1: it turns in."),
+            Metric("largest_yaw_ratio", np.fmax.reduce(ratio), "",
+                   "Largest of all decelerations."),
+            Metric("sideslip_change", np.fmax.reduce(np.abs(slip)), "rad",
+                   "Largest change of sideslip within the first second, of all decelerations."),
         ]  # fmt: skip
         curve = Curve(np.array(levels), ratio[:, 0], "driven")
         labels = "deceleration asked for in m/s²", "yaw rate after 1 s over that of the turn"
-        notes = endings(runs)
-        notes += missed(self.deceleration, runs)
+        notes = endings(runs) + missed(self.deceleration, runs)
         return Findings(metrics, [Chart("Braking in a turn", *labels, [curve])], notes)
 
     def _case(self, angle: Array, a: m_s2) -> Case:
@@ -420,23 +384,14 @@ class BrakingInTurn:
 
     def adapted_to(self, drive: CaseRun) -> BrakingInTurn:
         """With the turn and the deceleration of a log."""
-        told = slowing_of(drive)
-        a_y = _turn_before(drive, told)
-        return replace(self, radius=told.v**2 / a_y, a_y=a_y, deceleration=told.deceleration)
-
-
-def _turn_before(drive: CaseRun, told: Slowing) -> m_s2:
-    """Lateral acceleration of a log in the second before it slows down."""
-    must_tell(drive, "a_y", "how it turns before it brakes is not told")
-    begun = told.when - (1.0 - SLOWER) * told.v / told.deceleration
-    before = drive.since(begun - 1.1, begun - 0.1)["a_y"]
-    a_y = float(np.abs(before.mean())) if len(before) else 0.0
-    if not a_y > LEAST_TURN:
-        raise InvalidValue(
-            f"{drive.label} turns with {a_y:.2f} m/s² before it brakes; at least "
-            f"{LEAST_TURN:g} m/s² are needed"
-        )
-    return a_y
+        slowing = slowing_of(drive)
+        must_tell(drive, "a_y", "how it turns before it brakes is not told")
+        begun = slowing.when - (1.0 - SLOWER) * slowing.v / slowing.deceleration
+        turn = drive.since(begun - 1.1, begun - 0.1)["a_y"]
+        a_y = float(np.abs(turn.mean())) if len(turn) else 0.0
+        must_turn(drive, a_y, "before it brakes", LEAST_TURN)
+        radius, a = slowing.v**2 / a_y, slowing.deceleration
+        return replace(self, radius=radius, a_y=a_y, deceleration=a)
 
 
 def _one_second_after(run: CaseRun) -> tuple[Array, Array]:
@@ -461,26 +416,33 @@ SPLIT_STYLES = (
 the damping ratio. Each vehicle has the driver who suits it."""
 LANE: m = 1.0
 """Deviation up to which a vehicle has stayed in its lane."""
-ROUGH = "of the shortest stop of a grid of decelerations and drivers"
-"""Why no metric has a derivative."""
 
 
 @dataclass(frozen=True)
-class SplitBraking:
+class SplitBraking(StandardManoeuvre):
     """With the left wheels on a slippery road; the driver keeps the lane."""
 
     speed: m_s = 80.0 / 3.6
     low: one = 0.3
     """Grip on the left over that of the tyres."""
     deceleration: m_s2 | None = None
-    """That one stop reaches, as a log does; if None, many are asked for and the shortest counts."""
-    name: ClassVar[str] = "split_braking"
-    title: ClassVar[str] = "Braking with one side on a slippery road"
-    source: ClassVar[str] = "ISO 14512:1999"
+    """That one stop reaches, as a log does; if None, many are demanded and the shortest counts."""
+    name = "split_braking"
+    title = "Braking with one side on a slippery road"
+    source = "ISO 14512:1999"
+    rough = "of the shortest stop of a grid of decelerations and drivers"
+    METRICS = f"""
+    stopping_distance [m]: Shortest way to rest on which it stays within {LANE:g} m of its lane;
+        theory: with all tyres at their longitudinal peak.
+    peak_yaw_rate [rad/s]: On that way.
+    deviation [m]: Largest, on that way.
+    yaw_moment [N·m]: Difference of the brake forces of both sides times half the track, mean of the
+        second after the first half; positive turns to the left.
+    """
 
     def unfit(self, car: Subject) -> str:
         """Why a vehicle cannot do it."""
-        lacks = tyres_needed(car) or speed_needed(car, self.speed)
+        lacks = tyres_needed(car) or speed_needed(car, self)
         names = record.names(car.vehicle.model.Disturbance)
         if not lacks and not {"mu_fl", "mu_rl"} <= set(names):
             return f"{car.name} has no grip of its own at each wheel"
@@ -492,7 +454,8 @@ class SplitBraking:
         most = 0.5 * (1.0 + self.low) * tyres
         if self.deceleration:
             longest = LONGER * self.speed / self.deceleration
-            demand = yield from level_for(self.deceleration, partial(self._tried, longest))
+            one = partial(self.case, duration=longest, style=SPLIT_STYLES[1])
+            demand = yield from level_for(self.deceleration, one)
         else:
             guess = np.where(np.isfinite(tyres), most, 0.5 * (1.0 + self.low) * car.grip)
             search = hardest_stop(self.speed, guess, self._styles, _way_in_lane, GRID)
@@ -500,35 +463,18 @@ class SplitBraking:
             longest = min(time_to_stop(self.speed, shortest), LONGEST)
         runs = yield self._styles(demand, longest)
         ways = np.stack([stopping_distance(run) for run in runs])
-        deviations = np.stack([_aside(run) for run in runs])
         stayed = np.isfinite([_way_in_lane(run) for run in runs])
         best, column = np.argmin(np.where(stayed, ways, inf), axis=0), np.arange(car.variants)
-        best_run = picked(runs, best)
-        in_lane = stayed[best, column]
-
-        def masked(values: Array) -> Array:
-            return np.where(in_lane, values, np.nan)
-
-        metrics = [
-            Metric(
-                "stopping_distance", masked(ways[best, column]), "m",
-                f"Shortest way to rest on which it stays within {LANE:g} m of its lane; theory: "
-                "with all tyres at their longitudinal peak.",
-                self._theory(most), ROUGH,
-            ),
-            Metric(
-                "peak_yaw_rate", masked(np.abs(best_run.since(0.0)["omega"]).max(axis=0)), "rad/s",
-                "On that way.", rough=ROUGH,
-            ),
-            Metric("deviation", masked(deviations[best, column]), "m", "Largest, on that way.",
-                   rough=ROUGH),
-            Metric(
-                "yaw_moment", masked(brake_moment(car, best_run)), "N·m",
-                "Difference of the brake forces of both sides times half the track, mean of the "
-                "second after the first half; positive turns to the left.", rough=ROUGH,
-            ),
-        ]  # fmt: skip
-        curve = Curve(best_run["x"][:, 0], best_run["y"][:, 0], best_run.label)
+        run, in_lane = pick(runs, best), stayed[best, column]
+        values = {
+            "stopping_distance": ways[best, column],
+            "peak_yaw_rate": np.abs(run.since(0.0)["omega"]).max(axis=0),
+            "deviation": np.stack([_aside(run) for run in runs])[best, column],
+            "yaw_moment": brake_moment(car, run),
+        }
+        masked = {name: np.where(in_lane, row, np.nan) for name, row in values.items()}
+        metrics = self.metrics(masked, {"stopping_distance": self._theory(most)})
+        curve = Curve(run["x"][:, 0], run["y"][:, 0], run.label)
         notes = [] if in_lane[0] else [_why_not(runs)]
         notes += missed(self.deceleration, runs)
         return Findings(metrics, [Chart("Path", "x in m", "y in m", [curve])], notes)
@@ -547,19 +493,14 @@ class SplitBraking:
         told = stop_of(drive)
         return replace(self, speed=told.v, deceleration=told.deceleration)
 
-    def _tried(self, duration: s, a: m_s2) -> Case:
-        return self.case(a, duration, *SPLIT_STYLES[1])
-
     def _styles(self, a: Array | m_s2, duration: s) -> list[Case]:
-        return [self.case(a, duration, *style) for style in SPLIT_STYLES]
+        return [self.case(a, duration, style) for style in SPLIT_STYLES]
 
-    def case(
-        self, a: Array | m_s2, duration: s, settling: float, damping: float, least: float
-    ) -> Case:
-        """A stop with a deceleration that is asked for, one or (V,), by a driver of a style."""
+    def case(self, a: Array | m_s2, duration: s, style: tuple[float, float, float]) -> Case:
+        """A stop with a deceleration that is demanded, one or (V,), by a driver of a style."""
         ice = {name: lambda t: np.where(t < 0.0, 1.0, self.low) for name in ("mu_fl", "mu_rl")}
-        style = {"settling": settling, "damping": damping, "settling_least": least}
-        return replace(stop_case(self.speed, duration, a), driving=style, disturbance=ice)
+        driving = dict(zip(("settling", "damping", "settling_least"), style, strict=True))
+        return replace(stop_case(self.speed, duration, a), driving=driving, disturbance=ice)
 
 
 def _aside(run: CaseRun) -> Array:

@@ -1,9 +1,8 @@
-"""One drive of a manoeuvre, said before it is driven: start, driver, ground and how long.
+"""One drive of a manoeuvre as it is specified: start, driver, ground and duration.
 
-A line on the ground as a record of grids over the distance along it, which a driver follows.
-
-All paths have the same number of points, so that vehicles of one fleet, each on a path of its own,
-share one kernel: the arrays are parameters.
+A `Path` is a line on the ground as a record of grids over the distance along it, which the driver
+follows. All paths have the same number of points, so that vehicles of one fleet, each on a path of
+its own, share one kernel: the arrays are parameters.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from ...road.road import Road
 from ...units import m, m_s, s
 
 POINTS = 4096
-"""Of each path."""
+"""Points of each path."""
 
 
 class Path(NamedTuple):
@@ -40,7 +39,7 @@ class Path(NamedTuple):
     curvature: Grid1
     """In 1/m, positive in a left turn."""
     v: Grid1
-    """Speed in m/s, beside the one that the driver is told."""
+    """Speed in m/s, added to the reference speed of the driver."""
 
     @property
     def length(self) -> m:
@@ -60,7 +59,7 @@ def path_along(points: Any, v: Any = 0.0, *, closed: bool = False) -> Path:
 
 @cache
 def straight(length: m = 1.0e4) -> Path:
-    """The x axis; kept, because arrays live as long as somebody holds the path."""
+    """The x axis; cached, so that its arrays outlive every fleet that drives along it."""
     s = np.linspace(0.0, length, POINTS)
     zero = np.zeros(POINTS)
     return _path(s, s, zero, zero, zero, zero)
@@ -117,11 +116,11 @@ before zero are those of the run-in."""
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """What is driven. All variants of a vehicle drive the same case; numbers that may differ
-    between variants are scalars or (V,)."""
+    """A drive. All variants of a vehicle drive the same case; numbers that may differ between
+    variants are scalars or (V,)."""
 
     label: str
-    """What tells it from other cases of its manoeuvre, such as "80 km/h left"."""
+    """Distinguishes it from other cases of its manoeuvre, such as "80 km/h left"."""
     duration: s
     """From time zero on."""
     v: Any = 0.0
@@ -131,21 +130,21 @@ class Case:
     amplitude: Any = 1.0
     """Factor on the angle, a number or (V,)."""
     speed: Signal | None = None
-    """Speed to hold in m/s, beside that of the path."""
+    """Speed to hold in m/s, added to that of the path."""
     hold: Signal | None = None
-    """1 to hold it, 0 to ask for `a` alone; None to hold it if there is a speed or a path."""
+    """1 to hold it, 0 to demand `a` alone; None to hold it if there is a speed or a path."""
     a: Signal = 0.0
-    """Acceleration asked for in m/s²; times `a_gain`."""
+    """Acceleration demanded in m/s²; times `a_gain`."""
     a_gain: Any = 1.0
-    """Factor on the acceleration asked for, a number or (V,)."""
+    """Factor on the acceleration demanded, a number or (V,)."""
     omega: Signal = 0.0
-    """Yaw rate asked for in rad/s, of a vehicle that turns on the spot."""
+    """Yaw rate demanded in rad/s, of a vehicle that turns on the spot."""
     handbrake: Signal = 0.0
     """0 to 1."""
     coast: Signal = 0.0
     """1 to let go of drive and brakes, 0 else."""
     path: Path | None = None
-    """What to follow, from its beginning on; None to steer as told."""
+    """Path to follow from its beginning; None to steer by `steer` alone."""
     pose: Pose | None = None
     """Where it starts; at the beginning of the path, else at the origin, if None."""
     driving: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -153,14 +152,14 @@ class Case:
     disturbance: Mapping[str, Signal] = field(default_factory=dict[str, Signal])
     """Fields of the vehicle's disturbance, such as grip under each wheel."""
     road: Road | None = None
-    """What it drives on; level if None."""
+    """Road to drive on; level if None."""
     rests: bool = False
     """Whether it comes to rest or starts from rest: then the integrator is one for stiff motion,
     which wheels at walking pace need."""
     run_in: s = 1.0
     """Time before zero in which the vehicle settles at its speed."""
     start: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Fields of the start state beside pose and speed."""
+    """Fields of the start state other than pose and speed."""
 
     __repr__ = brief_repr
 
@@ -186,3 +185,15 @@ def step(at: s = 0.0, rise: s = 0.0) -> Callable[[Array], Array]:
 def ramp(rate: float, at: s = 0.0, most: float = np.inf) -> Callable[[Array], Array]:
     """Zero until a time, then growing by a rate per second up to a largest value."""
     return lambda t: np.clip(rate * (t - at), 0.0, most)
+
+
+def steered(label: str, duration: s, v: m_s, steer: Signal, angle: Any, run_in: s = 1.0) -> Case:
+    """A case at a held speed with an angle of a shape, times an amplitude."""
+    return Case(
+        label=label, duration=duration, v=v, speed=v, steer=steer, amplitude=angle, run_in=run_in
+    )
+
+
+def before(t: Array) -> Array:
+    """1 before time zero, then 0."""
+    return (t < 0.0).astype(float)

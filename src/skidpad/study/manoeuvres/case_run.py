@@ -1,14 +1,10 @@
-"""What was driven: signals over time of all variants of a vehicle, and how it ended for each.
+"""What was driven: signals over time of all variants of a vehicle, and what they tell.
 
 Motion is that of the centre of mass, whatever point the vehicle's state is about. Signals have the
-shape (T, V): samples and variants. A measured log becomes one with V = 1 (`from_columns`).
+shape (T, V): samples and variants. A measured log becomes a run with V = 1 (`from_columns`).
 
-Signals of a drive by their names, whatever the vehicle calls its fields.
-
-Rise, peak and overshoot of an answer to a step, of all variants at once.
-
-How a drive was driven, as its signals tell: from which speed and how hard it braked, how and to
-which side it steered. A log has no settings; a test that is to be compared with it needs them.
+Look here for the response to a step, times at which signals pass a level, and the settings that a
+log was driven with: from which speed and how hard it braked, how and to which side it steered.
 """
 
 from __future__ import annotations
@@ -44,7 +40,7 @@ TIPPED: s = 0.3
 
 
 class Source(NamedTuple):
-    """What is to be known of the signals of a log beside their values."""
+    """What is known of the signals of a log, apart from their values."""
 
     steady: frozenset[str] = frozenset()
     """Signals that are right while nothing changes, and unknown when something does."""
@@ -101,18 +97,19 @@ class CaseRun:
     def since(self, begin: s, end: s = np.inf) -> CaseRun:
         """The part between two times."""
         first = int(np.searchsorted(self.t, begin - 1e-9))
-        kept = slice(first, int(np.searchsorted(self.t, end + 1e-9, side="right")))
-        parts = {name: values[kept] for name, values in self.signals.items()}
-        states = None if self.states is None else self.states[kept]
-        inputs = None if self.inputs is None else self.inputs[kept]
-        return CaseRun(self.label, self.t[kept], parts, states, inputs, self.source)
+        rows = slice(first, int(np.searchsorted(self.t, end + 1e-9, side="right")))
+        return self._cut(self.t[rows], np.s_[rows])
 
     def variant(self, k: int) -> CaseRun:
         """One of the vehicles alone."""
-        parts = {name: values[:, k : k + 1] for name, values in self.signals.items()}
-        states = None if self.states is None else self.states[:, k : k + 1]
-        inputs = None if self.inputs is None else self.inputs[:, k : k + 1]
-        return CaseRun(self.label, self.t, parts, states, inputs, self.source)
+        return self._cut(self.t, np.s_[:, k : k + 1])
+
+    def _cut(self, t: Array, part: Any) -> CaseRun:
+        signals = {name: values[part] for name, values in self.signals.items()}
+        states, inputs = (
+            None if rows is None else rows[part] for rows in (self.states, self.inputs)
+        )
+        return CaseRun(self.label, t, signals, states, inputs, self.source)
 
     @property
     def outcomes(self) -> tuple[str, ...]:
@@ -162,20 +159,17 @@ def endings(runs: Sequence[CaseRun]) -> list[str]:
     ]
 
 
-def picked(runs: Sequence[CaseRun], which: Any) -> CaseRun:
+def pick(runs: Sequence[CaseRun], which: Any) -> CaseRun:
     """One run in which each variant drives that of its number in `which`, (V,), of several runs
     that are as long."""
     first, column = runs[int(which[0])], np.arange(len(which))
 
-    def chosen(parts: Sequence[Array]) -> Array:
+    def each(parts: Sequence[Any]) -> Array:
         return np.stack(parts)[which, :, column].swapaxes(0, 1)
 
-    signals = {name: chosen([run[name] for run in runs]) for name in first.signals}
-    rows = [[run.states for run in runs], [run.inputs for run in runs]]
-    states, inputs = (
-        None if parts[0] is None else chosen(parts)  # type: ignore[arg-type]
-        for parts in rows
-    )
+    signals = {name: each([run[name] for run in runs]) for name in first.signals}
+    states = None if first.states is None else each([run.states for run in runs])
+    inputs = None if first.inputs is None else each([run.inputs for run in runs])
     return CaseRun(first.label, first.t, signals, states, inputs, first.source)
 
 
@@ -238,7 +232,7 @@ def params_of(vehicle: Vehicle, changes: Mapping[str, Array]) -> Any:
 
 
 def _motion(
-    vehicle: Vehicle, t: Array, x: Any, u: Any, p: Any, told: Mapping[str, Array]
+    vehicle: Vehicle, t: Array, x: Any, u: Any, p: Any, outputs: Mapping[str, Array]
 ) -> dict[str, Array]:
     """Motion of the centre of mass."""
     body, com = vehicle.body, vehicle.geometry.centre_of_mass
@@ -259,11 +253,11 @@ def _motion(
     }
     if body.steer is not None:
         signals["steer"] = wide(body.steer(x, u, p), shape)
-    pair = next((pair for pair in ACCELERATIONS if set(pair) <= set(told)), ("a_x", "a_y"))
+    pair = next((pair for pair in ACCELERATIONS if set(pair) <= set(outputs)), ("a_x", "a_y"))
     # Told is better than a difference of samples; a model may tell one of the two.
     rates = zip((v_x, v_y), (-v_y * now.omega, v_x * now.omega), strict=True)
     a_x, a_y = (
-        told[name] if name in told else np.gradient(wide(v, shape), t, axis=0) + turn
+        outputs[name] if name in outputs else np.gradient(wide(v, shape), t, axis=0) + turn
         for name, (v, turn) in zip(pair, rates, strict=True)
     )
     return signals | {"a_x": wide(a_x, shape), "a_y": wide(a_y, shape)}
@@ -271,8 +265,6 @@ def _motion(
 
 AVERAGED: s = 0.5
 """At the end of a run, over which the steady value is averaged."""
-
-
 LEAST_PEAK = 5e-4
 """Overshoot below which an answer has no peak: the highest sample of one that creeps up is any."""
 
@@ -366,18 +358,19 @@ LEAST_LOSS: one = 0.05
 """Of the speed after that, without which a deceleration is not told."""
 LOCKED: one = 0.5
 """Share of the speed of a rolling wheel below which one counts as locked."""
-
-
+LEAST_TURN: m_s2 = 0.3
+"""Lateral acceleration that a log of a turn needs."""
+ALIKE: one = 0.95
+"""Correlation with the angle of a test from which on a log is one of it."""
+SIDES: Mapping[str, one] = {"left": 1.0, "right": -1.0}
+BEGINNINGS: Mapping[str, one] = {"left first": 1.0, "right first": -1.0}
+"""Sides to which manoeuvres are driven or begin, with their signs."""
 FOLLOWS = {"a_y": ("omega", "yaw")}
-"""Columns of which one is enough for a signal, beside `v_x`."""
+"""Columns of which one is enough for a signal, in addition to `v_x`."""
 CHANGING = {"a_y": ("v_y", "sideslip")}
-"""Columns of which one is needed besides where it changes."""
-
-
+"""Columns of which one is also needed where the signal changes."""
 SAMPLE: s = 0.01
 """Of which durations of tests are multiples."""
-
-
 SHORTLY: s = 0.5
 """Before the test begins, from which its speed there is told."""
 
@@ -424,6 +417,10 @@ class Steering(NamedTuple):
     angle: rad
     """The largest, without its sign."""
 
+    def named(self, sides: Mapping[str, one]) -> tuple[str]:
+        """The side to which the wheels are turned, of sides with their signs."""
+        return (next(name for name, sign in sides.items() if sign == self.side),)
+
 
 def must_tell(drive: CaseRun, name: str, why: str, *, changing: bool = False) -> None:
     """Raise InvalidValue unless a signal of a log has numbers, also where it changes if that is
@@ -442,6 +439,29 @@ def must_tell(drive: CaseRun, name: str, why: str, *, changing: bool = False) ->
         meant = next((one for one in (name, *others) if nearest(one, free)), name)
         why += f". Columns that are not used: {drive.source.listed}; {how_to_name(meant, free)}"
     raise InvalidValue(f"{text}: {why}")
+
+
+def must_turn(drive: CaseRun, a_y: m_s2, when: str, least: m_s2 = LEAST_TURN) -> None:
+    """Raise InvalidValue unless the lateral acceleration of a log is large enough."""
+    if not a_y > least:
+        raise InvalidValue(
+            f"{drive.label} turns with {a_y:.2f} m/s² {when}; at least {least:g} m/s² are needed"
+        )
+
+
+def must_follow(drive: CaseRun, angle: Array, reference: Array, what: str) -> None:
+    """Raise InvalidValue unless the angle of a log is that of the test, up to a factor."""
+    if not np.corrcoef(reference, angle)[0, 1] > ALIKE:
+        raise InvalidValue(f"{drive.label} has no {what}: its wheels are turned otherwise")
+
+
+def must_last(drive: CaseRun, end: s, least: s, form: str = ".2f") -> None:
+    """Raise InvalidValue unless a log lasts long enough after the wheels are turned."""
+    if end < least:
+        raise InvalidValue(
+            f"{drive.label} ends {end:.2f} s after the wheels are turned; {least:{form}} s are "
+            "needed"
+        )
 
 
 def slowing_of(drive: CaseRun) -> Slowing:

@@ -14,8 +14,8 @@ from .events import FormulaAcceleration, FormulaSkidpad
 from .frequency_response import RandomSteer, SineSweep
 from .hill import HillHold, HillStart
 from .longitudinal import Acceleration, CoastDown, TurningCircle
+from .manoeuvre import Manoeuvre
 from .on_centre import Transition, Weave
-from .proving_ground import Manoeuvre
 from .ride import Bump, RoughRoad
 from .robots import SpinInPlace, SquarePath, StraightAndArc
 from .sine_with_dwell import SineWithDwell

@@ -1,9 +1,8 @@
 """Models that are driven by commands: how late and how far they follow a step and a ramp.
 
-A vehicle is asked for an angle of its front wheels or a yaw rate, and for a speed or an
-acceleration, whichever it takes, at constant other commands and without feedback.
-
-A dead time and a lag with a limited rate: what parameters of command-driven models promise.
+A vehicle is commanded an angle of its front wheels or a yaw rate, and a speed or an acceleration,
+whichever it takes, at constant other commands and without feedback. `Lag` is the theory: a dead
+time and a lag with a limited rate, as the parameters of command-driven models describe them.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,8 +18,8 @@ from ...core.arrays import Array
 from ...units import m_s, m_s2, rad, rad_s, s
 from .case import Case, Signal
 from .case_run import CaseRun, first_time, slowing_of
+from .manoeuvre import Performing, StandardManoeuvre
 from .metric import Chart, Curve, Findings, Metric
-from .proving_ground import Performing
 from .subject import Subject, takes, tyres_needed
 
 
@@ -37,27 +36,27 @@ class Lag:
     factor: Array
     """On the command."""
     bias: Array
-    """What it takes itself to be beyond what it is."""
+    """Offset of its measurement of itself."""
     band: Array
     """Error up to which it does nothing."""
 
     @property
     def start(self) -> Array:
         """Where it stands before the step."""
-        return self._settled(0.0, 0.0)
+        return self._end(0.0, 0.0)
 
     @property
     def change(self) -> Array:
         """How far the step takes it; positive."""
-        return self._settled(self.start, self.asked) - self.start
+        return self._end(self.start, self.asked) - self.start
 
     @property
     def steady_error(self) -> Array:
         """Where it stands after the step, less the command."""
         return self.start + self.change - self.asked
 
-    def _settled(self, at: Any, asked: float) -> Array:
-        goal = self.factor * asked - self.bias
+    def _end(self, at: Any, command: float) -> Array:
+        goal = self.factor * command - self.bias
         return goal + np.clip(at - goal, -self.band, self.band)
 
     @property
@@ -73,7 +72,7 @@ class Lag:
         return limited + self.time_constant * np.log(np.maximum(slow / left, 1.0))
 
     def step(self, t: Array) -> Array:
-        """Answer of the first variant at times, (T,), to the step at time zero."""
+        """Response of the first variant at times, (T,), to the step at time zero."""
         tau, rate, slow = self.time_constant[0], self.rate[0], self._slow[0]
         goal, since = self.change[0], np.maximum(t - self.dead_time[0], 0.0)
         bend = (goal - slow) / rate
@@ -105,12 +104,13 @@ class Lag:
 
 
 def lag_of(car: Subject, named: str, asked: float) -> Lag | None:
-    """What the parameters say of an input with dead time; None where they say nothing.
+    """The lag of an input by the parameters of the vehicle; None where they describe none.
 
     Models with dead times name them `steer_time_delay`, beside `steer_time_constant`.
     """
     late = car.vehicle.model.dead_times.get(named)
-    if late is None or not hasattr(car.vehicle.params, constant := _beside(late, "constant")):
+    constant = f"{(late or '').removesuffix('delay')}constant"
+    if late is None or not hasattr(car.vehicle.params, constant):
         return None
 
     def values(name: str, usual: float) -> Array:
@@ -132,10 +132,6 @@ def lag_of(car: Subject, named: str, asked: float) -> Lag | None:
     )
 
 
-def _beside(late: str, what: str) -> str:
-    return f"{late.removesuffix('delay')}{what}"
-
-
 AVERAGED: s = 0.5
 """At the end of a drive, over which a steady value is averaged."""
 STOPPED = 0.01
@@ -149,8 +145,8 @@ def in_steps(car: Subject) -> str:
     return f"commands act late by whole steps of the simulation ({late})" if late else ""
 
 
-def commanded(car: Subject) -> str:
-    """Why a vehicle is not one that commands are tested of."""
+def commands_needed(car: Subject, test: Any = None) -> str:
+    """A vehicle without tyres that is commanded a speed or an acceleration."""
     if not tyres_needed(car):
         return f"{car.name} has tyres: the tests of cars are for it"
     return "" if takes(car, "v") or takes(car, "a") else f"{car.name} takes neither speed nor drive"
@@ -163,33 +159,30 @@ class _Channel(NamedTuple):
     signal: str
     unit: str
     demand: str
-    """Field of `Case` that asks for it."""
+    """Field of `Case` that demands it."""
     rest: float
     """Command before the step."""
     change: float
     lag: Lag | None
-    """As its parameters say, where they do."""
+    """By the parameters of the vehicle; None where they describe none."""
 
 
 @dataclass(frozen=True)
-class CommandSteps:
+class CommandSteps(StandardManoeuvre):
     """A step and a ramp of each command."""
 
     speed: m_s = 5.0
-    """Of those that go twice as fast; half of what others can."""
+    """Speed of vehicles that go twice as fast; others drive at half of their highest speed."""
     steer: rad = 0.1
     omega: rad_s = 0.5
     """Yaw rate of a vehicle that turns on the spot."""
     a: m_s2 = 1.0
     duration: s = 6.0
     """Of the step, and of the ramp to the same value."""
-    name: ClassVar[str] = "command_steps"
-    title: ClassVar[str] = "Steps and ramps of commands"
-    source: ClassVar[str] = "ISO 11342:1994 (paraphrased): dead time, time constant and accuracy"
-
-    def unfit(self, car: Subject) -> str:
-        """Why a vehicle cannot do it."""
-        return commanded(car)
+    name = "command_steps"
+    title = "Steps and ramps of commands"
+    source = "ISO 11342:1994 (paraphrased): dead time, time constant and accuracy"
+    needs = (commands_needed,)
 
     def perform(self, car: Subject) -> Performing:
         """All commands at once, each on its own."""
@@ -254,33 +247,32 @@ class CommandSteps:
         end = ramp.since(self.duration - AVERAGED, self.duration)
         told = (end.t / self.duration)[:, None]
         behind = ((told - (end[one.signal] - one.rest) / one.change) * self.duration).mean(axis=0)
-        own = one.lag
+        name, words, own, rough = one.name, _words(one), one.lag, in_steps(car)
+        dead, to_63, none, error, delay = (
+            5 * (None,)
+            if own is None
+            else (
+                own.dead_time,
+                own.to_63_percent,
+                0.0,
+                own.steady_error,
+                own.behind_ramp(one.change / self.duration),
+            )
+        )
+        overshoot = np.maximum(np.nanmax(shape, axis=0) - 1.0, 0.0)
         return [
-            Metric(
-                f"{one.name}_dead_time", begins, "s",
-                f"From a step of the command to where the {_words(one)} begins to follow.",
-                None if own is None else own.dead_time, in_steps(car),
-            ),
-            Metric(
-                f"{one.name}_time_constant", late, "s",
-                "From there to 63 % of the change, to a sample.",
-                None if own is None else own.to_63_percent,
-            ),
-            Metric(
-                f"{one.name}_overshoot", np.maximum(np.nanmax(shape, axis=0) - 1.0, 0.0), "",
-                "Peak of the change over its steady value, less one.",
-                None if own is None else 0.0,
-            ),
-            Metric(
-                f"{one.name}_steady_error", final - one.rest - one.change, one.unit,
-                "Steady value less the command.", None if own is None else own.steady_error,
-            ),
-            Metric(
-                f"{one.name}_ramp_delay", behind, "s",
-                "How far it is behind a ramp of the command in the last half second.",
-                None if own is None else own.behind_ramp(one.change / self.duration),
-                in_steps(car),
-            ),
+            Metric(f"{name}_dead_time", begins, "s",
+                   f"From a step of the command to where the {words} begins to follow.",
+                   dead, rough),
+            Metric(f"{name}_time_constant", late, "s",
+                   "From there to 63 % of the change, to a sample.", to_63),
+            Metric(f"{name}_overshoot", overshoot, "",
+                   "Peak of the change over its steady value, less one.", none),
+            Metric(f"{name}_steady_error", final - one.rest - one.change, one.unit,
+                   "Steady value less the command.", error),
+            Metric(f"{name}_ramp_delay", behind, "s",
+                   "How far it is behind a ramp of the command in the last half second.",
+                   delay, rough),
         ]  # fmt: skip
 
 
@@ -299,20 +291,22 @@ def _chart(one: _Channel, run: CaseRun) -> Chart:
 
 
 @dataclass(frozen=True)
-class StopFromSpeed:
+class StopFromSpeed(StandardManoeuvre):
     """From a speed to rest, by the command alone."""
 
     speed: m_s = 10.0
     """At most; 0.8 of what slower ones can."""
     a: m_s2 = 2.0
     """Deceleration asked for of those that are commanded one."""
-    name: ClassVar[str] = "stop_from_speed"
-    title: ClassVar[str] = "Stop from speed"
-    source: ClassVar[str] = "ISO 21994:2007, for vehicles driven by commands (paraphrased)"
-
-    def unfit(self, car: Subject) -> str:
-        """Why a vehicle cannot do it."""
-        return commanded(car)
+    name = "stop_from_speed"
+    title = "Stop from speed"
+    source = "ISO 21994:2007, for vehicles driven by commands (paraphrased)"
+    needs = (commands_needed,)
+    METRICS = """
+    stopping_time [s]: From the command to 1 % of the speed.
+    stopping_distance [m]: Way from the command to there.
+    peak_deceleration [m/s²]: Largest deceleration on the way.
+    """
 
     def perform(self, car: Subject) -> Performing:
         """Once."""
@@ -339,18 +333,12 @@ class StopFromSpeed:
         theory = None
         if own is not None:
             theory = own.way_to_rest(v, STOPPED) if by_speed else own.braking_way(v, STOPPED)
-        steady = np.nanmax(-run.since(0.0)["a_x"], axis=0)
-        metrics = [
-            Metric(
-                "stopping_time", when, "s", "From the command to 1 % of the speed.",
-                rough=in_steps(car),
-            ),
-            Metric(
-                "stopping_distance", way, "m", "Way from the command to there.", theory,
-                in_steps(car),
-            ),
-            Metric("peak_deceleration", steady, "m/s²", "Largest deceleration on the way."),
-        ]  # fmt: skip
+        hardest = np.nanmax(-run.since(0.0)["a_x"], axis=0)
+        metrics = self.metrics(
+            {"stopping_time": when, "stopping_distance": way, "peak_deceleration": hardest},
+            {"stopping_distance": theory},
+            dict.fromkeys(("stopping_time", "stopping_distance"), in_steps(car)),
+        )
         notes = () if np.isfinite(when).all() else ("Where a time is missing, it did not stop.",)
         shown = run if np.isnan(when[0]) else run.since(run.t[0], when[0])
         curve = Curve(shown.t, shown["v_x"][:, 0], "answer")
@@ -359,8 +347,8 @@ class StopFromSpeed:
 
     def adapted_to(self, drive: CaseRun) -> StopFromSpeed:
         """With the speed and the deceleration of a log."""
-        told = slowing_of(drive)
-        return replace(self, speed=told.v, a=told.deceleration)
+        slowing = slowing_of(drive)
+        return replace(self, speed=slowing.v, a=slowing.deceleration)
 
 
 def _stop(run: CaseRun, v: m_s) -> tuple[Array, Array]:

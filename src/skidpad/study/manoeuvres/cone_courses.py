@@ -1,11 +1,8 @@
-"""Double lane changes between cones (ISO 3888): how fast can it be entered without touching one?
+"""Courses between cones, driven as fast as can be without touching one.
 
-The driver follows a smooth path through the lanes. Entry speeds are driven side by side, first far
-apart and then about the highest that was clean.
-
-Cones, and whether a vehicle strikes them.
-
-Slalom: past cones in a row on alternating sides, as fast as can be held.
+Double lane changes (ISO 3888): the driver follows a smooth path through the lanes. Slalom: past
+cones in a row on alternating sides. Speeds are driven side by side, first far apart and then about
+the highest that was clean.
 """
 
 from __future__ import annotations
@@ -21,10 +18,10 @@ from ...core.arrays import Array
 from ...units import m, m_s, one
 from .case import Case, Path, path_along
 from .case_run import CaseRun, first_time
-from .metric import Chart, Curve, Findings, Metric
-from .proving_ground import Performing
+from .manoeuvre import Performing, StandardManoeuvre
+from .metric import Chart, Curve, Findings
 from .search import highest_clean, known_understeer
-from .subject import Subject, steering_needed, tyres_needed
+from .subject import Subject, tyres_needed
 
 DRIVERS_SPEED = (
     "speeds are those that our driver, who follows a path, masters; the car can be faster"
@@ -49,7 +46,7 @@ class Box(NamedTuple):
 
 
 def box_of(car: Subject) -> Box:
-    """That of a vehicle with its own parameters."""
+    """The rectangle about a vehicle with its own parameters."""
     corners = np.concatenate([np.array(outline) for outline in car.geometry.outlines])
     (rear, right), (front, left) = (
         edge - np.array(car.geometry.centre_of_mass)
@@ -102,7 +99,7 @@ def value_at(run: CaseRun, name: str, x: m) -> Array:
 
 
 def width_needed(car: Subject, least: m, most: m) -> str:
-    """Why a vehicle does not fit a course for widths, a sentence; empty if it does."""
+    """A width of the vehicle for which the course is made."""
     width = box_of(car).width
     if least <= width <= most:
         return ""
@@ -112,8 +109,6 @@ def width_needed(car: Subject, least: m, most: m) -> str:
 KM_H: m_s = 1.0 / 3.6
 RESOLUTION: m_s = 0.5 * KM_H
 """To which the highest speed is found."""
-ROUGH = "of the fastest clean drive of our path-following driver, found to 0.5 km/h"
-"""Why no metric has a derivative."""
 SPACING: m = 3.0
 """Of the cones along a lane, at most."""
 LEAD: m = 30.0
@@ -221,33 +216,42 @@ def leaves(car: Subject, run: CaseRun, lanes: Sequence[Lane]) -> NDArray[np.bool
 
 
 def stops_short(run: CaseRun, lanes: Sequence[Lane]) -> NDArray[np.bool_]:
-    """Who never comes through, (V,)."""
+    """Whether a vehicle never comes through, (V,)."""
     return run["x"].max(axis=0) < lanes[-1].end
 
 
 def touches(car: Subject, run: CaseRun, lanes: Sequence[Lane]) -> NDArray[np.bool_]:
-    """Who has not passed, (V,)."""
+    """Whether a vehicle has not passed, (V,)."""
     return leaves(car, run, lanes) | stops_short(run, lanes)
 
 
-class _LaneChange:
-    """What both courses share."""
+class _LaneChange(StandardManoeuvre):
+    """Base of both lane changes."""
 
     speeds: tuple[m_s, m_s]
     lanes_for: ClassVar[Callable[[m], tuple[Lane, ...]]]
     """The lanes of the course for a vehicle of a width."""
     released: ClassVar[m] = np.inf
-    """How far inside the first lane the throttle is released."""
+    """Distance inside the first lane at which the throttle is released."""
+    rough = "of the fastest clean drive of our path-following driver, found to 0.5 km/h"
+    METRICS = """
+    entry_speed [m/s]: At the first cones, of the fastest drive without a touch by our driver, who
+        follows a path: the driver's speed, below what the car can do.
+    peak_lateral_acceleration [m/s²]: Between the first cones and the last, in that drive.
+    peak_yaw_rate [rad/s]: There.
+    peak_sideslip [rad]: There.
+    peak_angle [rad]: Of the front wheels.
+    """
 
     def lanes(self, car: Subject) -> tuple[Lane, ...]:
-        """Between which the vehicle drives."""
+        """Lanes between which the vehicle drives."""
         return type(self).lanes_for(_width(car))
 
     def unfit(self, car: Subject) -> str:
         """Why a vehicle cannot do it."""
         width = _width(car)
-        if steering_needed(car) or tyres_needed(car):
-            return steering_needed(car) or tyres_needed(car)
+        if lacks := tyres_needed(car):
+            return lacks
         if not 1.0 <= width <= WIDEST:
             return f"{car.name} is {width:.2f} m wide; the course is one for cars, 1 m to 3 m"
         return ""
@@ -277,9 +281,8 @@ class _LaneChange:
 
     def _case(self, car: Subject, v: Array, path: Path, settling: float, ahead: float) -> Case:
         """Entered at a speed that is held up to where the throttle is released."""
-        understeer = known_understeer(car, 20.0)
         end = self.lanes(car)[-1].end
-        # Who rolls, and slows down evenly, is through in twice the time or never.
+        # A vehicle that rolls, and slows down evenly, is through in twice the time or never.
         rolling = max(end - self.released, 0.0)
         return Case(
             label=f"{np.ravel(v)[0] / KM_H:.1f} km/h",
@@ -287,7 +290,7 @@ class _LaneChange:
             v=v,
             path=path,
             driving={
-                "understeer": understeer,
+                "understeer": known_understeer(car, 20.0),
                 "settling": settling,
                 "ahead": ahead,
                 "v_gain": v,
@@ -300,38 +303,17 @@ class _LaneChange:
         self, run: CaseRun, passed: NDArray[np.bool_], lanes: Sequence[Lane], notes: Sequence[str]
     ) -> Findings:
         begin, end = lanes[0].begin, lanes[-1].end
-
-        def peak(name: str) -> Array:
-            return np.where(passed, peak_between(run, name, begin, end), np.nan)
-
-        metrics = [
-            Metric(
-                "entry_speed", np.where(passed, value_at(run, "speed", begin), np.nan), "m/s",
-                "At the first cones, of the fastest drive without a touch by our driver, who "
-                "follows a path: the driver's speed, below what the car can do.", rough=ROUGH,
-            ),
-            Metric(
-                "peak_lateral_acceleration", peak("a_y"), "m/s²",
-                "Between the first cones and the last, in that drive.", rough=ROUGH,
-            ),
-            Metric("peak_yaw_rate", peak("omega"), "rad/s", "There.", rough=ROUGH),
-            Metric("peak_sideslip", peak("sideslip"), "rad", "There.", rough=ROUGH),
-        ]  # fmt: skip
-        if "steer" in run:
-            angle = Metric("peak_angle", peak("steer"), "rad", "Of the front wheels.", rough=ROUGH)
-            metrics.append(angle)
-        where = cones(lanes)
-        curves = [
-            Curve(run["x"][:, 0], run["y"][:, 0], run.label),
-            Curve(where[:, 0], where[:, 1], "cones", "cones"),
-        ]
-        path = Chart("Path", "x in m", "y in m", curves, equal=True)
-        across = Chart(
-            "Lateral acceleration",
-            "x in m",
-            "m/s²",
-            [Curve(run["x"][:, 0], run["a_y"][:, 0], "a_y")],
-        )
+        peaks = {"peak_lateral_acceleration": "a_y", "peak_yaw_rate": "omega",
+                 "peak_sideslip": "sideslip", "peak_angle": "steer"}  # fmt: skip
+        values = {"entry_speed": value_at(run, "speed", begin)} | {
+            name: peak_between(run, signal, begin, end)
+            for name, signal in peaks.items()
+            if signal in run
+        }
+        metrics = self.metrics({n: np.where(passed, row, np.nan) for n, row in values.items()})
+        path = Chart("Path", "x in m", "y in m", path_curves(run, cones(lanes)), equal=True)
+        curve = Curve(run["x"][:, 0], run["a_y"][:, 0], "a_y")
+        across = Chart("Lateral acceleration", "x in m", "m/s²", [curve])
         return Findings(metrics, [path, across], [*notes, DRIVERS_SPEED])
 
 
@@ -341,9 +323,9 @@ class DoubleLaneChange(_LaneChange):
 
     speeds: tuple[m_s, m_s] = (40.0 * KM_H, 180.0 * KM_H)
     """Between which the highest clean one is looked for."""
-    name: ClassVar[str] = "double_lane_change"
-    title: ClassVar[str] = "Double lane change"
-    source: ClassVar[str] = "ISO 3888-1:2018"
+    name = "double_lane_change"
+    title = "Double lane change"
+    source = "ISO 3888-1:2018"
     lanes_for: ClassVar[Callable[[m], tuple[Lane, ...]]] = staticmethod(double_lane_change)
 
 
@@ -353,11 +335,19 @@ class ObstacleAvoidance(_LaneChange):
 
     speeds: tuple[m_s, m_s] = (25.0 * KM_H, 120.0 * KM_H)
     """Between which the highest clean one is looked for."""
-    name: ClassVar[str] = "obstacle_avoidance"
-    title: ClassVar[str] = "Obstacle avoidance"
-    source: ClassVar[str] = "ISO 3888-2:2011"
+    name = "obstacle_avoidance"
+    title = "Obstacle avoidance"
+    source = "ISO 3888-2:2011"
     released: ClassVar[m] = 2.0
     lanes_for: ClassVar[Callable[[m], tuple[Lane, ...]]] = staticmethod(obstacle_avoidance)
+
+
+def path_curves(run: CaseRun, cones: Array) -> list[Curve]:
+    """The path of the first vehicle and the cones."""
+    return [
+        Curve(run["x"][:, 0], run["y"][:, 0], run.label),
+        Curve(cones[:, 0], cones[:, 1], "cones", "cones"),
+    ]
 
 
 def _width(car: Subject) -> m:
@@ -375,63 +365,42 @@ SLALOM_STYLES = ((0.3, 0.2), (0.4, 0.2))
 """
 SLALOM_RESOLUTION: one = 0.02
 """To which the highest speed is found, over that of the closed form."""
-SLALOM_ROUGH = (
-    "of the fastest clean drive of our path-following driver, found to 2 % of the closed form"
-)
-"""Why no metric has a derivative."""
-
-
-def slalom_cones(spacing: m) -> Array:
-    """Where they stand, (n, 2), along x from the origin on."""
-    return np.stack([spacing * np.arange(CONES, dtype=float), np.zeros(CONES)], axis=1)
-
-
-def slalom_path(spacing: m, amplitude: m) -> Path:
-    """A wave that passes the first cone on its left, at 1 m/s."""
-    x = np.arange(-SLALOM_LEAD, spacing * (CONES - 1) + SLALOM_LEAD, 0.25)
-    swing = np.clip(
-        np.minimum(x + SLALOM_LEAD, x[-1] - x) / (SLALOM_LEAD - 0.5 * spacing), 0.0, 1.0
-    )
-    y = swing**2 * (3.0 - 2.0 * swing) * amplitude * np.cos(np.pi * x / spacing)
-    return path_along(np.stack([x, y], axis=1), 1.0)
-
-
-def wrong_side(run: CaseRun, spacing: m) -> NDArray[np.bool_]:
-    """Who passed a cone on the side on which the one before was passed, or never came by, (V,)."""
-    wrong: Any = ~np.isfinite(run["x"]).all(axis=0)
-    for k in range(CONES):
-        row = np.argmax(run["x"] >= k * spacing, axis=0)
-        y = run["y"][row, np.arange(run.variants)]
-        wrong = wrong | (row == 0) | (y * (-1.0) ** k <= 0.0)
-    return wrong
 
 
 @dataclass(frozen=True)
-class Slalom:
+class Slalom(StandardManoeuvre):
     """Cones 18 m apart."""
 
     spacing: m = 18.0
     speeds: tuple[one, one] = (0.5, 1.3)
     """Between which the highest clean one is looked for, over that of the closed form."""
-    name: ClassVar[str] = "slalom_18_m"
-    title: ClassVar[str] = "Slalom, cones 18 m apart"
-    source: ClassVar[str] = "the slalom of car magazines; there is no standard"
-
-    def unfit(self, car: Subject) -> str:
-        """Why a vehicle cannot do it."""
-        return steering_needed(car) or tyres_needed(car) or width_needed(car, 0.8, 3.0)
+    name = "slalom_18_m"
+    title = "Slalom, cones 18 m apart"
+    source = "the slalom of car magazines; there is no standard"
+    needs = (tyres_needed, lambda car, test: width_needed(car, 0.8, 3.0))
+    rough = (
+        "of the fastest clean drive of our path-following driver, found to 2 % of the closed form"
+    )
+    METRICS = """
+    passing_speed [m/s]: Mean from the first cone to the last, at the highest clean speed; theory: a
+        wave of the same amplitude at the limit of grip.
+    entry_speed [m/s]: Highest held speed without a cone.
+    peak_lateral_acceleration [m/s²]: Between the first cone and the last, at that speed.
+    peak_yaw_rate [rad/s]: There.
+    peak_sideslip [rad]: There.
+    """
 
     def perform(self, car: Subject) -> Performing:
         """Held speeds ever closer to the highest clean one, by drivers of all styles."""
         amplitude = 0.5 * box_of(car).width + CONE + CLEARANCE
-        path, cones = slalom_path(self.spacing, amplitude), slalom_cones(self.spacing)
+        path, cones, d = self.path(amplitude), self.cones, self.spacing
 
         def clean(run: CaseRun) -> NDArray[np.bool_]:
             touched = struck(car, run, cones).any(axis=0)
-            return run.done & ~touched & ~wrong_side(run, self.spacing)
+            return run.done & ~touched & ~self.wrong_side(run)
 
         # The bends of y = A cos(π x / d) at the cones have the curvature A (π / d)².
-        theory = float(self.spacing / np.pi * np.sqrt(car.grip / amplitude))
+        theory = float(d / np.pi * np.sqrt(car.grip / amplitude))
         ends = (min(share * theory, car.limits.v_max) for share in self.speeds)
         low, high = (np.full(car.variants, v) for v in ends)
         limit = yield from highest_clean(
@@ -441,49 +410,56 @@ class Slalom:
             lambda v: [self._case(car, v, path, *style) for style in SLALOM_STYLES],
             clean,
         )
-        return self._findings(limit.run, limit.best, theory, cones)
+        run, passed, way = limit.run, np.isfinite(limit.best), float(np.ptp(cones[:, 0]))
+        time = first_time(run.t, run["x"], way) - first_time(run.t, run["x"], 0.0)
+        a_y, omega, sideslip = (
+            np.where(passed, peak_between(run, name, 0.0, way), np.nan)
+            for name in ("a_y", "omega", "sideslip")
+        )
+        values = {
+            "passing_speed": np.where(passed, way / time, np.nan),
+            "entry_speed": limit.best,
+            "peak_lateral_acceleration": a_y,
+            "peak_yaw_rate": omega,
+            "peak_sideslip": sideslip,
+        }
+        notes = [] if passed[0] else [f"no speed was clean, not even {run.label}"]
+        chart = Chart("Path", "x in m", "y in m", path_curves(run, cones))
+        return Findings(self.metrics(values, {"passing_speed": theory}), [chart], notes)
+
+    @property
+    def cones(self) -> Array:
+        """Positions of the cones, (n, 2), along x from the origin."""
+        return np.stack([self.spacing * np.arange(CONES, dtype=float), np.zeros(CONES)], axis=1)
+
+    def path(self, amplitude: m) -> Path:
+        """A wave that passes the first cone on its left, at 1 m/s."""
+        d, lead = self.spacing, SLALOM_LEAD
+        x = np.arange(-lead, d * (CONES - 1) + lead, 0.25)
+        swing = np.clip(np.minimum(x + lead, x[-1] - x) / (lead - 0.5 * d), 0.0, 1.0)
+        y = swing**2 * (3.0 - 2.0 * swing) * amplitude * np.cos(np.pi * x / d)
+        return path_along(np.stack([x, y], axis=1), 1.0)
+
+    def wrong_side(self, run: CaseRun) -> NDArray[np.bool_]:
+        """Whether a cone was passed on the side of the one before, or not at all, (V,)."""
+        wrong: Any = ~np.isfinite(run["x"]).all(axis=0)
+        for k in range(CONES):
+            row = np.argmax(run["x"] >= k * self.spacing, axis=0)
+            y = run["y"][row, np.arange(run.variants)]
+            wrong = wrong | (row == 0) | (y * (-1.0) ** k <= 0.0)
+        return wrong
 
     def _case(self, car: Subject, v: Array, path: Path, settling: float, ahead: float) -> Case:
         understeer = known_understeer(car, 15.0)
+        style = {"understeer": understeer, "settling": settling, "ahead": ahead, "v_gain": v}
         return Case(
             label=f"{np.ravel(v)[0]:.1f} m/s",
             duration=float(1.05 * path.length / np.min(v)),
             v=v,
             path=path,
-            driving={"understeer": understeer, "settling": settling, "ahead": ahead, "v_gain": v},
+            driving=style,
             run_in=0.0,
         )
-
-    def _findings(self, run: CaseRun, best: Array, theory: m_s, cones: Array) -> Findings:
-        passed, way = np.isfinite(best), float(np.ptp(cones[:, 0]))
-        time = first_time(run.t, run["x"], way) - first_time(run.t, run["x"], 0.0)
-
-        def peak(name: str) -> Array:
-            return np.where(passed, peak_between(run, name, 0.0, way), np.nan)
-
-        metrics = [
-            Metric(
-                "passing_speed", np.where(passed, way / time, np.nan), "m/s",
-                "Mean from the first cone to the last, at the highest clean speed; theory: a wave "
-                "of the same amplitude at the limit of grip.", theory, SLALOM_ROUGH,
-            ),
-            Metric(
-                "entry_speed", best, "m/s", "Highest held speed without a cone.",
-                rough=SLALOM_ROUGH,
-            ),
-            Metric(
-                "peak_lateral_acceleration", peak("a_y"), "m/s²",
-                "Between the first cone and the last, at that speed.", rough=SLALOM_ROUGH,
-            ),
-            Metric("peak_yaw_rate", peak("omega"), "rad/s", "There.", rough=SLALOM_ROUGH),
-            Metric("peak_sideslip", peak("sideslip"), "rad", "There.", rough=SLALOM_ROUGH),
-        ]  # fmt: skip
-        curves = [
-            Curve(run["x"][:, 0], run["y"][:, 0], run.label),
-            Curve(cones[:, 0], cones[:, 1], "cones", "cones"),
-        ]
-        notes = [] if passed[0] else [f"no speed was clean, not even {run.label}"]
-        return Findings(metrics, [Chart("Path", "x in m", "y in m", curves)], notes)
 
 
 @dataclass(frozen=True)
@@ -491,5 +467,5 @@ class LongSlalom(Slalom):
     """Cones 36 m apart."""
 
     spacing: m = 36.0
-    name: ClassVar[str] = "slalom_36_m"
-    title: ClassVar[str] = "Slalom, cones 36 m apart"
+    name = "slalom_36_m"
+    title = "Slalom, cones 36 m apart"

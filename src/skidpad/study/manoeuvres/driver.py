@@ -1,12 +1,11 @@
 """The driver of all manoeuvres: one policy, so that a vehicle needs one kernel for all of them.
 
-At each step it is told an angle, a speed or an acceleration, and it may follow a path. What it does
-with them is a matter of parameters, which differ between the vehicles of a fleet.
+Its input at each step is an angle, a speed or an acceleration, and it may follow a path. What it
+does with them is a matter of parameters, which differ between the vehicles of a fleet.
 
-Drives of vehicles with dead time, which no driver in the loop can have: commands said before.
-
-What the driver would ask of the vehicle as it starts is what it is told all along. A speed is then
-held by those that are commanded one; others keep the one they have.
+No driver can be in the loop of a vehicle with dead time. Such a vehicle gets the commands that the
+driver would give at the start (`driven_open`): those that are commanded a speed hold it, others
+keep the one they have.
 """
 
 from __future__ import annotations
@@ -185,7 +184,9 @@ class _Act:
         if shares and not by_wheel:  # one pedal for all wheels
             fl, fr, rl, rr = shares
             asked = asked * minimum(minimum(fl, fr), minimum(rl, rr))
-        u = body.command(x, _demand(angle, asked, r.v + v_path, r, p.car), own)
+        v_held, g = r.v + v_path, p.car
+        turning = v_held * tan(angle) * (1.0 / (g.l_f + g.l_r)) + r.omega
+        u = body.command(x, Demand(angle, asked, v_held, turning, r.handbrake), own)
         if by_wheel:
             u = _with_shares(x, u, shares, p.drive.traction, dt)
         pairs = zip(record.flatten(u), self._released(x, angle, r.handbrake, own), strict=True)
@@ -269,11 +270,6 @@ def _with_shares(x: Any, u: Any, shares: list[one], p: SlipControl, dt: s) -> An
     return u._replace(**torques)
 
 
-def _demand(angle: rad, a: m_s2, v: m_s, r: Told, g: Any) -> Demand:
-    turning = v * tan(angle) * (1.0 / (g.l_f + g.l_r)) + r.omega
-    return Demand(angle, a, v, turning, r.handbrake)
-
-
 def is_open(vehicle: Vehicle) -> bool:
     """Whether a vehicle has to be driven so."""
     return bool(vehicle.model.dead_times)
@@ -286,7 +282,10 @@ def driven_open(
     parameters that are numbers or (V,)."""
     vehicle = fleet.vehicle
     u = _commands(vehicle, case, t, start, p)
-    rows = ceil(max(map(np.max, _dead_times(vehicle, p))) / fleet.dt) + 1
+    rows = (
+        ceil(max(np.max(getattr(p, name)) for name in vehicle.model.dead_times.values()) / fleet.dt)
+        + 1
+    )
     before = np.repeat(u[:1], rows, axis=0)
     names = record.names(vehicle.model.Params)
     values = zip(names, record.flatten(p), strict=True)
@@ -299,28 +298,21 @@ def driven_open(
     return states, np.concatenate([u[at], told], axis=-1), Outputs
 
 
-def _dead_times(vehicle: Vehicle, p: Any) -> list[s]:
-    return [getattr(p, name) for name in vehicle.model.dead_times.values()]
-
-
 def _commands(vehicle: Vehicle, case: Case, t: Array, start: Array, p: Any) -> Array:
     """Inputs at each step, (T, V, nu)."""
     x = record.unflatten(vehicle.State, list(start.T))
     base, most = vehicle.geometry.wheel_base, vehicle.limits.steer_max
-    told = {name: case.over(signal, t)[:, None] for name, signal in _signals(case).items()}
-    steer = np.clip(told["steer"] * np.asarray(case.amplitude, dtype=float), -most, most)
-    turning = told["v"] * np.tan(steer) / base + told["omega"]
-    demand: Any = steer, told["a"], told["v"], turning, told["handbrake"]
-    u = vehicle.body.command(x, Demand(*demand), p)
-    shape = len(t), len(start)
-    return np.stack([np.broadcast_to(leaf, shape) for leaf in record.flatten(u)], axis=-1)
-
-
-def _signals(case: Case) -> dict[str, Any]:
-    return {
+    signals = {
         "steer": case.steer,
         "a": case.a,
         "v": case.speed,
         "omega": case.omega,
         "handbrake": case.handbrake,
     }
+    told = {name: case.over(signal, t)[:, None] for name, signal in signals.items()}
+    steer = np.clip(told["steer"] * np.asarray(case.amplitude, dtype=float), -most, most)
+    turning = told["v"] * np.tan(steer) / base + told["omega"]
+    demand: Any = steer, told["a"], told["v"], turning, told["handbrake"]
+    u = vehicle.body.command(x, Demand(*demand), p)
+    shape = len(t), len(start)
+    return np.stack([np.broadcast_to(leaf, shape) for leaf in record.flatten(u)], axis=-1)

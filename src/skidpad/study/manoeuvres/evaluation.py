@@ -1,6 +1,6 @@
-"""What tests came to: a row for each metric, beside theory, a reference and its limit.
+"""Results of manoeuvres compared with theory, a reference and limits: a row for each metric.
 
-What a vehicle is held to: smallest and largest values of metrics, from a file.
+Limits, smallest and largest values of metrics, come from a file:
 
     two_track:sports:
       step_steer:
@@ -10,9 +10,8 @@ What a vehicle is held to: smallest and largest values of metrics, from a file.
       slow_ramp:
         max_lateral_acceleration: {min: 7.0}
 
-`all` is every vehicle under test; what a vehicle is held to under its own name wins over it.
-
-An evaluation as JSON, and as the JUnit file that continuous integration reads.
+`all` is every vehicle under test; limits under a vehicle's own name win over it. An evaluation is
+written as JSON, and as the JUnit file that continuous integration reads.
 """
 
 from __future__ import annotations
@@ -39,8 +38,9 @@ from ...core.record import unknown_name
 from ...errors import InvalidValue
 from ...vehicles.command_driven.records import NAMES
 from .catalogue import names as manoeuvre_names
+from .manoeuvre import Manoeuvre
 from .metric import Findings, Metric
-from .proving_ground import Manoeuvre, Result
+from .proving_ground import Result
 from .subject import Subject
 
 EVERY = "all"
@@ -48,7 +48,7 @@ EVERY = "all"
 
 
 class Limit(NamedTuple):
-    """What a metric may be, in its unit."""
+    """The smallest and the largest value of a metric, in its unit."""
 
     low: float = -inf
     high: float = inf
@@ -59,7 +59,7 @@ class Limit(NamedTuple):
         return f"≥ {self.low:.6g}" if self.high == inf else f"{self.low:.6g} to {self.high:.6g}"
 
     def broken_by(self, value: float) -> str:
-        """What is wrong with a value, a clause; empty if it is within."""
+        """Why a value breaks the limit, a clause; empty if it does not."""
         if isnan(value):
             return "there is no value"
         if value < self.low:
@@ -73,7 +73,7 @@ class Limits:
 
     by_name: Mapping[str, Mapping[str, Mapping[str, Limit]]]
     source: str = "limits"
-    """Begins errors."""
+    """Name with which errors begin."""
 
     @classmethod
     def read(cls, file: str | os.PathLike[str]) -> Limits:
@@ -86,7 +86,9 @@ class Limits:
         which there are."""
         by_name: dict[str, dict[str, dict[str, Limit]]] = {}
         for car, its in _mapping(tree, source, "vehicles").items():
-            _check_vehicle(car, source)
+            known = [EVERY, *vehicles.names(), *NAMES]
+            if car.partition(":")[0] not in known:
+                raise InvalidValue(unknown_name(f"{source}: skidpad", car, known, "vehicle"))
             place = f"{source}, {car}"
             for manoeuvre, metrics in _mapping(its, place, "manoeuvres").items():
                 inner = f"{place}, {manoeuvre}"
@@ -97,7 +99,7 @@ class Limits:
 
     @property
     def summary(self) -> str:
-        """What has limits, such as "two_track (step_steer), all (bump)"."""
+        """Vehicles and manoeuvres with limits, such as "two_track (step_steer), all (bump)"."""
         return ", ".join(f"{car} ({', '.join(its)})" for car, its in self.by_name.items())
 
     def check_manoeuvres(self, known: Iterable[str]) -> None:
@@ -127,13 +129,10 @@ class Limits:
 
     def of_car(self, car: str, manoeuvre: str) -> dict[str, Limit]:
         """Limits of a vehicle in a manoeuvre, by metric."""
-        return {**self._of(EVERY, manoeuvre), **self._of(car, manoeuvre)}
+        return {**self.own(EVERY, manoeuvre), **self.own(car, manoeuvre)}
 
     def own(self, car: str, manoeuvre: str) -> Mapping[str, Limit]:
-        """Those under the vehicle's own name."""
-        return self._of(car, manoeuvre)
-
-    def _of(self, car: str, manoeuvre: str) -> Mapping[str, Limit]:
+        """Limits under the vehicle's own name, by metric."""
         return self.by_name.get(car, {}).get(manoeuvre, {})
 
 
@@ -142,12 +141,6 @@ def _mapping(value: Any, place: str, of: str) -> dict[str, Any]:
         shown = "nothing" if value is None else repr(value)
         raise InvalidValue(f"{place}: expected a mapping by names of {of}, got {shown:.80}")
     return dict(value)
-
-
-def _check_vehicle(name: str, source: str) -> None:
-    known = [EVERY, *vehicles.names(), *NAMES]
-    if name.partition(":")[0] not in known:
-        raise InvalidValue(unknown_name(f"{source}: skidpad", name, known, "vehicle"))
 
 
 def _limit(entry: Any, place: str) -> Limit:
@@ -168,11 +161,11 @@ def _limit(entry: Any, place: str) -> Limit:
 PASS, FAIL, SKIPPED = "pass", "FAIL", "skipped"
 """Verdicts."""
 NONE = "–"
-"""Where there is no number."""
+"""Text in place of a number."""
 NOISE = 1e-12
 """In any unit of a metric, what rounding leaves of a zero."""
 SHARES = (0.05, 0.95)
-"""Between which an interval of variants lies."""
+"""Quantiles at which an interval of variants begins and ends."""
 
 
 class Row(NamedTuple):
@@ -190,9 +183,9 @@ class Row(NamedTuple):
     lacking: int = 0
     """Variants without a value."""
     theory: float | None = None
-    """None where there is none."""
+    """None without one."""
     reference: float | None = None
-    """Value of what it is compared with; None where there is none."""
+    """Value of the reference; None without one."""
     limit: Limit | None = None
     verdict: str = ""
     """Empty without a limit."""
@@ -222,7 +215,7 @@ def _share(value: float, base: float | None) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """What vehicles are compared with: another vehicle, a measurement, an earlier evaluation."""
+    """Findings to compare with: of another vehicle, a measurement, an earlier evaluation."""
 
     name: str
     findings: Mapping[tuple[str, str], Findings]
@@ -250,7 +243,7 @@ class Reference:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """Results of tests, and what they are held against."""
+    """Results of tests with a reference and limits."""
 
     results: Sequence[Result]
     reference: Reference | None = None
@@ -281,17 +274,17 @@ class Evaluation:
 
     @property
     def failed(self) -> list[Row]:
-        """What broke its limit."""
+        """Rows that broke their limit."""
         return [row for row in self.rows if row.verdict == FAIL]
 
     @property
     def judged(self) -> list[Row]:
-        """What has a limit."""
+        """Rows with a limit."""
         return [row for row in self.rows if row.verdict]
 
     @property
     def checked(self) -> list[Row]:
-        """What was held to its limit: not those that were skipped."""
+        """Rows that were held to their limit, without those that were skipped."""
         return [row for row in self.judged if row.verdict != SKIPPED]
 
     @property
@@ -332,7 +325,14 @@ class Evaluation:
         others = {} if reference is None else {metric.name: metric for metric in reference.metrics}
         for metric in result.findings.metrics:
             row = _row(car, name, metric, others.get(metric.name))
-            yield _judged(row, limits.get(metric.name))
+            limit = limits.get(metric.name)
+            if limit is not None:
+                # The whole interval of a vehicle with variants has to be within.
+                ends = (row.value, *(row.interval or ()))
+                reason = next(filter(None, map(limit.broken_by, ends)), "")
+                verdict = FAIL if reason else PASS
+                row = row._replace(limit=limit, verdict=verdict, reason=reason)
+            yield row
         present = {metric.name for metric in result.findings.metrics}
         for metric, limit in limits.items():
             if metric not in present:
@@ -360,15 +360,6 @@ def _row(car: str, manoeuvre: str, metric: Metric, other: Metric | None) -> Row:
         None if other is None else float(other.value[0]),
         rough=metric.rough,
     )
-
-
-def _judged(row: Row, limit: Limit | None) -> Row:
-    """With its verdict: of a vehicle with variants, the whole interval has to be within."""
-    if limit is None:
-        return row
-    values = (row.value, *(row.interval or ()))
-    reason = next(filter(None, map(limit.broken_by, values)), "")
-    return row._replace(limit=limit, verdict=FAIL if reason else PASS, reason=reason)
 
 
 def number_text(value: float | None) -> str:
@@ -402,13 +393,14 @@ def as_json(evaluation: Evaluation) -> dict[str, Any]:
     """All metrics with units, theory, reference and limits, and what they were made with. Plain
     values; null where there is no number."""
     reference = evaluation.reference
+    cars = {result.car.name: result.car for result in evaluation.results}
     return {
         "format": FORMAT,
         "version": VERSION,
         "versions": {"python": platform.python_version(), **_versions()},
         "against": None if reference is None else reference.name,
         "passed": not evaluation.failed,
-        "vehicles": [_vehicle(car) for car in _cars(evaluation)],
+        "vehicles": [_vehicle(car) for car in cars.values()],
         "results": [_result(evaluation, result) for result in evaluation.results],
     }
 
@@ -421,7 +413,7 @@ def write_json(evaluation: Evaluation, path: str | os.PathLike[str]) -> None:
 
 
 def earlier(file: str | os.PathLike[str]) -> Reference:
-    """What `write_json` wrote, to compare with. Of a single vehicle it is for all vehicles."""
+    """Results that `write_json` wrote, as a reference; those of a single vehicle are for all."""
     name = os.fspath(file)
     document = json_of(file)
     if not isinstance(document, Mapping) or document.get("format") != FORMAT:
@@ -439,16 +431,21 @@ def earlier(file: str | os.PathLike[str]) -> Reference:
             if result["unfit"]:
                 missing[key[1]] = str(result["unfit"])
             else:
-                findings[key] = Findings([_metric(entry) for entry in result["metrics"]])
+                findings[key] = Findings(
+                    [
+                        Metric(
+                            str(entry["name"]),
+                            np.nan if entry["value"] is None else float(entry["value"]),
+                            str(entry["unit"]),
+                            str(entry["definition"]),
+                        )
+                        for entry in result["metrics"]
+                    ]
+                )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise InvalidValue(f"{name} is damaged: {reason}") from error
     return Reference(name, findings, missing)
-
-
-def _metric(entry: Mapping[str, Any]) -> Metric:
-    value = float("nan") if entry["value"] is None else float(entry["value"])
-    return Metric(str(entry["name"]), value, str(entry["unit"]), str(entry["definition"]))
 
 
 def _versions() -> dict[str, str]:
@@ -459,10 +456,6 @@ def _versions() -> dict[str, str]:
         except PackageNotFoundError:  # run from a folder, or without what compiles
             continue
     return known
-
-
-def _cars(evaluation: Evaluation) -> list[Subject]:
-    return list({result.car.name: result.car for result in evaluation.results}.values())
 
 
 def _vehicle(car: Subject) -> dict[str, Any]:
@@ -492,8 +485,8 @@ def _result(evaluation: Evaluation, result: Result) -> dict[str, Any]:
 
 
 def settings_of(manoeuvre: Manoeuvre) -> dict[str, float | str]:
-    """Its settings by name; those that are no numbers as texts. Long ones are left out, and those
-    that say nothing."""
+    """Settings of a manoeuvre by name: numbers, and texts of what is not a number. Long and empty
+    texts are left out."""
     if not is_dataclass(manoeuvre):
         return {}
     plain: dict[str, float | str] = {}
@@ -501,15 +494,12 @@ def settings_of(manoeuvre: Manoeuvre) -> dict[str, float | str]:
         value = getattr(manoeuvre, name)
         if isinstance(value, int | float):
             plain[name] = float(value) if isfinite(value) else f"{value}"
-        elif value is not None and 0 < len(text := _text(value)) <= LONGEST_SETTING:
-            plain[name] = text
+        elif value is not None:
+            each = value if isinstance(value, tuple) else (str(value),)
+            texts = (f"{v:.6g}" if isinstance(v, int | float) else f"{v}" for v in each)
+            if 0 < len(text := ", ".join(texts)) <= LONGEST_SETTING:
+                plain[name] = text
     return plain
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, tuple):
-        return f"{value}"
-    return ", ".join(f"{one:.6g}" if isinstance(one, int | float) else f"{one}" for one in value)
 
 
 def _entry(row: Row) -> dict[str, Any]:

@@ -7,9 +7,8 @@ side by side, and counts the drive at the quickest one.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,8 +27,8 @@ from .case import POINTS, Case, Path, path_of_curvature, straight
 from .case_run import OK, CaseRun, cubic_at, passing_time
 from .cone_courses import CONE, box_of, reach, struck, width_needed
 from .driver import WHEELS
-from .metric import Chart, Curve, Findings, Metric
-from .proving_ground import Performing
+from .manoeuvre import Driving, Performing, StandardManoeuvre
+from .metric import Chart, Curve, Findings
 from .search import least_value, tyre_deceleration
 from .subject import Subject, drive_needed, tyres_needed
 
@@ -79,7 +78,7 @@ class Course(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FormulaSkidpad:
+class FormulaSkidpad(StandardManoeuvre):
     """A figure of eight; the second lap on each side is timed.
 
     The car drives the tightest circle on which it stays `margin` away from the inner cones, since
@@ -95,9 +94,15 @@ class FormulaSkidpad:
     the mean of both diameters is the distance of the centres."""
     margin: m = 0.2
     """Distance between the car and the bases of the inner cones."""
-    name: ClassVar[str] = "formula_skidpad"
-    title: ClassVar[str] = "Formula Student skidpad"
-    source: ClassVar[str] = "Formula Student Rules, dynamic events, skidpad"
+    name = "formula_skidpad"
+    title = "Formula Student skidpad"
+    source = "Formula Student Rules, dynamic events, skidpad"
+    METRICS = """
+    time [s]: Lap of the circle by the fastest steady turn of the equations of motion.
+    speed [m/s]: Of the centre of mass in that turn.
+    radius [m]: Of that circle.
+    lateral_acceleration [m/s²]: In that turn: v² / R.
+    """
 
     def __post_init__(self) -> None:
         positive("inner", self.inner, "m")
@@ -190,19 +195,17 @@ class FormulaSkidpad:
             )
         ]
         cones = self.cones(radius)
-        time = 2.0 * np.pi * radius / v
-        metrics = [
-            Metric(
-                "time", time, "s",
-                "Lap of the circle by the fastest steady turn of the equations of motion.",
-                2.0 * np.pi * np.sqrt(radius / grip),
-            ),
-            Metric(
-                "speed", v, "m/s", "Of the centre of mass in that turn.", np.sqrt(grip * radius)
-            ),
-            Metric("radius", np.where(np.isfinite(v), radius, np.nan), "m", "Of that circle."),
-            Metric("lateral_acceleration", v * v / radius, "m/s²", "In that turn: v² / R.", grip),
-        ]  # fmt: skip
+        values = {
+            "time": 2.0 * np.pi * radius / v,
+            "speed": v,
+            "radius": np.where(np.isfinite(v), radius, np.nan),
+            "lateral_acceleration": v * v / radius,
+        }
+        theory = {
+            "time": 2.0 * np.pi * np.sqrt(radius / grip),
+            "speed": np.sqrt(grip * radius),
+            "lateral_acceleration": grip,
+        }
         curves = [
             Curve(run["x"][:, 0], run["y"][:, 0], run.label),
             Curve(cones[:, 0], cones[:, 1], "cones", "cones"),
@@ -211,7 +214,8 @@ class FormulaSkidpad:
         if run.outcomes[0] != OK or struck(car, run, cones, until=laps[1][1])[:, 0].any():
             said = run.outcomes[0] if run.outcomes[0] != OK else "touches a cone"
             notes.append(f"the figure of eight at {run.label}, which is only shown: {said}")
-        return Findings(metrics, [Chart("Skidpad", "x in m", "y in m", curves, equal=True)], notes)
+        chart = Chart("Skidpad", "x in m", "y in m", curves, equal=True)
+        return Findings(self.metrics(values, theory), [chart], notes)
 
     def measure(self, car: Subject, drive: CaseRun) -> Findings:
         """No log is comparable: the time is that of the equations of motion."""
@@ -373,19 +377,20 @@ def peak_slip_of(tyre: Any, load: float) -> float:
 
 
 @dataclass(frozen=True)
-class FormulaAcceleration:
+class FormulaAcceleration(StandardManoeuvre):
     """From rest over a straight, the clock starts a little after the car."""
 
     way: m = 75.0
     before: m = 0.3
     """Distance that the car covers before the clock starts."""
-    name: ClassVar[str] = "formula_acceleration"
-    title: ClassVar[str] = "Formula Student acceleration"
-    source: ClassVar[str] = "Formula Student Rules, dynamic events, acceleration"
-
-    def unfit(self, car: Subject) -> str:
-        """Why a vehicle cannot do it."""
-        return drive_needed(car)
+    name = "formula_acceleration"
+    title = "Formula Student acceleration"
+    source = "Formula Student Rules, dynamic events, acceleration"
+    needs = (drive_needed,)
+    METRICS = """
+    time [s]: Over {test.way:g} m, from {test.before:g} m after the start on.
+    end_speed [m/s]: At the end of it.
+    """
 
     def perform(self, car: Subject) -> Performing:
         """Drive torque held at a longitudinal slip, the quickest of all slips; of a car without
@@ -400,24 +405,18 @@ class FormulaAcceleration:
         pairs = zip(car.each, launch.grip, strict=True)
         theory = np.array([self.theory(vehicle, grip) for vehicle, grip in pairs]).T
         known = [None if np.isnan(row).any() else row for row in theory]
-        metrics = [
-            Metric(
-                "time", time, "s",
-                f"Over {self.way:g} m, from {self.before:g} m after the start on.", known[0],
-            ),
-            Metric("end_speed", end_speed, "m/s", "At the end of it.", known[1]),
-        ]  # fmt: skip
+        metrics = self.metrics(
+            {"time": time, "end_speed": end_speed}, {"time": known[0], "end_speed": known[1]}
+        )
         on = run["x"][:, 0] - run["x"][0, 0] <= 1.1 * self.way
         curve = Curve(run["x"][on, 0], run["v_x"][on, 0], run.label)
         chart = Chart("Acceleration", "way in m", "speed in m/s", [curve])
         late = f"{run.outcomes[0]}, not over the line within {run.t[-1]:.0f} s"
         return Findings(metrics, [chart], [] if np.isfinite(time[0]) else [f"{run.label}: {late}"])
 
-    def _quickest(
-        self, launch: Launch, duration: s
-    ) -> Generator[Sequence[Case], Sequence[CaseRun], CaseRun]:
+    def _quickest(self, launch: Launch, duration: s) -> Driving:
         """The quickest drive: by the slip that is held, then by the ceiling of the torque, then by
-        the slip again. Torque beyond the ceiling is never asked for, so that a car that has more
+        the slip again. Torque beyond the ceiling is never demanded, so that a car that has more
         of it is as quick."""
         variants = len(launch.a)
 

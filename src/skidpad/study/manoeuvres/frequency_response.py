@@ -1,16 +1,15 @@
 """Frequency response to steering (ISO 7401, ISO 8726): a random angle or one that sweeps.
 
 Gain and phase from the angle of the front wheels to yaw rate and lateral acceleration by averaged
-spectra, with the coherence that tells how linear and how well excited the vehicle was.
-
-Frequency responses from recorded signals, by averaged spectra of all variants at once.
+spectra of all variants at once, with the coherence, which shows how linear the vehicle and how well
+excited it was.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +17,10 @@ from numpy.typing import NDArray
 from ...core.arrays import AnyArray, Array
 from ...errors import InvalidValue
 from ...units import m_s, m_s2, one, s
-from .case import Case
-from .case_run import CaseRun, all_done, endings, steering_of
+from .case import steered
+from .case_run import BEGINNINGS, CaseRun, all_done, endings, steering_of
+from .manoeuvre import Performing, StandardManoeuvre
 from .metric import Chart, Curve, Findings, Metric
-from .proving_ground import Performing
 from .subject import Subject, speed_needed, tyres_needed
 
 FALLEN = 1.0 / np.sqrt(2.0)
@@ -29,14 +28,14 @@ FALLEN = 1.0 / np.sqrt(2.0)
 
 
 class Response(NamedTuple):
-    """From an angle to an answer."""
+    """From an angle to a response of the vehicle."""
 
     frequency: Array
     """In Hz, (F,)."""
     gain: AnyArray
     """Complex, (F, V)."""
     coherence: Array
-    """(F, V), 1 where the answer is wholly linear in the angle."""
+    """(F, V), 1 where the response is wholly linear in the angle."""
     averaged: Array
     """(F,), number of spectra that each value is the mean of."""
 
@@ -76,14 +75,15 @@ def bandwidth_of(frequency: Array, gain: Array) -> float:
 
 
 def estimated_response(
-    runs: Sequence[CaseRun], angle: str, answer: str, band: tuple[float, float]
+    runs: Sequence[CaseRun], angle: str, response: str, band: tuple[float, float]
 ) -> Response:
-    """The answer over the angle (H1 estimate), from spectra averaged over runs and neighbours."""
+    """The response over the angle (H1 estimate), from spectra averaged over runs and neighbours."""
     cross: AnyArray = np.zeros(1)
     own = other = np.zeros(1)
     dt = runs[0].t[1] - runs[0].t[0]
     for run in runs:
-        u, y = (np.fft.rfft(run[name] - run[name].mean(axis=0), axis=0) for name in (angle, answer))
+        pair = (run[name] - run[name].mean(axis=0) for name in (angle, response))
+        u, y = (np.fft.rfft(signal, axis=0) for signal in pair)
         cross, own, other = cross + y * u.conj(), own + np.abs(u) ** 2, other + np.abs(y) ** 2
     frequency = np.fft.rfftfreq(len(runs[0].t), dt)
     # The last sample makes a drive a little longer, and so no frequency exactly the band's end.
@@ -118,21 +118,46 @@ BAND = (0.2, 4.0)
 QUIET: s = 2.0
 """At the end of a drive, in which the vehicle comes to rest."""
 COHERENT: one = 0.8
-"""Coherence that a frequency of a log needs: below, a fifth of the answer has other causes."""
+"""Coherence that a frequency of a log needs: below, a fifth of the response has other causes."""
 STEADY_SPEED: one = 0.1
 """Share by which the speed of a log may differ from its median where a response is taken."""
 COVERED: one = 0.9
 """Share of the frequencies that have to be coherent for a peak among them."""
 PERIODS = 3
 """Of the lowest frequency that a log has to last."""
-ANSWERS = {"omega": "yaw_rate", "a_y": "lateral_acceleration", "roll": "roll"}
-"""Signals and what they are called."""
+RESPONSES = {"omega": "yaw_rate", "a_y": "lateral_acceleration", "roll": "roll"}
+"""Signals and the names that metrics give them."""
 STEADY_GAIN = "_steady_gain"
-"""The end of the name of the metric that a signal tells which is right in a steady state alone."""
+"""End of the name of the only metric of a signal that is right in a steady state alone."""
+
+
+class _FrequencyResponse(StandardManoeuvre):
+    """Base of both tests."""
+
+    speed: m_s
+    needs = (tyres_needed, speed_needed)
+
+    def adapted_to(self, drive: CaseRun) -> Any:
+        """At the mean speed of a log."""
+        settings: Any = self
+        return replace(settings, speed=_speed(drive))
+
+    def measure(self, car: Subject, drive: CaseRun) -> Findings:
+        """From a whole log, however it was steered."""
+        part = _at_one_speed(drive)
+        whole = CaseRun(drive.label, part.t - part.t[0], part.signals, source=drive.source)
+        found = _findings(car, [whole], _speed(drive), COHERENT)
+        if len(part.t) == len(drive.t):
+            return found
+        note = (
+            f"taken from {part.t[0]:.4g} to {part.t[-1]:.4g} s of the log, where the speed is "
+            f"within {100.0 * STEADY_SPEED:g} % of its median, {np.median(drive['v_x']):.4g} m/s"
+        )
+        return replace(found, notes=[*found.notes, note])
 
 
 @dataclass(frozen=True)
-class RandomSteer:
+class RandomSteer(_FrequencyResponse):
     """Angles drawn at random, even over the band, in several drives."""
 
     speed: m_s = 100.0 / 3.6
@@ -141,78 +166,39 @@ class RandomSteer:
     drives: int = 8
     duration: s = 20.0
     seed: int = 0
-    name: ClassVar[str] = "random_steer"
-    title: ClassVar[str] = "Frequency response to random steering"
-    source: ClassVar[str] = "ISO 7401:2011, random input"
-
-    def unfit(self, car: Subject) -> str:
-        """Why a vehicle cannot do it."""
-        return tyres_needed(car) or speed_needed(car, self.speed)
+    name = "random_steer"
+    title = "Frequency response to random steering"
+    source = "ISO 7401:2011, random input"
 
     def perform(self, car: Subject) -> Performing:
         """All drives at once."""
-        angle = self.a_y / car.theory(self.speed).gains["a_y"]
-        runs = yield [
-            Case(
-                label=f"seed {self.seed + k}",
-                duration=self.duration,
-                v=self.speed,
-                speed=self.speed,
-                steer=random_steer(self.seed + k, self.duration),
-                amplitude=angle,
-            )
-            for k in range(self.drives)
-        ]
-        return _findings(car, runs, self.speed)
-
-    def adapted_to(self, drive: CaseRun) -> RandomSteer:
-        """At the mean speed of a log."""
-        return replace(self, speed=_speed(drive))
-
-    def measure(self, car: Subject, drive: CaseRun) -> Findings:
-        """From a whole log, however it was steered."""
-        return _measured(car, drive)
+        v, T = self.speed, self.duration
+        angle = self.a_y / car.theory(v).gains["a_y"]
+        seeds = range(self.seed, self.seed + self.drives)
+        runs = yield [steered(f"seed {k}", T, v, random_steer(k, T), angle) for k in seeds]
+        return _findings(car, runs, v)
 
 
 @dataclass(frozen=True)
-class SineSweep:
+class SineSweep(_FrequencyResponse):
     """A sine whose frequency grows, the same number of periods in each octave."""
 
     speed: m_s = 100.0 / 3.6
     a_y: m_s2 = 1.0
     """Lateral acceleration that the angle gives where it is slow."""
     duration: s = 40.0
-    name: ClassVar[str] = "sine_sweep"
-    title: ClassVar[str] = "Frequency response to a sine sweep"
-    source: ClassVar[str] = "ISO 7401:2011, continuous sinusoidal input"
-
-    def unfit(self, car: Subject) -> str:
-        """Why a vehicle cannot do it."""
-        return tyres_needed(car) or speed_needed(car, self.speed)
+    name = "sine_sweep"
+    title = "Frequency response to a sine sweep"
+    source = "ISO 7401:2011, continuous sinusoidal input"
 
     def perform(self, car: Subject) -> Performing:
         """Once, beginning to either side."""
-        angle = self.a_y / car.theory(self.speed).gains["a_y"]
+        v, T = self.speed, self.duration
+        angle = self.a_y / car.theory(v).gains["a_y"]
         runs = yield [
-            Case(
-                label=label,
-                duration=self.duration,
-                v=self.speed,
-                speed=self.speed,
-                steer=_sweep(self.duration),
-                amplitude=side * angle,
-            )
-            for label, side in (("left first", 1.0), ("right first", -1.0))
+            steered(label, T, v, _sweep(T), side * angle) for label, side in BEGINNINGS.items()
         ]
-        return _findings(car, runs, self.speed)
-
-    def adapted_to(self, drive: CaseRun) -> SineSweep:
-        """At the mean speed of a log."""
-        return replace(self, speed=_speed(drive))
-
-    def measure(self, car: Subject, drive: CaseRun) -> Findings:
-        """From a whole log, however it was steered."""
-        return _measured(car, drive)
+        return _findings(car, runs, v)
 
 
 def _speed(drive: CaseRun) -> m_s:
@@ -241,21 +227,8 @@ def _at_one_speed(drive: CaseRun) -> CaseRun:
     return part
 
 
-def _measured(car: Subject, drive: CaseRun) -> Findings:
-    part = _at_one_speed(drive)
-    whole = CaseRun(drive.label, part.t - part.t[0], part.signals, source=drive.source)
-    found = _findings(car, [whole], _speed(drive), COHERENT)
-    if len(part.t) == len(drive.t):
-        return found
-    note = (
-        f"taken from {part.t[0]:.4g} to {part.t[-1]:.4g} s of the log, where the speed is within "
-        f"{100.0 * STEADY_SPEED:g} % of its median, {np.median(drive['v_x']):.4g} m/s"
-    )
-    return replace(found, notes=[*found.notes, note])
-
-
 def _swell(t: Array, duration: s) -> Array:
-    """From 0 to 1 and back before the end, so that all answers have died away: spectra of the
+    """From 0 to 1 and back before the end, so that all responses have died away: spectra of the
     whole drive are then exact."""
     return np.clip(np.minimum(t, duration - QUIET - t), 0.0, 1.0)
 
@@ -297,7 +270,7 @@ def _findings(
     parts = [run.since(0.0) for run in runs]
     seen = {
         signal: estimated_response(parts, "steer", signal, BAND)
-        for signal in ANSWERS
+        for signal in RESPONSES
         if all(signal in part for part in parts)
     }
     notes: list[str] = []
@@ -327,7 +300,7 @@ def _left_out(signal: str, seen: Response, known: Response, least: one) -> list[
     first = f"{seen.coherence[0, 0]:.2g} at {f[0]:.3g} Hz"
     slow = "" if coherent[0] else f"; it is {first}: no steady gain"
     return [
-        f"{ANSWERS[signal]} has a coherence of {least:g} with the angle at {coherent.sum()} of "
+        f"{RESPONSES[signal]} has a coherence of {least:g} with the angle at {coherent.sum()} of "
         f"{len(f)} frequencies{where}; at the others, down to {low.min():.2g}, there is no value"
         f"{slow}"
     ]
@@ -343,47 +316,38 @@ def _largest(seen: Response) -> Array:
 
 
 def _metrics(car: Subject, signal: str, seen: Response, v: m_s) -> list[Metric]:
-    name, theories = ANSWERS[signal], car.theories(v)
-    unit = {"omega": "1/s", "a_y": "m/(s²·rad)", "roll": ""}[signal]
-    told = signal in theories[0].OUTPUTS
-    at_one = [theory.to_angle(1.0)[signal][0] for theory in theories] if told else []
+    name, unit = RESPONSES[signal], {"omega": "1/s", "a_y": "m/(s²·rad)", "roll": ""}[signal]
+    band = np.linspace(*BAND, 400)
+    slow, steady, at_one = seen.frequency[0], np.abs(seen.gain[0]), None
+    theory: Any = [None, None]
+    theories = car.theories(v)
+    if signal in theories[0].OUTPUTS:
+        theory = [
+            [abs(own.to_angle(slow)[signal][0]) for own in theories],
+            [bandwidth_of(band, np.abs(own.to_angle(band)[signal])) for own in theories],
+        ]
+        at_one = np.angle([own.to_angle(1.0)[signal][0] for own in theories])
     return [
-        Metric(
-            f"{name}{STEADY_GAIN}", np.abs(seen.gain[0]), unit,
-            f"Gain at the lowest frequency, {BAND[0]:g} Hz, per angle of the front wheels.",
-            [abs(t.to_angle(seen.frequency[0])[signal][0]) for t in theories] if told else None,
-        ),
-        Metric(
-            f"{name}_bandwidth", seen.bandwidth, "Hz",
-            "Where the gain falls below 0.707 of that at the lowest frequency.",
-            [_bandwidth(t.to_angle, signal) for t in theories] if told else None,
-        ),
-        Metric(
-            f"{name}_phase_at_1_hz", seen.phase_at(1.0), "rad",
-            "Phase behind the angle at 1 Hz, negative: behind.",
-            np.angle(at_one) if told else None,
-        ),
-        Metric(
-            f"{name}_peak_ratio", _largest(seen) / np.abs(seen.gain[0]), "",
-            "Largest gain of the band over that at the lowest frequency.",
-        ),
+        Metric(f"{name}{STEADY_GAIN}", steady, unit,
+               f"Gain at the lowest frequency, {BAND[0]:g} Hz, per angle of the front wheels.",
+               theory[0]),
+        Metric(f"{name}_bandwidth", seen.bandwidth, "Hz",
+               "Where the gain falls below 0.707 of that at the lowest frequency.", theory[1]),
+        Metric(f"{name}_phase_at_1_hz", seen.phase_at(1.0), "rad",
+               "Phase behind the angle at 1 Hz, negative: behind.", at_one),
+        Metric(f"{name}_peak_ratio", _largest(seen) / steady, "",
+               "Largest gain of the band over that at the lowest frequency."),
         Metric(f"{name}_coherence", seen.coherence.min(axis=0), "", "Least coherence of the band."),
     ]  # fmt: skip
 
 
-def _bandwidth(response: Callable[[Array], dict[str, AnyArray]], signal: str) -> float:
-    """Of linear theory."""
-    frequency = np.linspace(BAND[0], BAND[1], 400)
-    return bandwidth_of(frequency, np.abs(response(frequency)[signal]))
-
-
 def _charts(car: Subject, seen: dict[str, Response], v: m_s) -> list[Chart]:
-    """Gain and phase of each answer of the first variant, and the coherence of all."""
+    """Gain and phase of each response of the first variant, and the coherence of all."""
     charts: list[Chart] = []
     theory = car.theories(v)[0]
     across = "frequency in Hz"
     for signal, response in seen.items():
-        name, known = ANSWERS[signal].replace("_", " "), np.isfinite(response.gain[:, 0])
+        name, known = RESPONSES[signal].replace("_", " "), np.isfinite(response.gain[:, 0])
         if not known.any():
             continue
         f, own = response.frequency[known], response.gain[known, 0]
@@ -397,6 +361,7 @@ def _charts(car: Subject, seen: dict[str, Response], v: m_s) -> list[Chart]:
         charts.append(Chart(f"Gain of {name}", across, "gain per rad", gains, x_log=True))
         charts.append(Chart(f"Phase of {name}", across, "phase in degrees", phases, x_log=True))
     curves = [
-        Curve(r.frequency, r.coherence[:, 0], ANSWERS[s].replace("_", " ")) for s, r in seen.items()
+        Curve(r.frequency, r.coherence[:, 0], RESPONSES[name].replace("_", " "))
+        for name, r in seen.items()
     ]
     return [*charts, Chart("Coherence", across, "coherence", curves, x_log=True)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,8 +17,8 @@ from ...road.road import Road
 from ...units import m_s, m_s2, one, s
 from .case import Case, straight
 from .case_run import CaseRun, first_time
-from .metric import Chart, Curve, Findings, Metric
-from .proving_ground import Performing
+from .manoeuvre import Performing, StandardManoeuvre
+from .metric import Chart, Curve, Findings
 from .subject import Subject, drive_needed, road_needed
 
 G: m_s2 = 9.81
@@ -28,7 +28,7 @@ not know standing still."""
 COARSE, FINE = 0.05, 0.01
 """Steps between gradients."""
 LEAST: m_s2 = 0.5
-"""Acceleration asked for, beside what the hill takes, where one asks whether it starts at all."""
+"""Acceleration demanded, beyond what the hill takes, to see whether the vehicle starts at all."""
 STEEPEST: one = 1.3
 """Largest gradient that is tried."""
 
@@ -36,6 +36,11 @@ STEEPEST: one = 1.3
 def hill(gradient: one) -> Road:
     """An even slope, upwards along x: a profile, as the roads of other tests."""
     return Road.profile(gradient * np.array([-200.0, 400.0]), 600.0, x=-200.0)
+
+
+def percent(gradient: one) -> str:
+    """A gradient as text, such as "20 %"."""
+    return f"{100.0 * gradient:.0f} %"
 
 
 def gradients(step: one, low: one = 0.0, high: one = STEEPEST) -> Array:
@@ -56,15 +61,27 @@ def between(coarse: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class HillHold:
+class HillHold(StandardManoeuvre):
     """Parked with the handbrake."""
 
     gradient: one = 0.2
     """On which it has to hold."""
     duration: s = 10.0
-    name: ClassVar[str] = "hill_hold"
-    title: ClassVar[str] = "Parked on a hill"
-    source: ClassVar[str] = "UN Regulation 13-H, parking brake (20 %)"
+    name = "hill_hold"
+    title = "Parked on a hill"
+    source = "UN Regulation 13-H, parking brake (20 %)"
+    METRICS = f"""
+    creep_speed [m/s]: Mean speed on {{test.percent}}, after half of the time.
+    way [m]: Down {{test.percent}} in {{test.duration:g}} s.
+    sliding_gradient []: Rise over horizontal way from which on it slides with the handbrake pulled;
+        theory: load on the braked wheels times the most grip that they show.
+        | found to a gradient of {100.0 * FINE:g} %
+    """
+
+    @property
+    def percent(self) -> str:
+        """The gradient as text."""
+        return percent(self.gradient)
 
     def unfit(self, car: Subject) -> str:
         """Why a vehicle cannot do it."""
@@ -90,31 +107,26 @@ class HillHold:
         slides = np.maximum(held, best) + 0.5 * FINE
         kept = parked.since(0.5 * self.duration)
         way = np.abs(parked["x"] - parked["x"][0]) * np.hypot(1.0, self.gradient)
-        metrics = [
-            Metric(
-                "creep_speed", np.abs(kept["v_x"]).mean(axis=0), "m/s",
-                f"Mean speed on {100.0 * self.gradient:.0f} %, after half of the time.", 0.0,
-            ),
-            Metric(
-                "way", way[-1], "m", f"Down {100.0 * self.gradient:.0f} % in {self.duration:g} s.",
-                0.0,
-            ),
-            Metric(
-                "sliding_gradient", np.where(slides < STEEPEST, slides, np.nan), "",
-                "Rise over horizontal way from which on it slides with the handbrake pulled; "
-                "theory: load on the braked wheels times the most grip that they show.",
-                grip_gradient(car, parked, self.gradient, tried),
-                f"found to a gradient of {100.0 * FINE:g} %",
-            ),
-        ]  # fmt: skip
-        curve = Curve(parked.t, way[:, 0], f"{100.0 * self.gradient:.0f} %")
+        metrics = self.metrics(
+            {
+                "creep_speed": np.abs(kept["v_x"]).mean(axis=0),
+                "way": way[-1],
+                "sliding_gradient": np.where(slides < STEEPEST, slides, np.nan),
+            },
+            {
+                "creep_speed": 0.0,
+                "way": 0.0,
+                "sliding_gradient": grip_gradient(car, parked, self.gradient, tried),
+            },
+        )
+        curve = Curve(parked.t, way[:, 0], self.percent)
         chart = Chart("Parked on a hill", "time in s", "way down in m", [curve])
         notes = [] if slides[0] < STEEPEST else [f"it does not slide up to {100.0 * STEEPEST:g} %"]
         return Findings(metrics, [chart], notes)
 
     def _case(self, gradient: one, duration: s = 4.0) -> Case:
         return Case(
-            label=f"{100.0 * gradient:.0f} %",
+            label=percent(gradient),
             duration=duration,
             coast=1.0,
             handbrake=1.0,
@@ -139,7 +151,7 @@ class Axles(NamedTuple):
 
 
 def axles(car: Subject, run: CaseRun) -> Axles:
-    """What the wheels of a vehicle tell; NaN where they tell nothing."""
+    """Forces on the axles of a vehicle; NaN where its wheels have no such signals."""
     shape, nothing = car.geometry, np.full(run["x"].shape, np.nan)
     middle = 0.5 * (shape.front_axle + shape.rear_axle)
 
@@ -173,18 +185,35 @@ def grip_gradient(car: Subject, standing: CaseRun, gradient: one, runs: Sequence
 
 
 @dataclass(frozen=True)
-class HillStart:
+class HillStart(StandardManoeuvre):
     """From rest up a hill, drive and brakes changing places at once."""
 
     gradient: one = 0.2
     speed: m_s = 20.0 / 3.6
-    """Up to which the time is told."""
+    """Speed up to which the time is reported."""
     a: m_s2 = 1.5
-    """Acceleration that is asked for beside what the hill takes."""
+    """Acceleration demanded, beyond what the hill takes."""
     duration: s = 10.0
-    name: ClassVar[str] = "hill_start"
-    title: ClassVar[str] = "Start on a hill"
-    source: ClassVar[str] = "practice of drivers and drivetrain engineers; there is no standard"
+    name = "hill_start"
+    title = "Start on a hill"
+    source = "practice of drivers and drivetrain engineers; there is no standard"
+    METRICS = f"""
+    roll_back [m]: Farthest way down {{test.percent}} before it climbs.
+    time_to_speed [s]: From rest to {{test.km_h:.0f}} km/h.
+    steepest_start []: Steepest gradient, in steps of 5 %, up which it starts with little more than
+        the hill takes; theory: drive over weight, or load on the driven wheels times the most grip
+        that they show. | found to a gradient of {100.0 * COARSE:g} %
+    """
+
+    @property
+    def percent(self) -> str:
+        """The gradient as text."""
+        return percent(self.gradient)
+
+    @property
+    def km_h(self) -> float:
+        """The speed in km/h."""
+        return 3.6 * self.speed
 
     def unfit(self, car: Subject) -> str:
         """Why a vehicle cannot do it."""
@@ -201,24 +230,15 @@ class HillStart:
         way = (started["x"] - started["x"][0]) * np.hypot(1.0, self.gradient)
         drive = car.limits.a_max / G
         by_drive = drive / np.sqrt(1.0 - drive**2) if drive < 1.0 else inf
-        metrics = [
-            Metric(
-                "roll_back", np.maximum(-way.min(axis=0), 0.0), "m",
-                f"Farthest way down {100.0 * self.gradient:.0f} % before it climbs.",
-            ),
-            Metric(
-                "time_to_speed", first_time(started.t, started["v_x"], self.speed), "s",
-                f"From rest to {3.6 * self.speed:.0f} km/h.", self.speed / self.a,
-            ),
-            Metric(
-                "steepest_start", highest(tried, climbs), "",
-                "Steepest gradient, in steps of 5 %, up which it starts with little more than the "
-                "hill takes; theory: drive over weight, or load on the driven wheels times the "
-                "most grip that they show.",
-                np.fmin(by_drive, grip_gradient(car, started, self.gradient, runs)),
-                f"found to a gradient of {100.0 * COARSE:g} %",
-            ),
-        ]  # fmt: skip
+        by_grip = grip_gradient(car, started, self.gradient, runs)
+        metrics = self.metrics(
+            {
+                "roll_back": np.maximum(-way.min(axis=0), 0.0),
+                "time_to_speed": first_time(started.t, started["v_x"], self.speed),
+                "steepest_start": highest(tried, climbs),
+            },
+            {"time_to_speed": self.speed / self.a, "steepest_start": np.fmin(by_drive, by_grip)},
+        )
         curve = Curve(started.t, started["v_x"][:, 0], started.label)
         chart = Chart("Start on a hill", "time in s", "speed in m/s", [curve])
         return Findings(metrics, [chart])
@@ -228,7 +248,7 @@ class HillStart:
         uphill = G * gradient / float(np.hypot(1.0, gradient))
         knows = "road" in car.vehicle.model.Params._fields
         return Case(
-            label=f"{100.0 * gradient:.0f} %",
+            label=percent(gradient),
             duration=duration,
             hold=0.0,
             a=a if knows else a + uphill,

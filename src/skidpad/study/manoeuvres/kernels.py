@@ -2,11 +2,9 @@
 
 A vehicle needs three kernels: on level ground by steps that are cheap, from and to rest by steps
 that are stable there, and on a road, whose heights are parameters. Where one kind of step does for
-all speeds, it needs two.
-
-Cases as the arrays of a rollout: what drivers are told and how they drive, roads, starts.
-
-Which cases are driven in one rollout: those of one vehicle, and those of others of its model.
+all speeds, it needs two. `arrays_of` makes the arrays of a rollout from cases: inputs and
+parameters of drivers, roads, starts. `together` and `shared` choose the cases of a rollout: those
+of one vehicle, and those of others of its model.
 """
 
 from __future__ import annotations
@@ -14,6 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from math import ceil
 from typing import Any
 from warnings import catch_warnings, simplefilter
@@ -26,13 +25,12 @@ from ...core.body import Pose, Velocity
 from ...core.model import Vehicle
 from ...core.policy import Policy
 from ...core.threads import cores, share
-from ...integrate.base import Integrator
 from ...road.records import record_of
 from ...run.fleet import Fleet
 from ...run.stability import AUTO, EXPLICIT, automatic, takes
 from ...units import s
 from ...vehicles.variants import off_road, on_road
-from .case import Case, Path, Signal, path_point, straight
+from .case import Case, Signal, path_point, straight
 from .case_run import CaseRun, params_of, signals_of
 from .driver import Driving, Memory, Told, driven_open, driver, is_open
 from .subject import Subject
@@ -42,11 +40,11 @@ from .subject import Subject
 class CaseArrays:
     """Cases of one vehicle in V variants as the arrays of N = cases × V vehicles.
 
-    They have the sizes that they have alone: whoever else shares the rollout does not show.
+    Array shapes do not depend on other cases in the same rollout.
     """
 
     vehicles: Sequence[Vehicle]
-    """Of each case, on its road if it has one; they keep the arrays of the roads."""
+    """The vehicle of each case, on its road if it has one; they keep the arrays of the roads."""
     V: int
     steps: Sequence[tuple[int, int]]
     """Of each case before and after time zero."""
@@ -54,10 +52,10 @@ class CaseArrays:
     """Parameters of the vehicle that differ, by name, (N,) each."""
     driving: dict[str, Array]
     """Those of the driver, likewise."""
-    told: Array
+    references: Array
     """(T or 1, N or 1, fields)"""
     disturbances: Array | None
-    """As `told`; None where nothing disturbs."""
+    """As `references`; None without disturbances."""
     start: Array
     """(N, nx)"""
 
@@ -97,8 +95,8 @@ def arrays_of(
         steps=steps,
         own=own,
         driving=driving(cases, V) | {f"car.vehicle.{name}": own[name] for name in own},
-        told=told(cases, t, V),
-        disturbances=disturbing(vehicles[0], cases, t, V),
+        references=references(cases, t, V),
+        disturbances=disturbances(vehicles[0], cases, t, V),
         start=starts(vehicles, cases, car),
     )
 
@@ -124,9 +122,9 @@ def on_its_road(vehicle: Vehicle, case: Case) -> Vehicle:
     return vehicle if case.road is None else on_road(vehicle, case.road)
 
 
-def told(cases: Sequence[Case], t: Sequence[Array], V: int) -> Array:
-    """What drivers are told at the steps of each case, (T, cases × V or 1, fields); in one row
-    where nothing of it changes."""
+def references(cases: Sequence[Case], t: Sequence[Array], V: int) -> Array:
+    """Inputs of the drivers at the steps of each case, (T, cases × V or 1, fields); in one row
+    where none of them changes."""
     signals: Any = Told  # of numbers and functions
     rows = [
         signals(
@@ -140,11 +138,7 @@ def told(cases: Sequence[Case], t: Sequence[Array], V: int) -> Array:
         )
         for case in cases
     ]
-    return _times_gain(_of_each(rows, cases, t, V), cases, V)
-
-
-def _times_gain(each: Array, cases: Sequence[Case], V: int) -> Array:
-    """What is told, with the acceleration times the factor of each vehicle."""
+    each = _of_each(rows, cases, t, V)
     gains = [case.a_gain for case in cases]
     if all(np.ndim(gain) == 0 and gain == 1.0 for gain in gains):
         return each
@@ -155,8 +149,10 @@ def _times_gain(each: Array, cases: Sequence[Case], V: int) -> Array:
     return wide
 
 
-def disturbing(vehicle: Vehicle, cases: Sequence[Case], t: Sequence[Array], V: int) -> Array | None:
-    """What disturbs at the steps of each case, as `told`; None where nothing does."""
+def disturbances(
+    vehicle: Vehicle, cases: Sequence[Case], t: Sequence[Array], V: int
+) -> Array | None:
+    """Disturbances at the steps of each case, as `references`; None without any."""
     if not any(case.disturbance for case in cases):
         return None
     kind = vehicle.model.Disturbance
@@ -218,7 +214,11 @@ def _start(vehicle: Vehicle, cases: Sequence[Case], car: Subject) -> Array:
 
     start = record.flatten(record.build(model.State))
     x = record.unflatten(model.State, [zero + value for value in start])
-    begins = {case.path: _pose(case.path) for case in cases if case.pose is None}
+    begins = {None: Pose(0.0, 0.0, 0.0)} | {
+        path: Pose(*(float(part) for part in path_point(path, 0.0)[0][:3]))
+        for path in {case.path for case in cases if case.pose is None}
+        if path is not None
+    }
     poses = (begins[case.path] if case.pose is None else case.pose for case in cases)
     places: Any = (_repeated(column, V) for column in zip(*poses, strict=True))
     motion: Any = _repeated([case.v for case in cases], V), zero, zero
@@ -232,13 +232,6 @@ def _start(vehicle: Vehicle, cases: Sequence[Case], car: Subject) -> Array:
     return np.stack([zero + column for column in record.flatten(x)], axis=-1)
 
 
-def _pose(path: Path | None) -> Pose:
-    """Where a path begins; the origin without one."""
-    if path is None:
-        return Pose(0.0, 0.0, 0.0)
-    return Pose(*(float(part) for part in path_point(path, 0.0)[0][:3]))
-
-
 def _repeated(values: Sequence[Any], V: int) -> Array:
     """A value of each case, a number or (V,), as those of all vehicles, (cases × V,)."""
     if any(np.ndim(value) for value in values):
@@ -250,25 +243,19 @@ def driving(cases: Sequence[Case], V: int) -> dict[str, Any]:
     """Parameters of the driver that differ between vehicles, by name, each (cases × V,)."""
     fields: defaultdict[str, list[Any]] = defaultdict(list)
     names = {f"{name}" for case in cases for name in case.driving}
+    usual: dict[str, Any] = {}
+    for name in names:
+        first, *rest = name.split(".")
+        usual[name] = reduce(getattr, rest, Driving._field_defaults[first])
     for case in cases:
         path = straight() if case.path is None else case.path
         leaves = zip(record.names(type(path)), record.flatten(path), strict=True)
         values = {f"path.{name}": leaf for name, leaf in leaves}
         values |= {"follow": 0.0 if case.path is None else 1.0, "steer_gain": case.amplitude}
-        values |= {name: case.driving.get(name, _default(name)) for name in names}
+        values |= {name: case.driving.get(name, usual[name]) for name in names}
         for name, value in values.items():
             fields[f"drive.{name}"].append(value)
     return {name: _repeated(values, V) for name, values in fields.items()}
-
-
-def _default(name: str) -> float:
-    """Of a field of `Driving`, by a name such as "speed.k_p"."""
-    value: Any = Driving
-    first, *rest = name.split(".")
-    value = Driving._field_defaults[first]
-    for part in rest:
-        value = getattr(value, part)
-    return value
 
 
 MANY = 64
@@ -290,20 +277,15 @@ class Drive:
     steps: list[tuple[int, int]]
     """Of each case before and after time zero."""
     places: list[int]
-    """Of the cases among all that were asked for."""
+    """Places of the cases in the request."""
     driver: Policy
-    """Of this vehicle."""
+    """The driver of this vehicle."""
     fleet: Fleet
-    """Of vehicles with their drivers; of a vehicle alone where it is told before."""
+    """Vehicles with their drivers; vehicles alone where commands are given in advance."""
     made_with: Vehicle
     """The vehicle that the fleet was made with, which has other parameters."""
     policy: Policy
     """The driver of that vehicle."""
-
-    @property
-    def is_open(self) -> bool:
-        """Whether no driver is in the loop."""
-        return is_open(self.car.vehicle)
 
     @property
     def longest(self) -> int:
@@ -320,7 +302,7 @@ class Drive:
         """What has to be the same of those that share a rollout."""
         names = frozenset(name for case in self.cases for name in case.driving)
         disturbed = any(case.disturbance for case in self.cases)
-        alone = id(self) if self.is_open else None
+        alone = id(self) if is_open(self.car.vehicle) else None
         return id(self.fleet), names, disturbed, alone
 
 
@@ -380,7 +362,7 @@ def differing(
 
 
 MOST_FLEETS, MOST_METHODS = 64, 1024
-"""Compiled models, and ways to step a vehicle, that are kept."""
+"""Size of the caches of compiled models and of ways to step a vehicle."""
 
 
 @dataclass(frozen=True)
@@ -396,27 +378,29 @@ class Kernels:
     _made: dict[Any, Any] = field(default_factory=dict[Any, Any], repr=False, compare=False)
     _methods: dict[Any, Any] = field(default_factory=dict[Any, Any], repr=False, compare=False)
 
-    def drive(self, asked: Sequence[tuple[Subject, Case]]) -> list[CaseRun]:
-        """What comes of each case."""
+    def drive(self, requests: Sequence[tuple[Subject, Case]]) -> list[CaseRun]:
+        """Drive each case."""
         alike: defaultdict[Any, list[int]] = defaultdict(list)
-        for k, (car, case) in enumerate(asked):
+        for k, (car, case) in enumerate(requests):
             kind = None if case.road is None else type(record_of(case.road))
             alike[kind, case.rests, id(car)].append(k)
-        runs: list[Any] = [None] * len(asked)
+        runs: list[Any] = [None] * len(requests)
 
         def drive_all(drives: list[Drive]) -> None:
             for those in shared(drives):
-                driven = self._open(those[0]) if those[0].is_open else self._rollout(those)
+                driven = (
+                    self._open(those[0]) if is_open(those[0].car.vehicle) else self._rollout(those)
+                )
                 for one, own in zip(those, driven, strict=True):
                     for k, run in zip(one.places, own, strict=True):
                         runs[k] = run
 
         with catch_warnings():
-            # That wheels at walking pace want another integrator is why cases tell it.
+            # Cases say themselves where wheels at walking pace need another integrator.
             simplefilter("ignore", UserWarning)
             by_kernel: defaultdict[str, list[Drive]] = defaultdict(list)
             for places in alike.values():
-                for drive in self._drives(asked[places[0]][0], places, asked):
+                for drive in self._drives(requests[places[0]][0], places, requests):
                     by_kernel[drive.fleet.plant.step.digest].append(drive)
             # While one kernel runs, others run and Python makes their arguments. What shares a
             # kernel goes one after the other, so that none is compiled twice.
@@ -425,14 +409,15 @@ class Kernels:
         return runs
 
     def _drives(
-        self, car: Subject, places: list[int], asked: Sequence[tuple[Subject, Case]]
+        self, car: Subject, places: list[int], requests: Sequence[tuple[Subject, Case]]
     ) -> Iterator[Drive]:
         """Cases of one kind and one vehicle under test, as they are driven at once."""
-        cases = [asked[k][1] for k in places]
+        cases = [requests[k][1] for k in places]
         vehicle = on_its_road(car.vehicle, cases[0])
         own = driver(vehicle)
         alone = is_open(vehicle)
-        rests = cases[0].rests if alone else _stiff(cases[0])
+        # One kernel on roads, by steps for stiff motion: wheels may come to rest on them.
+        rests = cases[0].rests or (cases[0].road is not None and not alone)
         fleet, policy = self._fleet(vehicle, rests, own, whose=vehicle if alone else None)
         loop = fleet if alone else fleet.closed_loop(policy)
         steps = [self._steps(case) for case in cases]
@@ -467,7 +452,15 @@ class Kernels:
         method = self._methods.get(kind)
         if method is None:
             _make_room(self._methods, MOST_METHODS)
-            self._methods[kind] = method = self._method(level, rests)
+            # How a vehicle on level ground is stepped, if it comes to rest or not.
+            if not level.model.continuous:
+                method = AUTO
+            elif not rests and takes(level, EXPLICIT, self.dt):
+                method = EXPLICIT
+            else:
+                step = automatic(level, self.dt, level.model.substeps)
+                method = EXPLICIT if step.name == EXPLICIT else step
+            self._methods[kind] = method
         key = vehicle.model, method, own.act, whose
         if key not in self._made:
             _make_room(self._made, MOST_FLEETS)
@@ -475,20 +468,11 @@ class Kernels:
             self._made[key] = Fleet(vehicle, self.dt, method, **how), own
         return self._made[key]
 
-    def _method(self, vehicle: Vehicle, rests: bool) -> str | Integrator:
-        """How a vehicle on level ground is stepped, if it comes to rest or not."""
-        if not vehicle.model.continuous:
-            return AUTO
-        if not rests and takes(vehicle, EXPLICIT, self.dt):
-            return EXPLICIT
-        step = automatic(vehicle, self.dt, vehicle.model.substeps)
-        return EXPLICIT if step.name == EXPLICIT else step
-
     def _rollout(self, drives: Sequence[Drive]) -> list[list[CaseRun]]:
         """Cases of one kind at once, each as long as it asks for; by vehicles under test."""
         parts = [arrays_of(one.car, one.cases, one.steps, self.dt) for one in drives]
         loop, counts = drives[0].fleet, [part.count for part in parts]
-        references = side_by_side([part.told for part in parts], counts)
+        references = side_by_side([part.references for part in parts], counts)
         felt = [part.disturbances for part in parts if part.disturbances is not None]
         disturbances = side_by_side(felt, counts) if felt else None
         params = _params(drives, parts)
@@ -559,10 +543,10 @@ class Kernels:
         return [runs]
 
 
-def _make_room(kept: dict[Any, Any], most: int) -> None:
-    """Drop the oldest of what is kept."""
-    while len(kept) >= most:
-        kept.pop(next(iter(kept)), None)
+def _make_room(cache: dict[Any, Any], most: int) -> None:
+    """Drop the oldest entries of a cache."""
+    while len(cache) >= most:
+        cache.pop(next(iter(cache)), None)
 
 
 def _params(drives: Sequence[Drive], parts: Sequence[CaseArrays]) -> dict[str, Array]:
@@ -593,9 +577,3 @@ def _over_steps(signals: Array) -> Array:
     row that is held."""
     each = signals.swapaxes(1, 2)
     return each if len(each) > 1 else each[0]
-
-
-def _stiff(case: Case) -> bool:
-    """Whether a case is driven by steps for stiff motion. One kernel on roads: wheels may come to
-    rest on them."""
-    return case.rests or case.road is not None

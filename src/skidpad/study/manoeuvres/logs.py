@@ -42,8 +42,9 @@ from .case_run import (
     started_at,
 )
 from .evaluation import Reference, settings_of
+from .manoeuvre import Manoeuvre
 from .metric import Curve, Findings
-from .proving_ground import Manoeuvre, Result
+from .proving_ground import Result
 from .subject import Subject
 
 SIGNALS: Mapping[str, tuple[str, str]] = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,15 +12,15 @@ from numpy.typing import NDArray
 from ...core.arrays import Array
 from ...core.files import brief_repr
 from ...units import m, m_s, m_s2, rad, s
-from .case import Case, straight
+from .case import Case, before, straight
 from .case_run import MOVING, SLOWER, CaseRun, first_time, lasting, slowing_of
+from .manoeuvre import Performing, StandardManoeuvre
 from .metric import Chart, Curve, Findings, Metric
-from .proving_ground import Performing
 from .subject import Subject, drive_needed, steering_needed
 
 KM_H = 1.0 / 3.6
 LAUNCHES = (0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0)
-"""Accelerations asked for over the most that the drive gives."""
+"""Accelerations demanded, over the most that the drive gives."""
 ASIDE: m = 1.0
 """Deviation up to which a launch has stayed on its course."""
 ASKEW: rad = 0.05
@@ -33,24 +32,22 @@ SETTLED: s = 1.0
 
 
 @dataclass(frozen=True)
-class Acceleration:
+class Acceleration(StandardManoeuvre):
     """From rest as fast as drive and tyres allow: with all that the drive gives, unless wheels that
     spin make it slower or throw it off its course."""
 
     speeds: tuple[m_s, ...] = (50.0 * KM_H, 100.0 * KM_H)
-    """Times to these are told."""
+    """Speeds to which times are reported."""
     ways: tuple[m, ...] = (75.0, 400.0)
-    """Times over these are told."""
+    """Distances over which times are reported."""
     duration: s = 30.0
-    one_drive: ClassVar[bool] = True
-    __repr__ = brief_repr
-    name: ClassVar[str] = "acceleration"
-    title: ClassVar[str] = "Acceleration from rest"
-    source: ClassVar[str] = "SAE J1491 (paraphrased)"
+    one_drive = True
+    name = "acceleration"
+    title = "Acceleration from rest"
+    source = "SAE J1491 (paraphrased)"
+    needs = (drive_needed,)
 
-    def unfit(self, car: Subject) -> str:
-        """Why a vehicle cannot do it."""
-        return drive_needed(car)
+    __repr__ = brief_repr
 
     def perform(self, car: Subject) -> Performing:
         """Several launches at once; each value is of the best for it."""
@@ -58,20 +55,17 @@ class Acceleration:
         runs = yield [self._case(share * most) for share in LAUNCHES]
         kept = [run.since(0.0) for run in runs]
         metrics = [
-            _best(
-                f"time_to_{round(v / KM_H)}_km_h", _times(kept, "v_x", v), "s",
-                f"From rest to {v / KM_H:.0f} km/h.",
-            )
-            for v in self.speeds
+            *(_best(f"time_to_{round(v / KM_H)}_km_h", _times(kept, "v_x", v), "s",
+                    f"From rest to {v / KM_H:.0f} km/h.") for v in self.speeds),
+            *(_best(f"time_over_{d:g}_m", _times(kept, "x", d), "s", f"From rest over {d:g} m.")
+              for d in self.ways),
         ]  # fmt: skip
-        metrics += [
-            _best(f"time_over_{d:g}_m", _times(kept, "x", d), "s", f"From rest over {d:g} m.")
-            for d in self.ways
-        ]
         ends = [np.where(on_course(run)[-1], -run["v_x"][-1], np.nan) for run in kept]
         last = _best("speed_at_end", ends, "m/s", f"After {self.duration:g} s.")
         metrics.append(replace(last, value=-last.value))
-        shown = kept[_farthest(kept)].variant(0)
+        # The launch in which the first vehicle goes farthest before it leaves its course.
+        ways = [run["x"][on_course(run)[:, 0], 0].max(initial=-inf) for run in kept]
+        shown = kept[int(np.argmax(ways))].variant(0)
         part = on_course(shown)[:, 0]
         curve = Curve(shown.t[part], shown["v_x"][part, 0], shown.label)
         chart = Chart("Acceleration", "time in s", "speed in m/s", [curve])
@@ -112,11 +106,6 @@ def _best(name: str, launches: Sequence[Array], unit: str, definition: str) -> M
     return Metric(name, best, unit, definition, rough=rough)
 
 
-def _farthest(runs: Sequence[CaseRun]) -> int:
-    """The launch in which the first vehicle goes farthest before it leaves its course."""
-    return int(np.argmax([run["x"][on_course(run)[:, 0], 0].max(initial=-inf) for run in runs]))
-
-
 def _left_course(run: CaseRun) -> list[str]:
     """A note where the first vehicle does not go straight on with all that its drive gives."""
     kept = on_course(run)[:, 0]
@@ -130,20 +119,23 @@ def _left_course(run: CaseRun) -> list[str]:
 
 
 @dataclass(frozen=True)
-class CoastDown:
+class CoastDown(StandardManoeuvre):
     """From a speed without drive and brakes: what resists."""
 
     speed: m_s = 100.0 * KM_H
     slow: m_s = 15.0 * KM_H
     """Down to which the resistance is fitted."""
     duration: s = 60.0
-    name: ClassVar[str] = "coast_down"
-    title: ClassVar[str] = "Coast-down"
-    source: ClassVar[str] = "ISO 10521-1:2015"
-
-    def unfit(self, car: Subject) -> str:
-        """Why a vehicle cannot do it."""
-        return drive_needed(car)
+    name = "coast_down"
+    title = "Coast-down"
+    source = "ISO 10521-1:2015"
+    needs = (drive_needed,)
+    METRICS = """
+    resistance_constant [m/s²]: Deceleration of slow rolling.
+    resistance_linear [1/s]: What grows with speed.
+    resistance_square [1/m]: What grows with its square: air.
+    way [m]: In {test.duration:g} s.
+    """
 
     def perform(self, car: Subject) -> Performing:
         """Once."""
@@ -154,7 +146,7 @@ class CoastDown:
                 duration=self.duration,
                 v=v,
                 speed=v,
-                hold=lambda t: (t < 0.0).astype(float),
+                hold=before,
                 coast=lambda t: (t >= 0.0).astype(float),
                 path=straight(),
                 rests=True,
@@ -163,21 +155,22 @@ class CoastDown:
         kept = run.since(SETTLED)
         fits = [_resistance(kept.t, kept["v_x"][:, k], self.slow) for k in range(run.variants)]
         constant, linear, square = np.array(fits).T
-        metrics = [
-            Metric("resistance_constant", constant, "m/s²", "Deceleration of slow rolling."),
-            Metric("resistance_linear", linear, "1/s", "What grows with speed."),
-            Metric("resistance_square", square, "1/m", "What grows with its square: air."),
-            Metric("way", kept["x"][-1] - kept["x"][0], "m", f"In {self.duration:g} s."),
-        ]
+        metrics = self.metrics(
+            {
+                "resistance_constant": constant,
+                "resistance_linear": linear,
+                "resistance_square": square,
+                "way": kept["x"][-1] - kept["x"][0],
+            }
+        )
         curve = Curve(run.t, run["v_x"][:, 0], "driven")
         return Findings(metrics, [Chart("Coast-down", "time in s", "speed in m/s", [curve])])
 
     def adapted_to(self, drive: CaseRun) -> CoastDown:
         """From the speed of a log, for as long as it lasts."""
-        told = slowing_of(drive)
-        begun = told.when - (1.0 - SLOWER) * told.v / told.deceleration
-        lasts = lasting(self.duration, drive, begun)
-        return replace(self, speed=told.v, duration=lasts)
+        slowing = slowing_of(drive)
+        begun = slowing.when - (1.0 - SLOWER) * slowing.v / slowing.deceleration
+        return replace(self, speed=slowing.v, duration=lasting(self.duration, drive, begun))
 
 
 def _resistance(t: Array, v: Array, slow: m_s) -> Array:
@@ -196,18 +189,19 @@ def _resistance(t: Array, v: Array, slow: m_s) -> Array:
 
 
 @dataclass(frozen=True)
-class TurningCircle:
+class TurningCircle(StandardManoeuvre):
     """The tightest turn at walking pace."""
 
     speed: m_s = 1.5
     duration: s = 12.0
-    name: ClassVar[str] = "turning_circle"
-    title: ClassVar[str] = "Turning circle"
-    source: ClassVar[str] = "ISO 789-3 (kerb to kerb, wall to wall)"
-
-    def unfit(self, car: Subject) -> str:
-        """Why a vehicle cannot do it."""
-        return steering_needed(car)
+    name = "turning_circle"
+    title = "Turning circle"
+    source = "ISO 789-3 (kerb to kerb, wall to wall)"
+    needs = (steering_needed,)
+    METRICS = """
+    kerb_to_kerb [m]: Diameter of the path of the outermost wheel.
+    wall_to_wall [m]: Diameter of the path of the outermost corner.
+    """
 
     def perform(self, car: Subject) -> Performing:
         """To the left with full lock."""
@@ -226,17 +220,12 @@ class TurningCircle:
             2.0 * np.hypot(p[:, :1] - ahead, p[:, 1:] - aside).max(axis=0)
             for p in (wheels, corners)
         )
-        theory = [_kerb_to_kerb(v.geometry.wheel_base, v.geometry.track, lock) for v in car.each]
-        metrics = [
-            Metric(
-                "kerb_to_kerb", kerb, "m", "Diameter of the path of the outermost wheel.", theory
-            ),
-            Metric("wall_to_wall", wall, "m", "Diameter of the path of the outermost corner."),
+        # Of a vehicle without slip whose mean front wheel has the angle.
+        shapes = ((each.geometry.wheel_base, each.geometry.track) for each in car.each)
+        theory = [
+            2.0 * float(np.hypot(base / np.tan(lock) + 0.5 * track, base)) for base, track in shapes
         ]
+        values = {"kerb_to_kerb": kerb, "wall_to_wall": wall}
+        metrics = self.metrics(values, {"kerb_to_kerb": theory})
         curve = Curve(run["x"][:, 0], run["y"][:, 0], "centre of mass")
         return Findings(metrics, [Chart("Path", "x in m", "y in m", [curve], equal=True)])
-
-
-def _kerb_to_kerb(base: m, track: m, lock: float) -> m:
-    """Of a vehicle without slip whose mean front wheel has the angle."""
-    return 2.0 * float(np.hypot(base / np.tan(lock) + 0.5 * track, base))

@@ -1,10 +1,10 @@
-"""Weave test (ISO 13674-1): how a vehicle answers small angles about straight ahead.
+"""On-centre handling: the weave test (ISO 13674-1) and the transition test (ISO 13674-2).
 
-The angle is a slow sine at constant speed. Over the angle, yaw rate and lateral acceleration are
-loops. Their slope where the angle is zero is the gradient, their width there is the dead band: the
-answer that remains when the wheels are straight (ordinate), and the angle of the wheels when the
-answer is zero (abscissa). For a linear vehicle with gain G and phase p at the frequency, and an
-angle of amplitude A, the loop is an ellipse with
+Weave: the angle is a slow sine at constant speed. Over the angle, yaw rate and lateral acceleration
+are loops. Their slope where the angle is zero is the gradient, their width there is the dead band:
+the response that remains when the wheels are straight (ordinate), and the angle of the wheels when
+the response is zero (abscissa). For a linear vehicle with gain G and phase p at the frequency, and
+an angle of amplitude A, the loop is an ellipse with
 
     gradient = G cos p,   dead band = -2 A G sin p (ordinate),   -2 A sin p (abscissa)
 
@@ -12,20 +12,18 @@ so that its width comes from delay alone. Friction and play of a steering make l
 vehicles here have neither. They have no torque at the steering wheel either, so the gradients and
 dead bands of the torque that the standard has are not among the metrics.
 
-Transition test (ISO 13674-2): how a vehicle begins to turn from straight ahead.
-
-At constant speed the angle grows slowly and evenly. Over it, lateral acceleration and yaw rate are
-nearly straight lines, found by linear regression. Their slope is the gradient. The angle at which
-the line of the beginning crosses zero is the dead band, which is turned before the vehicle seems to
-answer. For a linear vehicle it is the rate of the angle times the delay of the answer; friction and
-play of a steering, which the vehicles here do not have, would add to it.
+Transition: at constant speed the angle grows slowly and evenly from straight ahead. Over it,
+lateral acceleration and yaw rate are nearly straight lines, found by linear regression. Their slope
+is the gradient. The angle at which the line of the beginning crosses zero is the dead band, which
+is turned before the vehicle seems to respond. For a linear vehicle it is the rate of the angle
+times the delay of the response.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,40 +31,40 @@ from ...core.arrays import Array
 from ...core.files import brief_repr
 from ...errors import InvalidValue
 from ...units import m_s, m_s2, one, per_s, s
-from .case import Case, ramp
+from .case import Case, ramp, steered
 from .case_run import (
+    BEGINNINGS,
+    SIDES,
     CaseRun,
     all_done,
     cubic_at,
     endings,
     first_time,
+    must_follow,
+    must_last,
     must_tell,
+    must_turn,
     passing_time,
     peak_of,
     steering_of,
 )
+from .manoeuvre import Performing, StandardManoeuvre, beside_theory, linear_drive
 from .metric import Chart, Curve, Findings, Metric
-from .proving_ground import Performing, with_theory
 from .steady_state import angle_line, slope_at_zero
-from .subject import Subject, speed_needed, tyres_needed
+from .subject import Subject, grip_needed, speed_needed, tyres_needed
 
 FIRST = 1
 """Periods at the beginning that are left out, until the motion repeats itself."""
 NEAR: one = 0.5
 """Share of the largest angle up to which gradients are fitted."""
-ALIKE: one = 0.95
-"""Least correlation of the angle of a log with that of the test."""
-LEAST_TURN: m_s2 = 0.3
-"""Least peak of lateral acceleration of a log."""
-SIDES = {"left first": 1.0, "right first": -1.0}
-ANSWERS = {"a_y": "lateral_acceleration", "omega": "yaw_rate"}
+RESPONSES = {"a_y": "lateral_acceleration", "omega": "yaw_rate"}
 """Signals and the names that metrics give them."""
 UNITS = {"a_y": "m/s²", "omega": "rad/s"}
 GRADIENTS = {"a_y": ("steering_sensitivity", "m/s²/rad"), "omega": ("yaw_rate_gradient", "1/s")}
 
 
 @dataclass(frozen=True)
-class Weave:
+class Weave(StandardManoeuvre):
     """A slow sine of the angle at constant speed, begun to the left and to the right."""
 
     speed: m_s = 100.0 / 3.6
@@ -77,21 +75,19 @@ class Weave:
     """Peak of lateral acceleration; that of ISO 13674-1."""
     periods: int = 3
     """Number of periods that are measured, after a first one that is not."""
-    sides: tuple[str, ...] = tuple(SIDES)
+    sides: tuple[str, ...] = tuple(BEGINNINGS)
     """Sides to which the sine begins; metrics are means of both."""
-    one_drive: ClassVar[bool] = True
-    name: ClassVar[str] = "weave"
-    title: ClassVar[str] = "Weave test"
-    source: ClassVar[str] = "ISO 13674-1:2023"
+    one_drive = True
+    name = "weave"
+    title = "Weave test"
+    source = "ISO 13674-1:2023"
+    needs = (tyres_needed, speed_needed, grip_needed)
+    METRICS = """
+    peak_angle [rad]: Of the front wheels.
+    peak_lateral_acceleration [m/s²]: Mean of all peaks.
+    """
 
     __repr__ = brief_repr
-
-    def unfit(self, car: Subject) -> str:
-        """Why a vehicle cannot do it."""
-        lacks = tyres_needed(car) or speed_needed(car, self.speed)
-        if not lacks and self.a_y > 0.8 * car.grip:
-            return f"{car.name} has grip for {car.grip:.1f} m/s²; {self.a_y:g} m/s² is its limit"
-        return lacks
 
     def perform(self, car: Subject) -> Performing:
         """A first drive finds the amplitude, the others are the test."""
@@ -100,36 +96,22 @@ class Weave:
         (tried,) = yield [self._case(car, "finds the amplitude", guess)]
         reached = self._peak(tried, "a_y", 1.0)
         angle = guess * np.clip(self.a_y / np.maximum(reached, 1e-3), 0.3, 3.0)
-        runs = yield [self._case(car, side, SIDES[side] * angle) for side in self.sides]
+        runs = yield [self._case(car, side, BEGINNINGS[side] * angle) for side in self.sides]
         return self._findings(car, runs, angle)
 
     def adapted_to(self, drive: CaseRun) -> Weave:
         """With the speed, the peak of lateral acceleration and the side of a log."""
-        told = steering_of(drive)
+        steering = steering_of(drive)
         must_tell(drive, "a_y", "the test is driven to its peak", changing=True)
-        begin = told.when - np.arcsin(0.5) / (2.0 * np.pi * self.frequency)
+        begin = steering.when - np.arcsin(0.5) / (2.0 * np.pi * self.frequency)
         moved = CaseRun(drive.label, drive.t - begin, drive.signals)
-        least = (FIRST + self.periods) / self.frequency
         part = moved.since(0.0, self._end)
-        if part.t[-1] < least:
-            raise InvalidValue(
-                f"{drive.label} ends {part.t[-1]:.2f} s after the wheels are turned; "
-                f"{least:g} s are needed"
-            )
-        asked = told.side * np.sin(2.0 * np.pi * self.frequency * part.t)
-        if not np.corrcoef(asked, part["steer"][:, 0])[0, 1] > ALIKE:
-            raise InvalidValue(
-                f"{drive.label} has no sine of {self.frequency:g} Hz: its wheels are turned "
-                "otherwise"
-            )
-        a_y = float(self._peak(part, "a_y", told.side)[0])
-        if not a_y > LEAST_TURN:
-            raise InvalidValue(
-                f"{drive.label} turns with {a_y:.2f} m/s² at most; at least {LEAST_TURN:g} m/s² "
-                "are needed"
-            )
-        side = next(name for name, sign in SIDES.items() if sign == told.side)
-        return replace(self, speed=told.v, a_y=a_y, sides=(side,))
+        must_last(drive, part.t[-1], (FIRST + self.periods) / self.frequency, "g")
+        sine = steering.side * np.sin(2.0 * np.pi * self.frequency * part.t)
+        must_follow(drive, part["steer"][:, 0], sine, f"sine of {self.frequency:g} Hz")
+        a_y = float(self._peak(part, "a_y", steering.side)[0])
+        must_turn(drive, a_y, "at most")
+        return replace(self, speed=steering.v, a_y=a_y, sides=steering.named(BEGINNINGS))
 
     @property
     def _end(self) -> s:
@@ -137,16 +119,11 @@ class Weave:
         return float(np.ceil((FIRST + self.periods + 0.25) / self.frequency))
 
     def _case(self, car: Subject, label: str, angle: Array) -> Case:
+        def sine(t: Array) -> Array:
+            return np.sin(2.0 * np.pi * self.frequency * np.maximum(t, 0.0))
+
         most = car.limits.steer_max
-        return Case(
-            label=label,
-            duration=self._end,
-            v=self.speed,
-            speed=self.speed,
-            steer=lambda t: np.sin(2.0 * np.pi * self.frequency * np.maximum(t, 0.0)),
-            amplitude=np.clip(angle, -most, most),
-            run_in=0.5,
-        )
+        return steered(label, self._end, self.speed, sine, np.clip(angle, -most, most), run_in=0.5)
 
     def _halves(self, run: CaseRun, shift: one) -> list[tuple[one, CaseRun]]:
         """Half periods that are measured, with 1 for the first of a period and -1 for the second;
@@ -194,9 +171,8 @@ class Weave:
     def _linear(self, car: Subject, name: str, angle: Array) -> Loop:
         """The loop of linear theory with the same amplitude; NaN of variants without a theory, see
         `with_theory`."""
-        few = with_theory(car)
         gains = np.full((2, car.variants), np.nan, dtype=complex)
-        for k, theory in enumerate(few.theories(self.speed)):
+        for k, theory in enumerate(car.with_theory().theories(self.speed)):
             gains[0, k] = theory.to_angle(self.frequency)[name][0]
             gains[1, k] = theory.response(self.frequency)["steer"][0]
         G, p, A = np.abs(gains[0]), np.angle(gains[0]), np.abs(gains[1]) * angle
@@ -204,22 +180,20 @@ class Weave:
         return Loop(G * np.cos(p), G * band, band, -p / (2.0 * np.pi * self.frequency))
 
     def _findings(self, car: Subject, runs: Sequence[CaseRun], angle: Array) -> Findings:
-        done, signs = all_done(runs), [SIDES[side] for side in self.sides]
+        signs = [BEGINNINGS[side] for side in self.sides]
 
         def mean(name: str) -> Array:
             peaks = [self._peak(run, name, sign) for run, sign in zip(runs, signs, strict=True)]
             return np.mean(peaks, axis=0)
 
         metrics: list[Metric] = []
-        for signal in ANSWERS:
+        for signal in RESPONSES:
             pairs = zip(runs, signs, strict=True)
-            loops = [self.loop(run, signal, sign) for run, sign in pairs]
-            loop = Loop(*(np.mean(parts, axis=0) for parts in zip(*loops, strict=True)))
+            loop = Loop(*np.mean([self.loop(run, signal, sign) for run, sign in pairs], axis=0))
             metrics += _metrics(signal, loop, self._linear(car, signal, angle))
-        metrics += [
-            Metric("peak_angle", mean("steer"), "rad", "Of the front wheels."),
-            Metric("peak_lateral_acceleration", mean("a_y"), "m/s²", "Mean of all peaks."),
-        ]
+        peaks = {"peak_angle": mean("steer"), "peak_lateral_acceleration": mean("a_y")}
+        metrics += self.metrics(peaks)
+        done = all_done(runs)
         metrics = [replace(m, value=np.where(done, m.value, np.nan)) for m in metrics]
         return Findings(metrics, self._charts(car, runs[0], angle[0]), endings(runs))
 
@@ -243,7 +217,7 @@ class Weave:
                     Curve(x, angle * (response[name] * turn).imag, "linear theory", "theory"),
                 ],
             )
-            for name, words in ((name, own.replace("_", " ")) for name, own in ANSWERS.items())
+            for name, words in ((name, own.replace("_", " ")) for name, own in RESPONSES.items())
         ]
 
 
@@ -260,7 +234,7 @@ class Loop(NamedTuple):
 
 
 def _metrics(signal: str, loop: Loop, linear: Loop) -> list[Metric]:
-    own, (gradient, unit) = ANSWERS[signal], GRADIENTS[signal]
+    own, (gradient, unit) = RESPONSES[signal], GRADIENTS[signal]
     words = own.replace("_", " ")
     return [
         Metric(
@@ -295,11 +269,10 @@ TURNING: tuple[one, one] = 1.0 / 3.0, 1.0
 """Shares between which it turns: 0.5 to 1.5 m/s²."""
 EVEN: one = 0.98
 """Least correlation of angle and time with which the angle of a log grows evenly."""
-TRANSITION_SIDES = {"left": 1.0, "right": -1.0}
 
 
 @dataclass(frozen=True)
-class Transition:
+class Transition(StandardManoeuvre):
     """An angle that grows slowly from straight ahead, to the left and to the right."""
 
     speed: m_s = 100.0 / 3.6
@@ -308,17 +281,17 @@ class Transition:
     """Lateral acceleration at the end of the evaluation, up to which tyres are nearly linear."""
     duration: s = 6.0
     """Time in which the angle grows to a fifth more than linear theory needs for `a_y`."""
-    sides: tuple[str, ...] = tuple(TRANSITION_SIDES)
+    sides: tuple[str, ...] = tuple(SIDES)
     """To which it is driven; metrics are means of both."""
-    name: ClassVar[str] = "transition"
-    title: ClassVar[str] = "Transition test"
-    source: ClassVar[str] = "ISO 13674-2:2016"
+    name = "transition"
+    title = "Transition test"
+    source = "ISO 13674-2:2016"
 
     __repr__ = brief_repr
 
     def unfit(self, car: Subject) -> str:
         """Why a vehicle cannot do it."""
-        lacks = tyres_needed(car) or speed_needed(car, self.speed)
+        lacks = tyres_needed(car) or speed_needed(car, self)
         if not lacks and self.a_y > 0.5 * car.grip:
             return (
                 f"{car.name} has grip for {car.grip:.1f} m/s²; up to {self.a_y:g} m/s² its tyres "
@@ -328,30 +301,17 @@ class Transition:
 
     def perform(self, car: Subject) -> Performing:
         """To each side."""
-        gains = [theory.gains["a_y"] for theory in with_theory(car).theories(self.speed)]
+        gains = [theory.gains["a_y"] for theory in car.with_theory().theories(self.speed)]
         angle = np.full(car.variants, BEYOND * self.a_y / gains[0])
         angle[: len(gains)] = BEYOND * self.a_y / np.array(gains)
+        shape = ramp(1.0 / self.duration)
         runs = yield [
-            Case(
-                label=side,
-                duration=self.duration,
-                v=self.speed,
-                speed=self.speed,
-                steer=ramp(1.0 / self.duration),
-                amplitude=TRANSITION_SIDES[side] * angle,
-                run_in=0.5,
-            )
+            steered(side, self.duration, self.speed, shape, SIDES[side] * angle, run_in=0.5)
             for side in self.sides
         ]
         linear = self.linear(car, angle)
-        done = all_done(runs)
-        metrics = [
-            replace(metric, value=np.where(done, metric.value, np.nan), theory=theory.value)
-            for metric, theory in zip(self.metrics(runs), self.metrics([linear]), strict=True)
-        ]
-        return Findings(
-            metrics, _charts(runs[0], linear, TRANSITION_SIDES[self.sides[0]]), endings(runs)
-        )
+        metrics = beside_theory(runs, self.means(runs), self.means([linear]))
+        return Findings(metrics, _charts(runs[0], linear, SIDES[self.sides[0]]), endings(runs))
 
     def adapted_to(self, drive: CaseRun) -> Transition:
         """The same test at the speed, to the side and with the steering rate of a log."""
@@ -373,9 +333,8 @@ class Transition:
             )
         rate, at_zero = np.polyfit(drive.t[rising], angle[rising], 1)
         lasts = max(round(BEYOND * (last + at_zero / rate), 2), 0.1)
-        side = next(name for name, sign in TRANSITION_SIDES.items() if sign == steering.side)
-        v = float(drive["v_x"][rising].mean())
-        return replace(self, speed=v, duration=float(lasts), sides=(side,))
+        v, side = float(drive["v_x"][rising].mean()), steering.named(SIDES)
+        return replace(self, speed=v, duration=float(lasts), sides=side)
 
     def measure(self, car: Subject, drive: CaseRun) -> Findings:
         """From a log of one ramp."""
@@ -383,24 +342,16 @@ class Transition:
         peak = int(np.abs(drive["steer"][:, 0]).argmax())
         # What comes after the largest angle is the way back.
         way = begin.since(0.0, float(begin.t[peak]))
-        return Findings(self.metrics([way]), _charts(way, None, 1.0), endings([way]))
+        return Findings(self.means([way]), _charts(way, None, 1.0), endings([way]))
 
     def linear(self, car: Subject, angle: Array) -> CaseRun:
-        """Drives of linear theory on the same ramp, scaled by `angle`, (variants,), in rad.
+        """Drive of linear theory on the same ramp, scaled by `angle`, (V,), in rad."""
+        samples = round(self.duration / PERIOD) + 1
+        return linear_drive(
+            car, self.speed, angle, PERIOD, lambda car: car.ramp(self.duration, PERIOD, samples)
+        )
 
-        Columns of variants whose theory is not computed are NaN; see `with_theory`.
-        """
-        samples, few = round(self.duration / PERIOD) + 1, with_theory(car)
-        answers = [one.ramp(self.duration, PERIOD, samples) for one in few.theories(self.speed)]
-        columns: dict[str, Array] = {}
-        for name in ("steer", "omega", "a_y"):
-            columns[name] = np.full((samples, car.variants), np.nan)
-            columns[name][:, : few.variants] = np.stack([one[name] for one in answers], axis=1)
-            columns[name] *= angle
-        t: Array = PERIOD * np.arange(samples, dtype=float)
-        return CaseRun("linear theory", t, columns)
-
-    def metrics(self, runs: Sequence[CaseRun]) -> list[Metric]:
+    def means(self, runs: Sequence[CaseRun]) -> list[Metric]:
         """Means of ramps to either side."""
 
         def mean(name: str, shares: tuple[one, one]) -> tuple[Array, Array]:
@@ -415,27 +366,19 @@ class Transition:
         yaw, _ = mean("omega", TURNING)
         _, yaw_dead = mean("omega", CENTRE)
         low, middle, high = (f"{k * self.a_y:.2g}" for k in (*CENTRE, TURNING[1]))
+        near, far = f"from {low} to {middle} m/s²", f"from {middle} to {high} m/s²"
+        per_angle = "per angle of the front wheels"
         return [
-            Metric(
-                "steering_sensitivity", across, "m/s²/rad",
-                f"Lateral acceleration per angle of the front wheels from {middle} to {high} m/s².",
-            ),
-            Metric(
-                "steering_sensitivity_at_centre", centre, "m/s²/rad",
-                f"The same from {low} to {middle} m/s².",
-            ),
-            Metric(
-                "lateral_acceleration_angle_dead_band", dead, "rad",
-                f"Angle at which the line from {low} to {middle} m/s² has none.",
-            ),
-            Metric(
-                "yaw_rate_gradient", yaw, "1/s",
-                f"Yaw rate per angle of the front wheels, from {middle} to {high} m/s² by speed.",
-            ),
-            Metric(
-                "yaw_rate_angle_dead_band", yaw_dead, "rad",
-                f"Angle at which the line from {low} to {middle} m/s² by speed has no yaw rate.",
-            ),
+            Metric("steering_sensitivity", across, "m/s²/rad",
+                   f"Lateral acceleration {per_angle} {far}."),
+            Metric("steering_sensitivity_at_centre", centre, "m/s²/rad",
+                   f"The same {near}."),
+            Metric("lateral_acceleration_angle_dead_band", dead, "rad",
+                   f"Angle at which the line {near} has none."),
+            Metric("yaw_rate_gradient", yaw, "1/s",
+                   f"Yaw rate {per_angle}, {far} by speed."),
+            Metric("yaw_rate_angle_dead_band", yaw_dead, "rad",
+                   f"Angle at which the line {near} by speed has no yaw rate."),
         ]  # fmt: skip
 
 

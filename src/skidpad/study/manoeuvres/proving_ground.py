@@ -1,17 +1,13 @@
-"""Drives manoeuvres: the cases of many manoeuvres and vehicles together, in as few calls as can be.
+"""Performs manoeuvres: the cases of many manoeuvres and vehicles together, in few rollouts.
 
-A manoeuvre is a generator: it asks for cases, is handed what was driven, asks for more or ends with
-its findings. So one that depends on the result of another drive is written straight down, and all
-that ask at the same time share the rollouts.
-
-Vehicles with many variants: driven in blocks, so that memory does not grow with their number.
+Vehicles with many variants are driven in blocks, so that memory does not grow with their number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +19,7 @@ from ...units import s
 from .case import Case
 from .case_run import CaseRun
 from .kernels import Kernels
+from .manoeuvre import Manoeuvre
 from .metric import Findings, Metric
 from .subject import Subject
 
@@ -32,8 +29,6 @@ ROOM = 1e9
 """Bytes that the drives of a block may take."""
 SIZES = (16, 256)
 """Smallest and largest number of variants of a block. Larger ones are not faster."""
-MOST_THEORIES = 8
-"""Variants up to which each has its linear theory."""
 
 
 def next_size(used: float, variants: int) -> int:
@@ -43,7 +38,7 @@ def next_size(used: float, variants: int) -> int:
 
 
 def bytes_of(runs: Sequence[CaseRun]) -> float:
-    """What drives take."""
+    """Memory of drives."""
     arrays = [array for run in runs for array in (run.states, run.inputs, *run.signals.values())]
     return float(sum(array.nbytes for array in arrays if array is not None))
 
@@ -60,23 +55,9 @@ def alone(run: CaseRun) -> CaseRun:
     )
 
 
-def part_of(car: Subject, begin: int, size: int) -> Subject:
-    """Some of the variants of a vehicle, from one on."""
-    rows = {name: row[begin : begin + size] for name, row in car.params.items()}
-    return Subject(car.vehicle, rows, car.name)
-
-
-def with_theory(car: Subject) -> Subject:
-    """The variants whose linear theory is computed: all of up to `MOST_THEORIES`, of more the first
-    alone, since a theory takes longer than its drive."""
-    return car if car.variants <= MOST_THEORIES else part_of(car, 0, 1)
-
-
 def joined(parts: Sequence[tuple[Findings | None, int]]) -> Findings | None:
-    """Findings of blocks with so many variants, one behind the other; charts are of the first.
-
-    A block that found nothing has NaN.
-    """
+    """Findings of blocks with their numbers of variants, one behind the other; charts are those of
+    the first. A block that found nothing has NaN."""
     blocks = [findings for findings, _ in parts if findings is not None]
     if not blocks:
         return None
@@ -88,7 +69,12 @@ def joined(parts: Sequence[tuple[Findings | None, int]]) -> Findings | None:
 
 def _whole(kind: Metric, parts: Sequence[tuple[Findings | None, int]]) -> Metric:
     """A metric of all blocks."""
-    own = list(_of_blocks(kind.name, parts))
+    own: list[tuple[Array, Array | None]] = []
+    for findings, count in parts:
+        metrics = () if findings is None else findings.metrics
+        metric = next((one for one in metrics if one.name == kind.name), None)
+        unknown = np.full(count, np.nan), None
+        own.append(unknown if metric is None else (metric.value, metric.theory))
     values = np.concatenate([value for value, _ in own])
     theories = [theory for _, theory in own]
     theory = None
@@ -105,39 +91,6 @@ def _whole(kind: Metric, parts: Sequence[tuple[Findings | None, int]]) -> Metric
     return Metric(kind.name, values, kind.unit, kind.definition, theory, rough)
 
 
-def _of_blocks(
-    name: str, parts: Sequence[tuple[Findings | None, int]]
-) -> Iterator[tuple[Array, Array | None]]:
-    """Values and theory of a metric in each block."""
-    for findings, count in parts:
-        metrics = () if findings is None else findings.metrics
-        metric = next((one for one in metrics if one.name == name), None)
-        yield (np.full(count, np.nan), None) if metric is None else (metric.value, metric.theory)
-
-
-Performing = Generator[Sequence[Case], Sequence[CaseRun], Findings]
-"""What a manoeuvre does: `runs = yield cases`, as often as it needs, and at last its findings."""
-
-
-class Manoeuvre(Protocol):
-    """A test that any vehicle that fits can be put to; a frozen dataclass of its settings."""
-
-    name: ClassVar[str]
-    """Snake case, such as "step_steer"."""
-    title: ClassVar[str]
-    """In words."""
-    source: ClassVar[str]
-    """The standard and its number, or where the test comes from."""
-
-    def unfit(self, car: Subject) -> str:
-        """Why a vehicle cannot do it, a sentence; empty if it can."""
-        ...
-
-    def perform(self, car: Subject) -> Performing:
-        """Drive it."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class Result:
     """A manoeuvre of a vehicle."""
@@ -149,7 +102,7 @@ class Result:
     runs: Sequence[CaseRun] = ()
     """All that was driven; of a vehicle with more than 64 variants by the first of them alone."""
     unfit: str = ""
-    """Why it cannot."""
+    """Why the vehicle cannot do it; empty if it can."""
     last: Sequence[CaseRun] = ()
     """What was driven last: the test itself, where first drives only find its settings."""
 
@@ -183,7 +136,7 @@ def perform(
 
 
 def _check_duration(manoeuvre: Manoeuvre, sample: s) -> None:
-    """Raise if a manoeuvre that is told how long it lasts is not to last whole samples."""
+    """Raise if the duration of a manoeuvre is not a multiple of the sample time."""
     duration = getattr(manoeuvre, "duration", None)
     if duration is not None:
         name = f"{manoeuvre.name}: duration"
@@ -193,8 +146,8 @@ def _check_duration(manoeuvre: Manoeuvre, sample: s) -> None:
 def perform_each(
     pairs: Sequence[tuple[Manoeuvre, Subject]], kernels: Kernels | None = None
 ) -> list[Result]:
-    """Manoeuvres with a vehicle each, side by side: what comes of one has the bits that it has
-    alone, whoever else drives. Of the drives only the last ones are kept.
+    """Perform manoeuvres with a vehicle each, side by side. Each result is bit for bit the one that
+    the pair has alone; only the last drives are stored.
 
     Each pair needs a `Subject` of its own; those of one vehicle share rollouts.
     """
@@ -212,7 +165,7 @@ def _together(
         try:
             _drive(waiting, kernels)
         except InvalidValue:
-            # One asks for what its vehicle does not take: alone it is told, and the others go on.
+            # One demands what its vehicle does not take: it fails alone, and the others continue.
             for plan in waiting:
                 try:
                     _drive([plan], kernels)
@@ -233,7 +186,7 @@ def _in_blocks(manoeuvre: Manoeuvre, car: Subject, kernels: Kernels) -> Result:
     runs: Sequence[CaseRun] = ()
     unfit, begin, size = "", 0, FIRST
     while begin < car.variants and not unfit:
-        part = part_of(car, begin, size)
+        part = car.part(begin, size)
         (result,) = _together([(manoeuvre, part)], kernels)
         parts.append((result.findings, part.variants))
         if begin == 0:
@@ -255,26 +208,26 @@ class _Plan:
         self.unfit = manoeuvre.unfit(car)
         if not self.unfit:
             self._performing = manoeuvre.perform(car)
-            self._go_on(None)
+            self._advance(None)
 
     def hand(self, runs: list[CaseRun]) -> None:
         """Hand it what was driven of its cases."""
         self.last = runs
         if self._keep:
             self.runs += runs
-        self._go_on(runs)
+        self._advance(runs)
 
     def end_early(self, error: InvalidValue) -> None:
         """Give up, for a reason."""
         self.cases, self.unfit = (), f"ended early: {error}"
 
-    def _go_on(self, runs: Any) -> None:
+    def _advance(self, runs: Any) -> None:
         self.cases = ()
         try:
             cases = self._performing.send(runs)
         except StopIteration as end:
             self.findings = end.value
-        except InvalidValue as error:  # other vehicles go on
+        except InvalidValue as error:  # others continue
             self.end_early(error)
         else:
             self.unfit = _undrivable(self.car, cases)
@@ -282,7 +235,7 @@ class _Plan:
 
     @property
     def result(self) -> Result:
-        """What came of it."""
+        """Result so far."""
         runs, last = tuple(self.runs), tuple(self.last)
         return Result(self.manoeuvre, self.car, self.findings, runs, self.unfit, last)
 

@@ -1,26 +1,23 @@
 """Ride: over a rough road and over a bump, what reaches the seat and how evenly tyres are loaded.
 
 For vehicles whose body moves on springs. The linear theory is that of the car's own springs,
-dampers and tyres about rest, times the spectrum of the road.
-
-Linear theory of ride: body and axles of a car over a road whose tracks are alike.
+dampers and tyres about rest, times the spectrum of the road; both tracks have the same heights:
 
     m z'' = S_f + S_r,    I_y θ'' = -l_f S_f + l_r S_r,    m_u u'' = -S + k_t (h - u) + c_t (h - u)'
 
 with S = k (u - z_axle) + c (u - z_axle)' of each axle, all about rest. With I_y = m l_f l_r they
-are two quarter cars that do not feel each other.
+are two independent quarter cars.
 
-How whole-body vibration is weighted: W_k of ISO 2631-1, vertical at the seat.
-
-The transfer function is the product of a high pass and a low pass of the second order, the change
-from acceleration to velocity, and a step (ISO 2631-1, annex A; numbers of its table A.1).
+Accelerations are weighted with W_k of ISO 2631-1, vertical at the seat. Its transfer function is
+the product of a high pass and a low pass of the second order, the change from acceleration to
+velocity, and a step (annex A; numbers of its table A.1).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,8 +32,8 @@ from ...vehicles.parts.chassis import sprung_mass
 from ...vehicles.parts.suspension import IndependentSuspension, corner_force, tyre_stiffness
 from .case import Case, straight
 from .case_run import CaseRun
-from .metric import Chart, Curve, Findings, Metric
-from .proving_ground import Performing
+from .manoeuvre import Performing, StandardManoeuvre
+from .metric import Chart, Curve, Findings
 from .subject import Subject, road_needed, speed_needed
 
 NUDGE = 1e-3
@@ -91,7 +88,7 @@ class HalfCar(NamedTuple):
 
 
 def half_car(vehicle: Vehicle) -> HalfCar | None:
-    """That of a vehicle with springs at each wheel, about rest; None of any other."""
+    """The half car of a vehicle with springs at each wheel, about rest; None for any other."""
     p = vehicle.params
     chassis: Any = getattr(p, "chassis", None)
     if not hasattr(chassis, "front") or not hasattr(getattr(chassis, "body", None), "m_u_f"):
@@ -118,7 +115,8 @@ def _slopes(held: object) -> tuple[N_m, N_s_m]:
 
 
 def standard_deviation(gain: AnyArray, f: Array, v: m_s, roughness: str) -> float:
-    """Of an answer with gains per metre of road at frequencies in Hz, on a road of ISO 8608."""
+    """Standard deviation of a response with gains per metre of road at frequencies in Hz, on a road
+    of ISO 8608."""
     n = f / v
     height = np.where(
         (n >= 1.0 / WAVELENGTHS[1]) & (n <= 1.0 / WAVELENGTHS[0]), psd(n, roughness) / v, 0.0
@@ -157,7 +155,7 @@ def W_k(f: Array) -> AnyArray:
 
 
 def weighted(a: Array, rate: float) -> Array:
-    """An acceleration (T, V), sampled at a rate in Hz, as it is felt: filtered along T."""
+    """An acceleration (T, V), sampled at a rate in Hz, filtered with W_k along T."""
     from scipy import signal
 
     up = max(round(FINE_RATE / rate), 1)
@@ -177,7 +175,7 @@ SETTLED: s = 2.0
 
 
 def springs_needed(car: Subject, road: Road) -> str:
-    """Why a vehicle has no ride, a sentence; empty if it has."""
+    """A body on springs, and a vehicle that can be put on the road."""
     if "a_z" not in record.names(car.vehicle.model.Outputs):
         return f"{car.name} has no springs: it tells no vertical acceleration (output a_z)"
     return road_needed(car, road)
@@ -189,7 +187,7 @@ def loads(car: Subject, run: CaseRun) -> Array:
 
 
 @dataclass(frozen=True)
-class RoughRoad:
+class RoughRoad(StandardManoeuvre):
     """Straight on over random roads of a class."""
 
     roughness: str = "C"
@@ -198,15 +196,24 @@ class RoughRoad:
     duration: s = 12.0
     seeds: tuple[int, ...] = (1, 2, 3, 4)
     """Of the roads, which are driven side by side."""
-    name: ClassVar[str] = "rough_road"
-    title: ClassVar[str] = "Ride over a rough road"
-    source: ClassVar[str] = "ISO 8608:2016, ISO 2631-1:1997"
+    name = "rough_road"
+    title = "Ride over a rough road"
+    source = "ISO 8608:2016, ISO 2631-1:1997"
+    METRICS = """
+    weighted_acceleration [m/s²]: Root mean square of the vertical acceleration of the body with the
+        weight W_k.
+    acceleration [m/s²]: The same without weight.
+    dynamic_load_coefficient []: Standard deviation over mean of the load of a tyre, of the wheel
+        that has the largest.
+    peak_acceleration [m/s²]: Largest vertical acceleration of the body.
+    peak_load [N]: Largest load of a tyre.
+    """
 
     __repr__ = brief_repr
 
     def unfit(self, car: Subject) -> str:
         """Why a vehicle cannot do it."""
-        return springs_needed(car, self.road(0)) or speed_needed(car, self.speed)
+        return springs_needed(car, self.road(0)) or speed_needed(car, self)
 
     def road(self, seed: int) -> Road:
         """One of its random roads, with the same heights under both tracks."""
@@ -232,37 +239,25 @@ class RoughRoad:
         felt = [weighted(run["a_z"], rate)[round(SETTLED * rate) :] for run in runs]
         F_z = np.concatenate([loads(car, run) for run in kept], axis=1)
         unevenness = F_z.std(axis=1) / F_z.mean(axis=1)
-        theory = [self._theory(car, variant) for variant in range(car.variants)]
-        columns = np.array(theory).T
-        metrics = [
-            Metric(
-                "weighted_acceleration", _rms(felt), "m/s²",
-                "Root mean square of the vertical acceleration of the body with the weight W_k.",
-                columns[0],
-            ),
-            Metric(
-                "acceleration", _rms([run["a_z"] for run in kept]), "m/s²",
-                "The same without weight.", columns[1],
-            ),
-            Metric(
-                "dynamic_load_coefficient", unevenness.max(axis=0), "",
-                "Standard deviation over mean of the load of a tyre, of the wheel that has the "
-                "largest.", columns[2],
-            ),
-            Metric(
-                "peak_acceleration", np.abs([run["a_z"] for run in kept]).max(axis=(0, 1)), "m/s²",
-                "Largest vertical acceleration of the body.",
-            ),
-            Metric("peak_load", F_z.max(axis=(0, 1)), "N", "Largest load of a tyre."),
-        ]  # fmt: skip
+        theory = [self._theory(half_car(vehicle)) for vehicle in car.each]
+        names = "weighted_acceleration", "acceleration", "dynamic_load_coefficient"
+        metrics = self.metrics(
+            {
+                "weighted_acceleration": _rms(felt),
+                "acceleration": _rms([run["a_z"] for run in kept]),
+                "dynamic_load_coefficient": unevenness.max(axis=0),
+                "peak_acceleration": np.abs([run["a_z"] for run in kept]).max(axis=(0, 1)),
+                "peak_load": F_z.max(axis=(0, 1)),
+            },
+            dict(zip(names, np.array(theory).T, strict=True)),
+        )
         return Findings(metrics, [self._chart(car, kept, rate)])
 
-    def _theory(self, car: Subject, variant: int) -> tuple[float, float, float]:
-        """Weighted and plain acceleration and the largest load coefficient; NaN without springs
-        that tell their numbers."""
-        linear = half_car(car.each[variant])
+    def _theory(self, linear: HalfCar | None) -> tuple[float, float, float]:
+        """Weighted and plain acceleration and the largest load coefficient; NaN without a linear
+        theory."""
         if linear is None:
-            return float("nan"), float("nan"), float("nan")
+            return np.nan, np.nan, np.nan
         gains = linear.response(BAND, self.speed)
 
         def deviation(gain: AnyArray) -> float:
@@ -297,22 +292,26 @@ def _rms(runs: Sequence[Array]) -> Array:
 
 
 @dataclass(frozen=True)
-class Bump:
+class Bump(StandardManoeuvre):
     """Over a half sine across the road."""
 
     speed: m_s = 30.0 * KM_H
     height: m = 0.05
-    """(settable)"""
     length: m = 0.8
-    """(settable)"""
     duration: s = 4.0
-    name: ClassVar[str] = "bump"
-    title: ClassVar[str] = "Ride over a bump"
-    source: ClassVar[str] = "the cleat test of suspension engineers; there is no standard"
+    name = "bump"
+    title = "Ride over a bump"
+    source = "the cleat test of suspension engineers; there is no standard"
+    METRICS = """
+    peak_acceleration [m/s²]: Largest vertical acceleration of the body.
+    peak_load [N]: Largest load of a tyre.
+    least_load [N]: Smallest load of a tyre; 0: it leaves the road.
+    peak_pitch [rad]: Largest pitch angle.
+    """
 
     def unfit(self, car: Subject) -> str:
         """Why a vehicle cannot do it."""
-        return springs_needed(car, self.road()) or speed_needed(car, self.speed)
+        return springs_needed(car, self.road()) or speed_needed(car, self)
 
     def road(self) -> Road:
         """Level, with the bump where the front wheels are after half a second."""
@@ -339,16 +338,14 @@ class Bump:
             )
         ]
         F_z = loads(car, run)
-        share = F_z.max(axis=(0, 1)), F_z.min(axis=(0, 1))
-        metrics = [
-            Metric(
-                "peak_acceleration", np.abs(run["a_z"]).max(axis=0), "m/s²",
-                "Largest vertical acceleration of the body.",
-            ),
-            Metric("peak_load", share[0], "N", "Largest load of a tyre."),
-            Metric("least_load", share[1], "N", "Smallest load of a tyre; 0: it leaves the road."),
-            Metric("peak_pitch", np.abs(run["pitch"]).max(axis=0), "rad", "Largest pitch angle."),
-        ]  # fmt: skip
+        metrics = self.metrics(
+            {
+                "peak_acceleration": np.abs(run["a_z"]).max(axis=0),
+                "peak_load": F_z.max(axis=(0, 1)),
+                "least_load": F_z.min(axis=(0, 1)),
+                "peak_pitch": np.abs(run["pitch"]).max(axis=0),
+            }
+        )
         wheels = [w.name for w in car.geometry.wheels if w.y > 0.0]
         tyres = [Curve(run.t, run[f"F_z_{name}"][:, 0], name) for name in wheels]
         body = [Curve(run.t, run["a_z"][:, 0], "body")]

@@ -1,16 +1,14 @@
 """Robots: how exactly they turn on the spot, drive straight, in an arc and round a square.
 
-They are told a speed and a yaw rate over time and nothing corrects them. What their wheels tell of
-the way is compared with where they are.
-
-The way of a robot: where it went, and where its wheels say it went.
+They are commanded a speed and a yaw rate over time, without feedback. The path that follows from
+their wheels by odometry is compared with the true one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +16,9 @@ from ...core import record
 from ...core.arrays import Array
 from ...units import m, m_s, rad_s, s
 from .case import Case
-from .case_run import CaseRun, params_of
-from .metric import Chart, Curve, Findings, Metric
-from .proving_ground import Performing
+from .case_run import SIDES, CaseRun, params_of
+from .manoeuvre import Performing, StandardManoeuvre
+from .metric import Chart, Curve, Findings
 from .subject import Subject, loop_needed, takes
 
 
@@ -43,13 +41,13 @@ class Track:
 
     @property
     def travelled(self) -> Array:
-        """Length of the way, in m."""
+        """Length of the path, in m."""
         steps = np.hypot(np.diff(self.x, axis=0), np.diff(self.y, axis=0))
         return np.concatenate([np.zeros_like(self.x[:1]), np.cumsum(steps, axis=0)])
 
 
 def track_of(car: Subject, run: CaseRun) -> Track:
-    """Where it went, from time zero on."""
+    """The true track, from time zero on."""
     kept = run.since(0.0)
     com = car.geometry.centre_of_mass
     ahead, aside = _middle(car) - com[0], -com[1]
@@ -58,8 +56,8 @@ def track_of(car: Subject, run: CaseRun) -> Track:
     return _from_start(run.label, x, y, kept["yaw"])
 
 
-def told_by_wheels(car: Subject, run: CaseRun) -> Track:
-    """Where its wheels say it went: dead reckoning with `Body.odometry`, sample by sample."""
+def odometry_track(car: Subject, run: CaseRun) -> Track:
+    """The track by dead reckoning with `Body.odometry`, sample by sample."""
     vehicle, kept = car.vehicle, run.since(0.0)
     assert vehicle.body.odometry is not None
     assert kept.states is not None
@@ -77,7 +75,7 @@ def told_by_wheels(car: Subject, run: CaseRun) -> Track:
 
 
 def _middle(car: Subject) -> float:
-    """Where the middle of the wheels is, forward of the reference point."""
+    """Position of the middle of the wheels, forward of the reference point."""
     return 0.5 * (car.geometry.front_axle + car.geometry.rear_axle)
 
 
@@ -100,29 +98,32 @@ PAUSE: s = 1.0
 """At rest after a drive, or between two parts of it."""
 STEADY: s = 1.0
 """At the end of a drive, over which a rate is averaged."""
-SIDES = {"left": 1.0, "right": -1.0}
 
 
-def turns_on_the_spot(car: Subject) -> str:
-    """Why a vehicle is no robot that turns on the spot; empty if it is one."""
+def robot_needed(car: Subject, test: Any = None) -> str:
+    """A robot that turns on the spot."""
     turns = not car.steers and car.limits.omega_max > 0.0 and bool(takes(car, "omega"))
     return "" if turns else f"{car.name} does not turn on the spot"
 
 
 @dataclass(frozen=True)
-class SpinInPlace:
+class SpinInPlace(StandardManoeuvre):
     """Whole turns on the spot, to both sides."""
 
     omega: rad_s = 1.0
     """Yaw rate asked for; half of what slower ones can."""
     turns: float = 2.0
-    name: ClassVar[str] = "spin_in_place"
-    title: ClassVar[str] = "Spin in place"
-    source: ClassVar[str] = "ISO 18646-1:2016 (paraphrased): turning of wheeled robots"
-
-    def unfit(self, car: Subject) -> str:
-        """Why a vehicle cannot do it."""
-        return turns_on_the_spot(car)
+    name = "spin_in_place"
+    title = "Spin in place"
+    source = "ISO 18646-1:2016 (paraphrased): turning of wheeled robots"
+    needs = (robot_needed,)
+    METRICS = """
+    yaw_error [rad]: Angle turned less {test.turns:g} turns, of the side on which it is larger.
+    yaw_rate_share []: Steady yaw rate over the one asked for, mean of both sides.
+    centre_drift [m]: Largest distance of the middle of the wheels from where it was.
+    odometry_yaw_error [rad]: Angle turned as the wheels tell it less the true one, of the worse
+        side.
+    """
 
     def perform(self, car: Subject) -> Performing:
         """Both sides at once."""
@@ -143,32 +144,26 @@ class SpinInPlace:
         tracks = [track_of(car, run) for run in runs]
         errors = np.stack([np.abs(track.yaw[-1]) - asked for track in tracks])
         drift = np.stack([track.distance.max(axis=0) for track in tracks])
-        shares = np.stack([_rate(run, lasts) for run in runs]) / omega
+        rates = [run.since(lasts - STEADY, lasts)["omega"].mean(axis=0) for run in runs]
+        shares = np.abs(rates) / omega
         worst, column = np.argmax(np.abs(errors), axis=0), np.arange(car.variants)
-        metrics = [
-            Metric(
-                "yaw_error", errors[worst, column], "rad",
-                f"Angle turned less {self.turns:g} turns, of the side on which it is larger.",
-            ),
-            Metric(
-                "yaw_rate_share", shares.mean(axis=0), "",
-                "Steady yaw rate over the one asked for, mean of both sides.",
-            ),
-            Metric(
-                "centre_drift", drift.max(axis=0), "m",
-                "Largest distance of the middle of the wheels from where it was.",
-            ),
-        ]  # fmt: skip
-        seen = _seen(car, runs)
-        if seen:
-            pairs = zip(seen, tracks, strict=True)
-            error = np.stack([wheels.yaw[-1] - true.yaw[-1] for wheels, true in pairs])
-            metrics.append(_yaw_by_wheels(error))
-        return Findings(metrics, [_path_chart("Middle of the wheels", tracks, seen)])
+        values = {
+            "yaw_error": errors[worst, column],
+            "yaw_rate_share": shares.mean(axis=0),
+            "centre_drift": drift.max(axis=0),
+        }
+        if seen := _seen(car, runs):
+            values["odometry_yaw_error"] = _yaw_error(seen, tracks)
+        chart = _path_chart("Middle of the wheels", tracks, seen)
+        return Findings(self.metrics(values), [chart])
+
+
+STRAIGHT = ("deviation", "heading_error", "arc_asymmetry")
+"""Metrics of `StraightAndArc` that an exact robot has none of."""
 
 
 @dataclass(frozen=True)
-class StraightAndArc:
+class StraightAndArc(StandardManoeuvre):
     """A straight way and an arc to either side, at one speed."""
 
     length: m = 10.0
@@ -178,13 +173,23 @@ class StraightAndArc:
     """Of those that turn on the spot; half of what slower ones can."""
     car_speed: m_s = 3.0
     """Of those that steer."""
-    name: ClassVar[str] = "straight_and_arc"
-    title: ClassVar[str] = "Straight and arc"
-    source: ClassVar[str] = "ISO 18646-2:2019 (paraphrased): accuracy of motion of wheeled robots"
+    name = "straight_and_arc"
+    title = "Straight and arc"
+    source = "ISO 18646-2:2019 (paraphrased): accuracy of motion of wheeled robots"
+    METRICS = """
+    deviation [m]: Distance to the left of the straight way at its end.
+    heading_error [rad]: Heading at its end.
+    speed_share []: Steady speed over the one asked for.
+    radius_error []: Radius of the steady arcs over the one asked for, less one.
+    arc_asymmetry []: Radius of the left arc less that of the right one, over the one asked for.
+    odometry_distance_error []: Way as the wheels tell it over the true one, less one, straight on.
+    odometry_yaw_error [rad]: Angle turned as the wheels tell it less the true one, of the worse
+        side.
+    """
 
     def unfit(self, car: Subject) -> str:
         """Why a vehicle cannot do it."""
-        if not turns_on_the_spot(car):
+        if not robot_needed(car):
             return ""
         if car.vehicle.body.odometry is None:
             return f"{car.name} neither turns on the spot nor has odometry"
@@ -213,36 +218,19 @@ class StraightAndArc:
         ]
         tracks = [track_of(car, run) for run in runs]
         radii = np.stack([_radius(run, lasts) for run in runs[1:]])
-        straight, far = tracks[0], tracks[0].travelled[-1]
-        metrics = [
-            Metric(
-                "deviation", straight.y[-1], "m",
-                "Distance to the left of the straight way at its end.", 0.0,
-            ),
-            Metric("heading_error", straight.yaw[-1], "rad", "Heading at its end.", 0.0),
-            Metric(
-                "speed_share", runs[0].since(lasts - STEADY)["v_x"].mean(axis=0) / v, "",
-                "Steady speed over the one asked for.",
-            ),
-            Metric(
-                "radius_error", np.abs(radii).mean(axis=0) / radius - 1.0, "",
-                "Radius of the steady arcs over the one asked for, less one.",
-            ),
-            Metric(
-                "arc_asymmetry", (np.abs(radii[0]) - np.abs(radii[1])) / radius, "",
-                "Radius of the left arc less that of the right one, over the one asked for.", 0.0,
-            ),
-        ]  # fmt: skip
-        seen = _seen(car, runs)
-        if seen:
-            metrics.append(
-                Metric(
-                    "odometry_distance_error", seen[0].travelled[-1] / far - 1.0, "",
-                    "Way as the wheels tell it over the true one, less one, straight on.",
-                )
-            )  # fmt: skip
-            pairs = zip(seen[1:], tracks[1:], strict=True)
-            metrics.append(_yaw_by_wheels(np.stack([w.yaw[-1] - b.yaw[-1] for w, b in pairs])))
+        straight = tracks[0]
+        values = {
+            "deviation": straight.y[-1],
+            "heading_error": straight.yaw[-1],
+            "speed_share": runs[0].since(lasts - STEADY)["v_x"].mean(axis=0) / v,
+            "radius_error": np.abs(radii).mean(axis=0) / radius - 1.0,
+            "arc_asymmetry": (np.abs(radii[0]) - np.abs(radii[1])) / radius,
+        }
+        if seen := _seen(car, runs):
+            far = straight.travelled[-1]
+            values["odometry_distance_error"] = seen[0].travelled[-1] / far - 1.0
+            values["odometry_yaw_error"] = _yaw_error(seen[1:], tracks[1:])
+        metrics = self.metrics(values, dict.fromkeys(STRAIGHT, 0.0))
         return Findings(metrics, [_path_chart("Straight and arcs", tracks, seen)])
 
     def _radius(self, car: Subject) -> m:
@@ -253,7 +241,7 @@ class StraightAndArc:
 
 
 @dataclass(frozen=True)
-class SquarePath:
+class SquarePath(StandardManoeuvre):
     """Once round a square, to both sides: where it ends, and where its wheels say it ends."""
 
     side: m = 4.0
@@ -261,13 +249,17 @@ class SquarePath:
     """Half of what slower ones can."""
     omega: rad_s = 0.5
     """In the corners; half of what slower ones can."""
-    name: ClassVar[str] = "square_path"
-    title: ClassVar[str] = "Square, both ways round"
-    source: ClassVar[str] = "J. Borenstein, L. Feng: UMBmark, University of Michigan, 1994"
-
-    def unfit(self, car: Subject) -> str:
-        """Why a vehicle cannot do it."""
-        return turns_on_the_spot(car)
+    name = "square_path"
+    title = "Square, both ways round"
+    source = "J. Borenstein, L. Feng: UMBmark, University of Michigan, 1994"
+    needs = (robot_needed,)
+    METRICS = """
+    closing_error [m]: Distance from start to end of the square as driven, the larger of both ways.
+    closing_yaw_error [rad]: Angle turned less one turn, without sign, the larger of both ways.
+    odometry_error_ccw [m]: Distance from where it ends to where its wheels say so.
+    odometry_error_cw [m]: Distance from where it ends to where its wheels say so.
+    odometry_error [m]: The larger of both: systematic error of odometry after UMBmark.
+    """
 
     def perform(self, car: Subject) -> Performing:
         """Both ways round at once."""
@@ -294,35 +286,25 @@ class SquarePath:
         tracks = [track_of(car, run) for run in runs]
         ends = np.stack([np.hypot(track.x[-1], track.y[-1]) for track in tracks])
         turned = np.stack([np.abs(track.yaw[-1]) - 2.0 * np.pi for track in tracks])
-        metrics = [
-            Metric(
-                "closing_error", ends.max(axis=0), "m",
-                "Distance from start to end of the square as driven, the larger of both ways.", 0.0,
-            ),
-            Metric(
-                "closing_yaw_error", np.abs(turned).max(axis=0), "rad",
-                "Angle turned less one turn, without sign, the larger of both ways.", 0.0,
-            ),
-        ]  # fmt: skip
-        seen = _seen(car, runs)
-        for way, wheels, true in zip(("ccw", "cw"), seen, tracks, strict=False):
-            off = np.hypot(wheels.x[-1] - true.x[-1], wheels.y[-1] - true.y[-1])
-            definition = "Distance from where it ends to where its wheels say so."
-            metrics.append(Metric(f"odometry_error_{way}", off, "m", definition))
-        if seen:
-            definition = "The larger of both: systematic error of odometry after UMBmark."
-            worse = np.fmax(metrics[-2].value, metrics[-1].value)
-            metrics.append(Metric("odometry_error", worse, "m", definition))
-        return Findings(metrics, [_path_chart("Square", tracks, seen)])
+        values = {
+            "closing_error": ends.max(axis=0),
+            "closing_yaw_error": np.abs(turned).max(axis=0),
+        }
+        theory = dict.fromkeys(values, 0.0)
+        if seen := _seen(car, runs):
+            off = [
+                np.hypot(wheels.x[-1] - true.x[-1], wheels.y[-1] - true.y[-1])
+                for wheels, true in zip(seen, tracks, strict=True)
+            ]
+            values |= {"odometry_error_ccw": off[0], "odometry_error_cw": off[1]}
+            values["odometry_error"] = np.fmax(*off)
+        chart = _path_chart("Square", tracks, seen)
+        return Findings(self.metrics(values, theory), [chart])
 
 
 def _during(t: Array, begin: s, end: s) -> Array:
     """1 between two times, with a rise at each, so that its integral is their difference."""
     return np.clip((t - begin) / RISE, 0.0, 1.0) - np.clip((t - end) / RISE, 0.0, 1.0)
-
-
-def _rate(run: CaseRun, end: s) -> Array:
-    return np.abs(run.since(end - STEADY, end)["omega"].mean(axis=0))
 
 
 def _radius(run: CaseRun, end: s) -> Array:
@@ -332,17 +314,16 @@ def _radius(run: CaseRun, end: s) -> Array:
 
 
 def _seen(car: Subject, runs: Sequence[CaseRun]) -> list[Track]:
-    """What wheels tell of each drive; empty of a vehicle whose wheels tell nothing."""
+    """Tracks by odometry of each drive; empty for a vehicle without odometry."""
     if car.vehicle.body.odometry is None:
         return []
-    return [told_by_wheels(car, run) for run in runs]
+    return [odometry_track(car, run) for run in runs]
 
 
-def _yaw_by_wheels(error: Array) -> Metric:
-    worst = np.argmax(np.abs(error), axis=0)
-    value = error[worst, np.arange(error.shape[1])]
-    definition = "Angle turned as the wheels tell it less the true one, of the worse side."
-    return Metric("odometry_yaw_error", value, "rad", definition)
+def _yaw_error(seen: Sequence[Track], tracks: Sequence[Track]) -> Array:
+    """Angle turned by odometry less the true one, of the worse side, (V,)."""
+    error = np.stack([w.yaw[-1] - true.yaw[-1] for w, true in zip(seen, tracks, strict=True)])
+    return error[np.argmax(np.abs(error), axis=0), np.arange(error.shape[1])]
 
 
 def _path_chart(title: str, tracks: Sequence[Track], seen: Sequence[Track]) -> Chart:

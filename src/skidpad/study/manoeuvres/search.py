@@ -1,12 +1,10 @@
-"""The highest value that a vehicle masters: values side by side, ever closer to the limit.
+"""Searches that manoeuvres share: values are driven side by side, ever closer to the best.
 
-Each value is driven by drivers of several styles, so that what is found is the vehicle's limit and
-not that of one driver.
-
-The shortest stop of each variant: decelerations asked for side by side, ever closer to the best.
-
-Nothing has to be known of tyres and brakes: harder is shorter until wheels lock, the lane is left,
-or brakes give no more.
+`highest_clean` finds the highest value that a vehicle masters, `least_value` the setting at which a
+value is least, and `hardest_stop` the shortest stop. Each value is driven by drivers of several
+styles, so that the result is the limit of the vehicle and not that of one driver. They need to know
+little of tyres and brakes: harder is shorter until wheels lock, the lane is left, or brakes give no
+more.
 """
 
 from __future__ import annotations
@@ -22,11 +20,11 @@ from ...core.model import Vehicle
 from ...tyres.contract import Contact, each_tyre
 from ...units import m_s, m_s2, one, s
 from .case import Case
-from .case_run import CaseRun, picked
+from .case_run import CaseRun, pick
 from .subject import Subject
 
 SHARES = np.linspace(0.0, 1.0, 8)
-"""Of the way from a value that is too low to one that is too high, that are driven at once."""
+"""Values that are driven at once, between one that is too low (0) and one too high (1)."""
 
 CLOSE = 9
 """Settings between the neighbours of the best one, by which the least value is refined."""
@@ -59,18 +57,22 @@ def highest_clean(
     """
     lowest, best, driven = low, np.full(low.shape, np.nan), list[tuple[Array, Sequence[CaseRun]]]()
     while not driven or np.max(high - low) > resolution:
-        values = _between(low, high)
+        values = low + SHARES[:, None] * (high - low)
         # After the first drives it is known of both ends.
         new: Array = values[1:-1] if driven else values
         drives = [cases(row) for row in new]
         runs = yield [case for row in drives for case in row]
         shape = len(new), len(drives[0]), len(low)
-        flags = _by_any(clean, runs, shape)
-        slow = _by_any(late, runs, shape)
+        # Of which values and variants, (S, V), the drive of some style is clean, or late.
+        flags, slow = (
+            np.logical_or.reduce(np.reshape([judge(run) for run in runs], shape), axis=1)
+            for judge in (clean, late)
+        )
         driven += [(row, runs[k * shape[1] : (k + 1) * shape[1]]) for k, row in enumerate(new)]
         if len(new) < len(values):
             known = best == low
-            flags, slow = _with_ends(known, flags), _with_ends(~known, slow)
+            none = np.zeros_like(known)
+            flags, slow = np.stack([known, *flags, none]), np.stack([~known, *slow, none])
         passed, low, high = narrowed(values, flags, slow)
         best = _or_else(passed, best)
     shown = _or_else(best, lowest)
@@ -78,29 +80,12 @@ def highest_clean(
     # Variants whose limits differ have not driven theirs at the same time.
     runs = next(same, None) or (yield cases(shown))
     style = np.argmax(np.stack([clean(run) for run in runs]), axis=0)
-    return Limit(best, picked(runs, style))
-
-
-def _between(low: Array, high: Array) -> Array:
-    """Values (S, V) from the lowest to the highest."""
-    return low + SHARES[:, None] * (high - low)
-
-
-def _with_ends(first: Flags, flags: Flags) -> Flags:
-    """Flags of values (S, V) with those of the lowest before them, and none of the highest."""
-    return np.stack([first, *flags, np.zeros_like(first)])
+    return Limit(best, pick(runs, style))
 
 
 def _or_else(values: Array, otherwise: Array) -> Array:
     """Values where they are numbers."""
     return np.where(np.isfinite(values), values, otherwise)
-
-
-def _by_any(
-    judge: Callable[[CaseRun], Flags], runs: Sequence[CaseRun], shape: tuple[int, int, int]
-) -> Flags:
-    """Of which values and variants, (S, V), the drive of some style is judged so."""
-    return np.logical_or.reduce(np.reshape([judge(run) for run in runs], shape), axis=1)
 
 
 def narrowed(values: Array, clean: Flags, late: Flags | bool = False) -> tuple[Array, Array, Array]:
@@ -153,7 +138,7 @@ def least_value(
     at_vertex = np.nan_to_num(value(last), nan=np.inf)
     chosen = np.where(at_vertex <= values[best, column], CLOSE, best)
     setting = np.concatenate([settings, vertices[None]])[chosen, column]
-    return setting, picked([*runs, last], chosen)
+    return setting, pick([*runs, last], chosen)
 
 
 def _finite(runs: Sequence[CaseRun], value: Callable[[CaseRun], Array]) -> Array:
@@ -169,25 +154,25 @@ def known_understeer(car: Subject, v: m_s) -> float:
 
 
 LONGEST: s = 60.0
-"""Waited for a vehicle to stop."""
+"""Longest wait for a vehicle to stop."""
 LONGER = 1.6
-"""Than the best stop so far those are that come next."""
+"""Duration of the drives that come next, over that of the best stop so far."""
 
 
 class Grid(NamedTuple):
-    """How closely is looked for the best deceleration."""
+    """How finely the best deceleration is looked for."""
 
     low: one = 0.25
-    """First ones asked for, over the guess."""
+    """Range of the first demands, over the guess."""
     high: one = 2.0
     first: int = 8
-    """How many these are."""
+    """Number of the first demands."""
     at_once: int = 7
-    """Those asked for after that, between two that are known."""
+    """Number of demands after that, between two that are known."""
     resolution: one = 2e-4
-    """To which the best is found, over itself."""
+    """Share of itself to which the best is found."""
     rounds: int = 8
-    """How often is asked at most."""
+    """Largest number of rounds."""
 
 
 FINE = Grid()
@@ -200,7 +185,7 @@ def hardest_stop(
     way: Callable[[CaseRun], Array],
     grid: Grid = FINE,
 ) -> Generator[Sequence[Case], Sequence[CaseRun], tuple[Array, Array]]:
-    """Decelerations to ask for (V,) with which variants stop on the shortest way from a speed, and
+    """Decelerations to demand (V,) with which variants stop on the shortest way from a speed, and
     those ways: `demand, ways = yield from hardest_stop(...)`.
 
     `guess` (V,) is about what can be reached. `cases(a, duration)` are the drives that ask for

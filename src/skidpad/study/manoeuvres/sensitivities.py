@@ -1,17 +1,14 @@
 """Which parameter moves which metric: derivatives at the vehicle, and Sobol indices over ranges.
 
-Both are one drive of a fleet: each difference and each sample is a variant.
+Both are one drive of a fleet: each difference and each sample is a variant. Variants with uncertain
+parameters are sampled by `spread_out`.
 
 A derivative exists only of a metric that is smooth in the parameters. Some declare that they are
-not (`Metric.rough`). Of all others it is measured: each parameter is moved by a step and by half of
-it, to both sides. With a smooth metric both steps give the same difference quotient up to the
-square of the step, and the slopes to the left and to the right differ half as much over half the
-step. A staircase breaks the first rule, a kink the second. A staircase whose treads are longer than
-the step is flat there; a third, wider step shows it.
-
-Uncertain parameters: variants of a vehicle, drawn within the widths that a user gives.
-
-Metrics of many variants of a vehicle at once: what sensitivity and tuning ask for.
+not (`Metric.rough`). All others are tested: each parameter is moved by a step and by half of it, to
+both sides. With a smooth metric both steps give the same difference quotient up to the square of
+the step, and the slopes to the left and to the right differ half as much over half the step. A
+staircase breaks the first rule, a kink the second. A staircase whose treads are longer than the
+step is flat there; a third, wider step shows it.
 """
 
 from __future__ import annotations
@@ -32,8 +29,9 @@ from ...core.model import Vehicle
 from ...errors import InvalidValue
 from .catalogue import chosen
 from .kernels import Kernels
+from .manoeuvre import Manoeuvre
 from .metric import Metric
-from .proving_ground import Manoeuvre, perform
+from .proving_ground import perform
 from .subject import Subject
 
 MOST_VARIANTS = 100_000
@@ -63,9 +61,13 @@ def spread_out(
         zip(record.names(vehicle.model.Params), record.flatten(vehicle.params), strict=True)
     )
     random = np.random.default_rng(seed)
+
+    def even() -> Array:
+        """Numbers from -1 to 1, one in each of as many equal parts, in any order."""
+        return 2.0 * (random.permutation(variants) + random.random(variants)) / variants - 1.0
+
     rows = {
-        leaf: np.append(leaves[leaf], leaves[leaf] + width * _even(random, variants))
-        for leaf, width in half.items()
+        leaf: np.append(leaves[leaf], leaves[leaf] + width * even()) for leaf, width in half.items()
     }
     for ends in (
         {leaf: float(pick(row)) for leaf, row in rows.items()} for pick in (np.min, np.max)
@@ -74,7 +76,7 @@ def spread_out(
     return Subject(vehicle, rows, name)
 
 
-def parsed_spread(texts: Sequence[str]) -> dict[str, str]:
+def parse_spread(texts: Sequence[str]) -> dict[str, str]:
     """Widths by name of texts such as "m=5%,tyres.D=0.1"."""
     widths: dict[str, str] = {}
     for part in (part.strip() for text in texts for part in text.split(",")):
@@ -83,11 +85,6 @@ def parsed_spread(texts: Sequence[str]) -> dict[str, str]:
             raise InvalidValue(f"spread {part!r}: expected NAME=WIDTH, as in m=5% or l_f=0.02")
         widths[name.strip()] = width.strip()
     return widths
-
-
-def _even(random: np.random.Generator, count: int) -> Array:
-    """Numbers from -1 to 1, one in each of as many equal parts, in any order."""
-    return 2.0 * (random.permutation(count) + random.random(count)) / count - 1.0
 
 
 def _half_widths(vehicle: Vehicle, widths: Mapping[str, str | float]) -> dict[str, float]:
@@ -152,10 +149,8 @@ def metrics_of(
     for result in perform(manoeuvres, [car], kernels):
         if result.findings is None:
             raise InvalidValue(f"{result.manoeuvre.name}: {result.unfit}")
-        own = {
-            f"{result.manoeuvre.name}.{metric.name}": metric for metric in result.findings.metrics
-        }
-        metrics |= own
+        name = result.manoeuvre.name
+        metrics |= {f"{name}.{metric.name}": metric for metric in result.findings.metrics}
     return metrics
 
 
@@ -264,8 +259,8 @@ def sensitivity(
             _Quotients.of(parameter, value, row - value, own, values)
             for parameter, value, row, values in zip(names, at, places, around, strict=True)
         ]
-        doubts = (quotient.doubt for quotient in quotients)
-        if reason := found[name].rough or next(filter(None, doubts), ""):
+        reasons = (quotient.reason for quotient in quotients)
+        if reason := found[name].rough or next(filter(None, reasons), ""):
             refused[name] = reason
         else:
             slopes[name] = [quotient.slope for quotient in quotients]
@@ -346,7 +341,7 @@ class _Quotients(NamedTuple):
         return cls(parameter, h, slope, half, wide, 0.0, small)
 
     @property
-    def doubt(self) -> str:
+    def reason(self) -> str:
         """Why the metric is not smooth, a clause; empty if it is, or where numbers are missing."""
         slack = max(DISAGREEMENT * max(abs(self.slope), abs(self.half)), self.small)
         if abs(self.slope - self.half) > slack:

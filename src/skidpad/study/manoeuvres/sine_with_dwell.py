@@ -1,30 +1,28 @@
-"""Sine with dwell (FMVSS 126, UN R140): does the vehicle stay stable, and does it still answer?
+"""Sine with dwell (FMVSS 126, UN R140): does the vehicle stay stable, and does it still respond?
 
 One period of a sine of 0.7 Hz that pauses at its second peak, with the throttle released, at ever
 larger angles. The unit of the angle, A in the standards, is that of 0.3 g in slow ramps to both
 sides, found beforehand by linear regression.
 
 The angles grow from 1.5 A by 0.5 A to the larger of 6.5 A and 270° of the steering wheel, at most
-300° (49 CFR 571.126, S7.9.4). What 270° are, only a vehicle with a steering wheel tells, or
-`steering_ratio`; without one the last angle is 6.5 A, and a note says so.
+300° (49 CFR 571.126, S7.9.4). That needs a vehicle with a steering wheel, or `steering_ratio`;
+without either the last angle is 6.5 A, and a note says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
 from ...core.arrays import Array
 from ...core.files import brief_repr
-from ...errors import InvalidValue
 from ...units import kg, m_s, m_s2, one, rad, s
-from .case import Case
-from .case_run import CaseRun, endings, steering_of
+from .case import Case, before, steered
+from .case_run import BEGINNINGS, SIDES, CaseRun, endings, must_follow, must_last, steering_of
+from .manoeuvre import Performing, StandardManoeuvre
 from .metric import Chart, Curve, Findings, Metric
-from .proving_ground import Performing
 from .steady_state import angle_line
 from .subject import Subject, speed_needed, tyres_needed
 
@@ -52,13 +50,10 @@ ASIDE_AT: s = 1.07
 """After the beginning, when the vehicle must have moved aside."""
 HEAVY: kg = 3500.0
 """Mass above which it may have moved less far."""
-ALIKE: one = 0.95
-"""Correlation with the angle of the test from which on a log is one of it."""
-SIDES = {"left first": 1.0, "right first": -1.0}
 
 
 @dataclass(frozen=True)
-class SineWithDwell:
+class SineWithDwell(StandardManoeuvre):
     """Angles of growing size to both sides."""
 
     speed: m_s = 80.0 / 3.6
@@ -72,16 +67,26 @@ class SineWithDwell:
     """Factor from which on the vehicle must move aside far enough."""
     angles: tuple[rad, ...] = ()
     """Angles of the front wheels instead of factors of the unit, which is then not looked for."""
-    sides: tuple[str, ...] = tuple(SIDES)
+    sides: tuple[str, ...] = tuple(BEGINNINGS)
     """To which it begins."""
+    name = "sine_with_dwell"
+    title = "Sine with dwell"
+    source = "FMVSS 126, UN Regulation 140"
+    METRICS = """
+    unit_angle [rad]: Angle of the front wheels at 0.3 g, by regression from 0.1 to 0.375 g.
+    largest_factor_passed []: Largest angle over the unit up to which all criteria hold and it does
+        not spin or roll over; 0: none. | the largest of a grid of factors
+    yaw_rate_left_after_1_s []: Largest yaw rate 1 s after the steering over its peak; at most 0.35.
+    yaw_rate_left_after_1.75_s []: Largest yaw rate 1.75 s after the steering over its peak; at most
+        0.20.
+    least_displacement [m]: Least way aside 1.07 s after the beginning, of the large angles.
+    """
+
     __repr__ = brief_repr
-    name: ClassVar[str] = "sine_with_dwell"
-    title: ClassVar[str] = "Sine with dwell"
-    source: ClassVar[str] = "FMVSS 126, UN Regulation 140"
 
     def unfit(self, car: Subject) -> str:
         """Why a vehicle cannot do it."""
-        lacks = tyres_needed(car) or speed_needed(car, self.speed)
+        lacks = tyres_needed(car) or speed_needed(car, self)
         if not lacks and car.grip < 1.5 * UNIT:
             return f"{car.name} has grip for {car.grip:.1f} m/s² alone"
         return lacks
@@ -89,9 +94,15 @@ class SineWithDwell:
     def perform(self, car: Subject) -> Performing:
         """Slow ramps find the unit; then all angles at once."""
         if self.angles:
-            told = {f"{angle:.4g} rad": np.array(angle) for angle in self.angles}
-            return self._of_angles((yield self._cases(car, told)))
-        slow = yield [self._slow(car, sign) for sign in SIDES.values()]
+            given = {f"{angle:.4g} rad": np.array(angle) for angle in self.angles}
+            return self._of_angles((yield self._cases(car, given)))
+        v, rate = self.speed, UNIT / car.theory(self.speed).gains["a_y"] / 10.0
+        slow = yield [
+            steered(
+                f"slow ramp {side}", RAMP, v, lambda t, k=sign: k * rate * np.maximum(t, 0.0), 1.0
+            )
+            for side, sign in SIDES.items()
+        ]
         lines = [angle_line(run, "a_y", *REGRESSION) for run in slow]
         unit = np.mean([line.at_zero + UNIT * line.slope for line in lines], axis=0)
         series = self._series(car, unit)
@@ -120,21 +131,14 @@ class SineWithDwell:
 
     def adapted_to(self, drive: CaseRun) -> SineWithDwell:
         """With the speed, the largest angle and the side of a log."""
-        told = steering_of(drive)
-        asked = sine_with_dwell(drive.t - told.when + np.arcsin(0.5) / (2.0 * np.pi * FREQUENCY))
-        seen = told.side * drive["steer"][:, 0] / told.angle
-        if not np.corrcoef(asked, seen)[0, 1] > ALIKE:
-            raise InvalidValue(
-                f"{drive.label} has no sine of {FREQUENCY:g} Hz that pauses for {DWELL:g} s at its "
-                "second peak: its wheels are turned otherwise"
-            )
-        if drive.t[-1] - told.when < END + LATER[-1][0]:
-            raise InvalidValue(
-                f"{drive.label} ends {drive.t[-1] - told.when:.2f} s after the wheels are turned; "
-                f"{END + LATER[-1][0]:.2f} s are needed"
-            )
-        side = next(name for name, sign in SIDES.items() if sign == told.side)
-        return replace(self, speed=told.v, angles=(told.angle,), sides=(side,))
+        steering = steering_of(drive)
+        begin = steering.when - np.arcsin(0.5) / (2.0 * np.pi * FREQUENCY)
+        angle = steering.side * drive["steer"][:, 0] / steering.angle
+        what = f"sine of {FREQUENCY:g} Hz that pauses for {DWELL:g} s at its second peak"
+        must_follow(drive, angle, sine_with_dwell(drive.t - begin), what)
+        must_last(drive, drive.t[-1] - steering.when, END + LATER[-1][0])
+        sides = steering.named(BEGINNINGS)
+        return replace(self, speed=steering.v, angles=(steering.angle,), sides=sides)
 
     def _cases(self, car: Subject, angles: Mapping[str, Array]) -> list[Case]:
         most = car.limits.steer_max
@@ -144,9 +148,9 @@ class SineWithDwell:
                 duration=END + 2.0,
                 v=self.speed,
                 speed=self.speed,
-                hold=lambda t: (t < 0.0).astype(float),
+                hold=before,
                 steer=sine_with_dwell,
-                amplitude=np.clip(SIDES[side] * angle, -most, most),
+                amplitude=np.clip(BEGINNINGS[side] * angle, -most, most),
             )
             for label, angle in angles.items()
             for side in self.sides
@@ -154,60 +158,55 @@ class SineWithDwell:
 
     def _of_angles(self, runs: Sequence[CaseRun]) -> Findings:
         left, aside = _left(runs), np.stack([moved_aside(run) for run in runs])
-        metrics, notes = _criteria(left, aside), endings(runs)
+        notes = endings(runs)
         if any("y" in run.source.steady for run in runs):
             notes.append("the way aside is not known: the log has neither v_y nor y")
-        return Findings(metrics, [_chart(runs, len(self.sides))], notes)
-
-    def _slow(self, car: Subject, sign: one) -> Case:
-        rate = sign * UNIT / car.theory(self.speed).gains["a_y"] / 10.0
-        v = self.speed
-        return Case(
-            label=f"slow ramp {'left' if sign > 0.0 else 'right'}",
-            duration=RAMP,
-            v=v,
-            speed=v,
-            steer=lambda t: rate * np.maximum(t, 0.0),
-        )
+        return Findings(self._criteria(left, aside), [self._chart(runs)], notes)
 
     def _findings(
         self, car: Subject, runs: Sequence[CaseRun], unit: Array, factors: Array
     ) -> Findings:
         """Factors are those of the unit, (angles, V)."""
-        left = _left(runs)
-        aside = np.stack([moved_aside(run) for run in runs])
+        left, aside = _left(runs), np.stack([moved_aside(run) for run in runs])
         factors = np.repeat(factors, len(self.sides), axis=0)
         stable = np.logical_and.reduce(
             [share <= most for share, (_, most) in zip(left, LATER, strict=True)]
         )
         least = np.array([1.52 if v.geometry.mass > HEAVY else 1.83 for v in car.each])
-        answers = (aside >= least) | (factors < self.aside_from - 1e-9)
+        responds = (aside >= least) | (factors < self.aside_from - 1e-9)
         done = np.stack([run.done for run in runs])
-        failed = np.where(stable & answers & done, np.inf, factors).min(axis=0)
+        failed = np.where(stable & responds & done, np.inf, factors).min(axis=0)
         passed = np.where(factors < failed, factors, 0.0).max(axis=0)
         large = np.where(factors >= self.aside_from - 1e-9, aside, np.inf)
-        metrics = [
-            Metric("unit_angle", unit, "rad",
-                   "Angle of the front wheels at 0.3 g, by regression from 0.1 to 0.375 g."),
-            Metric("largest_factor_passed", passed, "",
-                   "Largest angle over the unit up to which all criteria hold and it does not spin "
-                   "or roll over; 0: none.", rough="the largest of a grid of factors"),
-            *_criteria(left, large),
-        ]  # fmt: skip
+        metrics = self.metrics({"unit_angle": unit, "largest_factor_passed": passed})
         notes = endings(runs)
         if ratio_of(car, self.steering_ratio) is None:
             notes.append(
                 f"the last angle is {self.factors[-1]:g} times the unit: of a vehicle without a "
                 "steering wheel only steering_ratio tells what 270° of it are"
             )
-        return Findings(metrics, [_chart(runs, len(self.sides))], notes)
+        return Findings([*metrics, *self._criteria(left, large)], [self._chart(runs)], notes)
+
+    def _criteria(self, left: Sequence[Array], aside: Array) -> list[Metric]:
+        return self.metrics(
+            {
+                "yaw_rate_left_after_1_s": left[0].max(axis=0),
+                "yaw_rate_left_after_1.75_s": left[1].max(axis=0),
+                "least_displacement": aside.min(axis=0),
+            }
+        )
+
+    def _chart(self, runs: Sequence[CaseRun]) -> Chart:
+        shown = runs[:: len(self.sides)]
+        curves = [Curve(run.t, run["omega"][:, 0], run.label) for run in shown]
+        return Chart("Sine with dwell", "time in s", "yaw rate in rad/s", curves)
 
 
-def ratio_of(car: Subject, given: one | None) -> Array | None:
+def ratio_of(car: Subject, supplied: one | None) -> Array | None:
     """Angle of the steering wheel over that of the front wheels, (V,) or (); None where there is
     no steering wheel."""
-    if given is not None:
-        return np.array(given)
+    if supplied is not None:
+        return np.array(supplied)
     ratios = [getattr(getattr(v.params, "steering", None), "ratio", None) for v in car.each]
     known = [float(ratio) for ratio in ratios if ratio is not None]
     return np.array(known) if len(known) == len(ratios) else None
@@ -216,17 +215,6 @@ def ratio_of(car: Subject, given: one | None) -> Array | None:
 def _left(runs: Sequence[CaseRun]) -> list[Array]:
     """Shares of yaw rate at the times that count, each (runs, V)."""
     return [np.stack([yaw_left(run, after) for run in runs]) for after, _ in LATER]
-
-
-def _criteria(left: Sequence[Array], aside: Array) -> list[Metric]:
-    return [
-        Metric("yaw_rate_left_after_1_s", left[0].max(axis=0), "",
-               "Largest yaw rate 1 s after the steering over its peak; at most 0.35."),
-        Metric("yaw_rate_left_after_1.75_s", left[1].max(axis=0), "",
-               "Largest yaw rate 1.75 s after the steering over its peak; at most 0.20."),
-        Metric("least_displacement", aside.min(axis=0), "m",
-               "Least way aside 1.07 s after the beginning, of the large angles."),
-    ]  # fmt: skip
 
 
 def sine_with_dwell(t: Array) -> Array:
@@ -247,8 +235,8 @@ def yaw_left(run: CaseRun, after: s) -> Array:
 
 
 def moved_aside(run: CaseRun) -> Array:
-    """Way of the centre of mass across its first direction at the time that counts, (V,); NaN of
-    a log that does not tell it."""
+    """Displacement of the centre of mass across its first direction at `ASIDE_AT`, (V,); NaN of a
+    log from which it does not follow."""
     if "y" in run.source.steady:
         return np.full(run.variants, np.nan)
     begin = run.since(0.0)
@@ -256,8 +244,3 @@ def moved_aside(run: CaseRun) -> Array:
     across = -sine * (begin["x"] - begin["x"][0]) + c * (begin["y"] - begin["y"][0])
     aside = [np.interp(ASIDE_AT, begin.t, column) for column in np.abs(across).T]
     return np.nan_to_num(np.array(aside), nan=0.0)
-
-
-def _chart(runs: Sequence[CaseRun], sides: int) -> Chart:
-    curves = [Curve(run.t, run["omega"][:, 0], run.label) for run in runs[::sides]]
-    return Chart("Sine with dwell", "time in s", "yaw rate in rad/s", curves)

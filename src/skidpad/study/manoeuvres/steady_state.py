@@ -1,22 +1,20 @@
-"""What steady turning tells: gradients over lateral acceleration, and how far they go.
+"""Steady turning: gradients over lateral acceleration, and how far they go.
 
-Steady circular driving (ISO 4138): how the angle grows with lateral acceleration.
+Steady circular driving (ISO 4138): how the angle grows with lateral acceleration, on a circle of
+one radius at several speeds, at one speed with several angles, or with one angle at several speeds.
+Each point is a drive of its own, until it is steady.
 
-Three ways to come there: on a circle of one radius at several speeds, at one speed with several
-angles, or with one angle at several speeds. Each point is a drive of its own, until it is steady.
-
-Slow ramp of the angle to the limit (ISO 4138): the largest lateral acceleration, and what gives
-way there.
-
-At constant speed the wheels are turned ever further, so slowly that the vehicle is always near
-balance. A first, faster ramp finds how far, so that all vehicles come to their limit at one time.
+Slow ramp of the angle to the limit (ISO 4138): the largest lateral acceleration, and which axle
+loses grip there. At constant speed the wheels are turned ever further, so slowly that the vehicle
+is always near balance. A first, faster ramp finds how far, so that all vehicles reach their limit
+at one time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +23,12 @@ from ...core.arrays import Array
 from ...core.files import brief_repr, counted
 from ...errors import InvalidValue
 from ...units import m, m_s, m_s2, one, rad, s
-from .case import Case, circle, ramp, step
-from .case_run import OK, CaseRun, endings, first_time, must_tell, steering_of
-from .metric import Chart, Curve, Findings, Metric
-from .proving_ground import Performing
+from .case import Case, circle, ramp, steered, step
+from .case_run import OK, SIDES, CaseRun, endings, first_time, must_tell, steering_of
+from .manoeuvre import Driving, Performing, StandardManoeuvre
+from .metric import Chart, Curve, Findings
 from .subject import Subject, speed_needed, tyres_needed
-from .theory import Bicycle, LinearCar
+from .theory import Bicycle
 
 A_FIT: m_s2 = 2.0
 """Lateral acceleration up to which gradients are fitted."""
@@ -62,7 +60,15 @@ class SteadyPoints(NamedTuple):
 
 def steady_points(car: Subject, runs: Sequence[CaseRun]) -> SteadyPoints:
     """The ends of drives, one point each."""
-    points = [_point(car, run.since(run.t[-1] - AVERAGED), run.done) for run in runs]
+    points: list[SteadyPoints] = []
+    for run in runs:
+        end = run.since(run.t[-1] - AVERAGED)
+        a_y, turning = end["a_y"], end["v_x"] * end["omega"]
+        with np.errstate(invalid="ignore"):
+            slack = CHANGE * np.abs(a_y).max(axis=0) + 0.01
+            steady = (np.ptp(a_y, axis=0) < slack) & (np.abs(a_y - turning).max(axis=0) < slack)
+            steady &= run.done & (np.abs(end["sideslip"]).max(axis=0) < 0.35)
+        points.append(_averaged(car, end, steady))
     return SteadyPoints(*(np.stack(column) for column in zip(*points, strict=True)))
 
 
@@ -89,15 +95,6 @@ def measured_points(car: Subject, drive: CaseRun) -> SteadyPoints:
     return SteadyPoints(*(np.stack(column) for column in zip(*points, strict=True)))
 
 
-def _point(car: Subject, end: CaseRun, done: NDArray[np.bool_]) -> SteadyPoints:
-    a_y, turning = end["a_y"], end["v_x"] * end["omega"]
-    with np.errstate(invalid="ignore"):
-        slack = CHANGE * np.abs(a_y).max(axis=0) + 0.01
-        steady = (np.ptp(a_y, axis=0) < slack) & (np.abs(a_y - turning).max(axis=0) < slack)
-        steady &= done & (np.abs(end["sideslip"]).max(axis=0) < 0.35)
-    return _averaged(car, end, steady)
-
-
 def _averaged(car: Subject, end: CaseRun, steady: NDArray[np.bool_]) -> SteadyPoints:
     """Means of a part of a drive, NaN where it is not steady."""
     a_y, curvature = end["a_y"], end["omega"] / np.maximum(end["v_x"], 0.1)
@@ -111,28 +108,35 @@ def _averaged(car: Subject, end: CaseRun, steady: NDArray[np.bool_]) -> SteadyPo
     return SteadyPoints(*(np.where(steady, column.mean(axis=0), np.nan) for column in columns))
 
 
-def steady_angle(
-    car: Subject, v: m_s, a_y: m_s2
-) -> Generator[Sequence[Case], Sequence[CaseRun], Array]:
+LEVELS = 24
+"""Number of values of a signal at which the angle of a ramp is looked up."""
+AROUND = (0.85, 1.15)
+"""The two angles that are tried, over the one of linear theory."""
+HELD: s = 2.0
+"""Time for which each of them is held."""
+
+
+def steady_angle(car: Subject, v: m_s, a_y: m_s2) -> Driving:
     """The angle of the front wheels that holds a lateral acceleration at a speed, (V,), found in
     a drive: `angle = yield from steady_angle(...)`."""
     guess = a_y / car.theory(v).gains["a_y"]
     low, high = AROUND
     first, second = step(0.0, 0.4), step(HELD, 0.4)
-    (tried,) = yield [
-        Case(
-            label="finds the angle",
-            duration=2.0 * HELD,
-            v=v,
-            speed=v,
-            steer=lambda t: low * first(t) + (high - low) * second(t),
-            amplitude=guess,
-            run_in=0.5,
-        )
-    ]
+
+    def stairs(t: Array) -> Array:
+        return low * first(t) + (high - low) * second(t)
+
+    (tried,) = yield [steered("finds the angle", 2.0 * HELD, v, stairs, guess, run_in=0.5)]
     ends = (tried.since(end - 0.3, end)["a_y"] for end in (HELD, 2.0 * HELD))
     a_low, a_high = (np.abs(part.mean(axis=0)) for part in ends)
-    return guess * _share(a_y, a_low, a_high)
+    # The cubic c_1 a + c_3 a³ through both; at the limit, where more angle gives no more, by
+    # proportion.
+    with np.errstate(invalid="ignore", divide="ignore"):
+        square = (high / a_high - low / a_low) / (a_high**2 - a_low**2)
+        cubic = a_y * (low / a_low + square * (a_y**2 - a_low**2))
+        even = np.clip(a_y / np.maximum(a_high, 1e-3), 0.3, 3.0)
+    curved = (a_high > 1.1 * a_low) & (cubic > 0.3) & (cubic < 3.0)
+    return guess * np.where(curved, cubic, even)
 
 
 class Line(NamedTuple):
@@ -164,26 +168,6 @@ def angle_line(run: CaseRun, name: str, low: float, high: float) -> Line:
     return Line(angles.mean(axis=1) - slope * levels.mean(), slope)
 
 
-LEVELS = 24
-"""Of a signal at which the angle of a ramp is looked up."""
-AROUND = (0.85, 1.15)
-"""Of the angle that linear theory gives, the two that are tried."""
-HELD: s = 2.0
-"""How long each of them is."""
-
-
-def _share(a_y: m_s2, a_low: Array, a_high: Array) -> Array:
-    """Share of an angle for a lateral acceleration, where two shares gave two of them: by the cubic
-    c_1 a + c_3 a³ through both; by proportion at the limit, where more angle gives no more."""
-    low, high = AROUND
-    with np.errstate(invalid="ignore", divide="ignore"):
-        square = (high / a_high - low / a_low) / (a_high**2 - a_low**2)
-        cubic = a_y * (low / a_low + square * (a_y**2 - a_low**2))
-        even = np.clip(a_y / np.maximum(a_high, 1e-3), 0.3, 3.0)
-    curved = (a_high > 1.1 * a_low) & (cubic > 0.3) & (cubic < 3.0)
-    return np.where(curved, cubic, even)
-
-
 def slope_at_zero(x: Array, y: Array, most: float) -> Array:
     """Slope at zero of y over x, (P, V), for each variant, from points with |x| up to a value.
 
@@ -201,60 +185,6 @@ def slope_at_zero(x: Array, y: Array, most: float) -> Array:
     right = np.einsum("pv,pvi,pv->vi", weight, terms, y)
     slopes = np.linalg.solve(normal, right[..., None])[:, 1, 0]
     return np.where(enough, slopes, np.nan)
-
-
-def steady_metrics(car: Subject, at: SteadyPoints, bicycles: Sequence[Bicycle]) -> list[Metric]:
-    """Gradients at zero and the fastest turn, beside those of linear theory."""
-    K = slope_at_zero(at.a_y, at.steer - at.kinematic, A_FIT)
-    slip = slope_at_zero(at.a_y, at.sideslip, A_FIT)
-    roll = slope_at_zero(at.a_y, at.roll, A_FIT)
-    most = np.nanmax(np.abs(at.a_y), axis=0, initial=-np.inf)
-    L = car.wheel_base
-    with np.errstate(invalid="ignore", divide="ignore"):
-        characteristic, critical = np.sqrt(L / K), np.sqrt(-L / K)
-    metrics = [
-        Metric(
-            "understeer_gradient", K, "rad·s²/m",
-            "Angle of the front wheels beyond the kinematic one per lateral acceleration, at zero; "
-            "positive: understeer.",
-            [own.understeer_gradient for own in bicycles],
-        ),
-        Metric(
-            "sideslip_gradient", slip, "rad·s²/m",
-            "Sideslip at the centre of mass beyond the kinematic one per lateral acceleration, "
-            "at zero.",
-            [own.sideslip_gradient for own in bicycles],
-        ),
-        Metric(
-            "characteristic_speed", characteristic, "m/s",
-            "Where an understeering vehicle needs twice the kinematic angle: sqrt(L / K).",
-            [own.characteristic_speed for own in bicycles],
-        ),
-        Metric(
-            "critical_speed", critical, "m/s",
-            "Above which an oversteering vehicle is unstable: sqrt(-L / K).",
-            [own.critical_speed for own in bicycles],
-        ),
-        Metric(
-            "largest_steady_lateral_acceleration", np.where(np.isfinite(most), most, np.nan),
-            "m/s²", "That of the fastest turn of the test that became steady; it is not the limit: "
-            "of road cars `slow_ramp` finds 3 to 20 % more than turns of one radius or speed, and "
-            "26 to 66 % more than turns of one angle.",
-            rough="the fastest of a grid of turns that became steady",
-        ),
-    ]  # fmt: skip
-    if np.isfinite(roll).any():
-        definition = "Roll per lateral acceleration at zero; positive leans out of the turn."
-        metrics.append(Metric("roll_gradient", roll, "rad·s²/m", definition))
-    return metrics
-
-
-def sensitivity(at: SteadyPoints, theories: Sequence[LinearCar]) -> Metric:
-    """Of turns at one speed."""
-    per_angle = 1.0 / slope_at_zero(at.a_y, at.steer, A_FIT)
-    definition = "Lateral acceleration per angle of the front wheels at the speed, at zero."
-    own = [theory.gains["a_y"] / theory.gains["steer"] for theory in theories]
-    return Metric("steering_sensitivity", per_angle, "m/s²/rad", definition, own)
 
 
 def unsteady(at: SteadyPoints, runs: Sequence[CaseRun]) -> list[str]:
@@ -296,30 +226,75 @@ def levels(car: Subject) -> Array:
     return np.concatenate([-one_side[::-1], one_side])
 
 
-def _measured(car: Subject, drive: CaseRun) -> Findings:
-    return _findings(car, measured_points(car, drive), float(drive["v_x"].mean()))
+UNDERSTEER = """
+    understeer_gradient [rad·s²/m]: Angle of the front wheels beyond the kinematic one per lateral
+        acceleration, at zero; positive: understeer.
+    """
 
 
-def _findings(car: Subject, at: SteadyPoints, v: m_s, runs: Sequence[CaseRun] = ()) -> Findings:
-    """With the linear theory at a speed, that at which the gradients were found."""
-    bicycles = [theory.bicycle for theory in car.theories(v)]
-    metrics, charts = steady_metrics(car, at, bicycles), [handling_chart(at, bicycles[0])]
-    return Findings(metrics, charts, unsteady(at, runs) if runs else ())
+class _SteadyTurns(StandardManoeuvre):
+    """Base of the three ways of steady circular driving."""
+
+    METRICS = (
+        UNDERSTEER
+        + """
+    sideslip_gradient [rad·s²/m]: Sideslip at the centre of mass beyond the kinematic one per
+        lateral acceleration, at zero.
+    characteristic_speed [m/s]: Where an understeering vehicle needs twice the kinematic angle:
+        sqrt(L / K).
+    critical_speed [m/s]: Above which an oversteering vehicle is unstable: sqrt(-L / K).
+    largest_steady_lateral_acceleration [m/s²]: That of the fastest turn of the test that became
+        steady; it is not the limit: of road cars `slow_ramp` finds 3 to 20 % more than turns of
+        one radius or speed, and 26 to 66 % more than turns of one angle. | the fastest of a grid
+        of turns that became steady
+    roll_gradient [rad·s²/m]: Roll per lateral acceleration at zero; positive leans out of the turn.
+    steering_sensitivity [m/s²/rad]: Lateral acceleration per angle of the front wheels at the
+        speed, at zero.
+    """
+    )
+
+    def measure(self, car: Subject, drive: CaseRun) -> Findings:
+        """From a log of steady turns, however they were driven."""
+        return self._findings(car, measured_points(car, drive), float(drive["v_x"].mean()))
+
+    def _findings(
+        self, car: Subject, at: SteadyPoints, v: m_s, runs: Sequence[CaseRun] = ()
+    ) -> Findings:
+        """Gradients at zero and the fastest turn, with the linear theory at a speed, that at which
+        the gradients were found."""
+        K, slip, roll = (
+            slope_at_zero(at.a_y, row, A_FIT)
+            for row in (at.steer - at.kinematic, at.sideslip, at.roll)
+        )
+        most = np.nanmax(np.abs(at.a_y), axis=0, initial=-np.inf)
+        L = car.wheel_base
+        with np.errstate(invalid="ignore", divide="ignore"):
+            characteristic, critical = np.sqrt(L / K), np.sqrt(-L / K)
+        values = {
+            "understeer_gradient": K,
+            "sideslip_gradient": slip,
+            "characteristic_speed": characteristic,
+            "critical_speed": critical,
+            "largest_steady_lateral_acceleration": np.where(np.isfinite(most), most, np.nan),
+        }
+        if np.isfinite(roll).any():
+            values["roll_gradient"] = roll
+        bicycles = [theory.bicycle for theory in car.theories(v)]
+        theory = {name: [getattr(own, name) for own in bicycles] for name in list(values)[:4]}
+        charts = [handling_chart(at, bicycles[0])]
+        return Findings(self.metrics(values, theory), charts, unsteady(at, runs) if runs else ())
 
 
 @dataclass(frozen=True)
-class ConstantRadius:
+class ConstantRadius(_SteadyTurns):
     """On a circle at several speeds."""
 
     radius: m = 100.0
     """The standard one of ISO 4138; 30 m is the least that it allows."""
-    name: ClassVar[str] = "constant_radius"
-    title: ClassVar[str] = "Steady circle of constant radius"
-    source: ClassVar[str] = "ISO 4138:2021, constant radius"
-
-    def unfit(self, car: Subject) -> str:
-        """Why a vehicle cannot do it."""
-        return tyres_needed(car)
+    name = "constant_radius"
+    title = "Steady circle of constant radius"
+    source = "ISO 4138:2021, constant radius"
+    needs = (tyres_needed,)
 
     def perform(self, car: Subject) -> Performing:
         """Both ways round."""
@@ -336,94 +311,71 @@ class ConstantRadius:
             if v <= car.limits.v_max
         ]
         at = steady_points(car, runs)
-        # Who is too fast for the circle turns in balance, too, but elsewhere.
+        # A vehicle too fast for the circle turns in balance, too, but elsewhere.
         a_circle = np.array([a for a, v in speeds.items() if v <= car.limits.v_max])[:, None]
         with np.errstate(invalid="ignore"):
             on_circle = np.abs(at.a_y - a_circle) < ON_CIRCLE * np.abs(a_circle)
         points = SteadyPoints(*(np.where(on_circle, column, np.nan) for column in at))
-        return _findings(car, points, float(np.sqrt(0.5 * A_FIT * self.radius)), runs)
-
-    def measure(self, car: Subject, drive: CaseRun) -> Findings:
-        """From a log of steady turns, however they were driven."""
-        return _measured(car, drive)
+        return self._findings(car, points, float(np.sqrt(0.5 * A_FIT * self.radius)), runs)
 
 
 @dataclass(frozen=True)
-class ConstantSpeed:
+class ConstantSpeed(_SteadyTurns):
     """At one speed with several angles."""
 
     speed: m_s = 80.0 / 3.6
-    name: ClassVar[str] = "constant_speed"
-    title: ClassVar[str] = "Steady turns at constant speed"
-    source: ClassVar[str] = "ISO 4138:2021, constant speed"
-
-    def unfit(self, car: Subject) -> str:
-        """Why a vehicle cannot do it."""
-        return tyres_needed(car) or speed_needed(car, self.speed)
+    name = "constant_speed"
+    title = "Steady turns at constant speed"
+    source = "ISO 4138:2021, constant speed"
+    needs = (tyres_needed, speed_needed)
 
     def perform(self, car: Subject) -> Performing:
         """To both sides, with the angles of linear theory; tyres at their limit turn it less."""
-        angles = levels(car) / car.theory(self.speed).gains["a_y"]
+        v, shape = self.speed, step(0.0, 1.0)
+        angles = levels(car) / car.theory(v).gains["a_y"]
         runs = yield [
-            Case(
-                label=f"{np.rad2deg(angle):.2f}° of the front wheels",
-                duration=SETTLED,
-                v=self.speed,
-                speed=self.speed,
-                steer=step(0.0, 1.0),
-                amplitude=angle,
-            )
+            steered(f"{np.rad2deg(angle):.2f}° of the front wheels", SETTLED, v, shape, angle)
             for angle in angles.tolist()
             if abs(angle) <= car.limits.steer_max
         ]
         at = steady_points(car, runs)
-        findings = _findings(car, at, self.speed, runs)
-        return replace(
-            findings, metrics=[*findings.metrics, sensitivity(at, car.theories(self.speed))]
-        )
-
-    def measure(self, car: Subject, drive: CaseRun) -> Findings:
-        """From a log of steady turns, however they were driven."""
-        return _measured(car, drive)
+        findings = self._findings(car, at, v, runs)
+        per_angle = {"steering_sensitivity": 1.0 / slope_at_zero(at.a_y, at.steer, A_FIT)}
+        gains = [theory.gains for theory in car.theories(v)]
+        theory = {"steering_sensitivity": [own["a_y"] / own["steer"] for own in gains]}
+        metrics = [*findings.metrics, *self.metrics(per_angle, theory)]
+        return replace(findings, metrics=metrics)
 
 
 @dataclass(frozen=True)
-class ConstantSteer:
+class ConstantSteer(_SteadyTurns):
     """With one angle at several speeds."""
 
     angle: rad = 0.05
-    name: ClassVar[str] = "constant_steer"
-    title: ClassVar[str] = "Steady turns with constant angle"
-    source: ClassVar[str] = "ISO 4138:2021, constant steering-wheel angle"
-
-    def unfit(self, car: Subject) -> str:
-        """Why a vehicle cannot do it."""
-        return tyres_needed(car)
+    name = "constant_steer"
+    title = "Steady turns with constant angle"
+    source = "ISO 4138:2021, constant steering-wheel angle"
+    needs = (tyres_needed,)
 
     def perform(self, car: Subject) -> Performing:
         """To both sides."""
-        radius = car.geometry.wheel_base / self.angle
+        radius, shape = car.geometry.wheel_base / self.angle, step(0.0, 1.0)
+        speeds = [(a, float(np.sqrt(abs(a) * radius))) for a in levels(car).tolist()]
         runs = yield [
-            Case(
-                label=f"{v:.1f} m/s {'left' if a > 0.0 else 'right'}",
-                duration=SETTLED,
-                v=v,
-                speed=v,
-                steer=step(0.0, 1.0),
-                amplitude=np.copysign(self.angle, a),
+            steered(
+                f"{v:.1f} m/s {'left' if a > 0.0 else 'right'}",
+                SETTLED,
+                v,
+                shape,
+                np.copysign(self.angle, a),
             )
-            for a, v in ((a, float(np.sqrt(abs(a) * radius))) for a in levels(car).tolist())
+            for a, v in speeds
             if v <= car.limits.v_max
         ]
         v = float(np.sqrt(0.5 * A_FIT * radius))
-        return _findings(car, steady_points(car, runs), v, runs)
-
-    def measure(self, car: Subject, drive: CaseRun) -> Findings:
-        """From a log of steady turns, however they were driven."""
-        return _measured(car, drive)
+        return self._findings(car, steady_points(car, runs), v, runs)
 
 
-SIDES = {"left": 1.0, "right": -1.0}
 FAST: s = 16.0
 """How long the first ramp takes."""
 FIRST: one = 4.0
@@ -452,71 +404,98 @@ SLOWEST: s = 10.0
 
 
 @dataclass(frozen=True)
-class SlowRamp:
+class SlowRamp(StandardManoeuvre):
     """An angle that grows evenly at constant speed, to the left and to the right."""
 
     speed: m_s = 80.0 / 3.6
     duration: s = 45.0
     """In which the angle grows to one and a half of that at the limit."""
-    sides: tuple[str, ...] = ("left", "right")
+    sides: tuple[str, ...] = tuple(SIDES)
     """To which it is driven; metrics are means of both."""
-    name: ClassVar[str] = "slow_ramp"
-    title: ClassVar[str] = "Slow ramp to the limit"
-    source: ClassVar[str] = "ISO 4138:2021, constant speed, slowly growing angle"
+    name = "slow_ramp"
+    title = "Slow ramp to the limit"
+    source = "ISO 4138:2021, constant speed, slowly growing angle"
+    needs = (tyres_needed, speed_needed)
+    METRICS = (
+        UNDERSTEER
+        + """
+    max_lateral_acceleration [m/s²]: Largest lateral acceleration in balance: the limit.
+    angle_at_limit [rad]: Of the front wheels, where lateral acceleration is first 99 % of the
+        largest.
+    sideslip_at_limit [rad]: There, of the centre of mass in a turn to the left; negative: the tail
+        is outside.
+    understeer_at_limit [rad]: Angle beyond the kinematic one there, less that of the gradient;
+        positive: the front has slid further, negative: the rear.
+    rear_gives_way []: 1: beyond the limit it spins, or the rear has slid further; 0: it goes wide.
+        | either 0 or 1
+    """
+    )
 
     __repr__ = brief_repr
 
-    def unfit(self, car: Subject) -> str:
-        """Why a vehicle cannot do it."""
-        return tyres_needed(car) or speed_needed(car, self.speed)
-
     def perform(self, car: Subject) -> Performing:
         """A faster ramp finds the angle at the limit, the others are the test."""
-        most = min(car.limits.steer_max, WIDEST)
-        gain = car.theory(self.speed).gains["a_y"]
+        v, most = self.speed, min(car.limits.steer_max, WIDEST)
+        gain = car.theory(v).gains["a_y"]
         wide = min(most, FIRST * car.grip / gain) if gain > 0.0 else most
-        squared = self._case("finds the limit", FAST, lambda t: (np.maximum(t, 0.0) / FAST) ** 2)
-        (fast,) = yield [replace(squared, amplitude=wide)]
+
+        def squared(t: Array) -> Array:
+            return (np.maximum(t, 0.0) / FAST) ** 2
+
+        (fast,) = yield [steered("finds the limit", FAST, v, squared, wide)]
         limit = _limit(car, fast).angle
         top = np.minimum(np.where(np.isfinite(limit), BEYOND * limit, wide), most)
-        even = [self._case(side, self.duration, ramp(1.0 / self.duration)) for side in self.sides]
+        even = ramp(1.0 / self.duration)
         runs: Sequence[CaseRun] = ()
         for _ in range(MOST_TRIES):
-            runs = yield [replace(case, amplitude=SIDES[case.label] * top) for case in even]
+            runs = yield [
+                steered(side, self.duration, v, even, SIDES[side] * top) for side in self.sides
+            ]
             short = np.logical_or.reduce([_limit(car, run).grows for run in runs]) & (top < most)
             if not short.any():
                 break
             top = np.where(short, np.minimum(2.0 * top, most), top)
-        return _slow_ramp_findings(car, runs, self.speed)
-
-    def _case(self, label: str, duration: s, steer: Callable[[Array], Array]) -> Case:
-        v = self.speed
-        return Case(label=label, duration=duration, v=v, speed=v, steer=steer)
+        return self._findings(car, runs)
 
     def adapted_to(self, drive: CaseRun) -> SlowRamp:
         """With the speed and the side of a log."""
-        told = steering_of(drive)
+        steering = steering_of(drive)
         must_tell(drive, "a_y", "how far the ramp goes is unknown")
-        angle, a_y = (told.side * drive[name] for name in ("steer", "a_y"))
+        angle, a_y = (steering.side * drive[name] for name in ("steer", "a_y"))
         ends = [first_time(drive.t, a_y, share * a_y.max())[0] for share in (0.1, NEAR)]
         slow = np.isfinite(ends).all() and ends[1] - ends[0] > SLOWEST
-        if not slow or angle.min() < -0.1 * told.angle:
+        if not slow or angle.min() < -0.1 * steering.angle:
             raise InvalidValue(
                 f"{drive.label} has no slow ramp: the angle has to grow to one side, for at least "
                 f"{SLOWEST:g} s until lateral acceleration is at its largest"
             )
-        side = next(name for name, sign in SIDES.items() if sign == told.side)
-        return replace(self, speed=told.v, sides=(side,))
+        return replace(self, speed=steering.v, sides=steering.named(SIDES))
 
     def measure(self, car: Subject, drive: CaseRun) -> Findings:
         """From a log of one ramp."""
         # What comes after the largest angle is the way back.
         end = drive.t[int(np.abs(drive["steer"][:, 0]).argmax())]
-        return _slow_ramp_findings(car, [drive.since(-np.inf, float(end))], self.speed)
+        return self._findings(car, [drive.since(-np.inf, float(end))])
+
+    def _findings(self, car: Subject, runs: Sequence[CaseRun]) -> Findings:
+        limit = _Limit(*np.mean([_limit(car, run) for run in runs], axis=0))
+        bicycles = [theory.bicycle for theory in car.theories(self.speed)]
+        metrics = self.metrics(
+            {
+                "max_lateral_acceleration": limit.a_y,
+                "understeer_gradient": limit.gradient,
+                "angle_at_limit": limit.angle,
+                "sideslip_at_limit": limit.sideslip,
+                "understeer_at_limit": limit.beyond - limit.gradient * limit.a_y,
+                "rear_gives_way": limit.rear,
+            },
+            {"understeer_gradient": [own.understeer_gradient for own in bicycles]},
+        )
+        return Findings(metrics, [_chart(car, runs[0], bicycles[0])], _notes(runs, limit))
 
 
 class _Limit(NamedTuple):
-    """What one ramp tells, each (V,), as of one to the left."""
+    """The limit as found in a ramp, each (V,), as of one to the left."""
 
     a_y: Array
     angle: Array
@@ -567,43 +546,6 @@ def _limit(car: Subject, run: CaseRun) -> _Limit:
     untold = np.array(ended) | np.isnan(most) | grows | ("a_y" in run.source.steady)
     rear = np.where(untold, np.nan, spins)
     return _Limit(most, angle, sideslip, own, gradient, rear, grows)
-
-
-def _slow_ramp_findings(car: Subject, runs: Sequence[CaseRun], v: m_s) -> Findings:
-    each = [_limit(car, run) for run in runs]
-    limit = _Limit(*(np.mean(parts, axis=0) for parts in zip(*each, strict=True)))
-    bicycles = [theory.bicycle for theory in car.theories(v)]
-    metrics = [
-        Metric(
-            "max_lateral_acceleration", limit.a_y, "m/s²",
-            "Largest lateral acceleration in balance: the limit.",
-        ),
-        Metric(
-            "understeer_gradient", limit.gradient, "rad·s²/m",
-            "Angle of the front wheels beyond the kinematic one per lateral acceleration, at zero; "
-            "positive: understeer.",
-            [own.understeer_gradient for own in bicycles],
-        ),
-        Metric(
-            "angle_at_limit", limit.angle, "rad",
-            "Of the front wheels, where lateral acceleration is first 99 % of the largest.",
-        ),
-        Metric(
-            "sideslip_at_limit", limit.sideslip, "rad",
-            "There, of the centre of mass in a turn to the left; negative: the tail is outside.",
-        ),
-        Metric(
-            "understeer_at_limit", limit.beyond - limit.gradient * limit.a_y, "rad",
-            "Angle beyond the kinematic one there, less that of the gradient; positive: the front "
-            "has slid further, negative: the rear.",
-        ),
-        Metric(
-            "rear_gives_way", limit.rear, "",
-            "1: beyond the limit it spins, or the rear has slid further; 0: it goes wide.",
-            rough="either 0 or 1",
-        ),
-    ]  # fmt: skip
-    return Findings(metrics, [_chart(car, runs[0], bicycles[0])], _notes(runs, limit))
 
 
 def _notes(runs: Sequence[CaseRun], limit: _Limit) -> list[str]:

@@ -1,11 +1,8 @@
-"""The vehicle under test, in one or several variants, and what a manoeuvre may ask of it.
-
-Why a vehicle cannot do a manoeuvre, in one sentence; an empty one if it can.
-"""
+"""The vehicle under test, in one or several variants, and what manoeuvres require of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
@@ -22,9 +19,12 @@ from ...core.model import Vehicle
 from ...errors import InvalidValue
 from ...road.records import record_of
 from ...road.road import Road
-from ...units import m_s, m_s2
+from ...units import m_s2
 from ...vehicles.variants import what_it_lacks
 from .theory import LinearCar, linear_car
+
+MOST_THEORIES = 8
+"""Variants up to which each has its linear theory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,12 +78,12 @@ class Subject:
 
     @cached_property
     def limits(self) -> Limits:
-        """What the vehicle can do."""
+        """Limits that the vehicle declares."""
         return self.vehicle.limits
 
     @cached_property
     def abilities(self) -> Abilities:
-        """What one asks of it at most."""
+        """The most that a driver demands of the vehicle."""
         return abilities_of(self.vehicle)
 
     @cached_property
@@ -99,12 +99,22 @@ class Subject:
 
     def with_lengths(self, **lengths: float) -> Subject:
         """The vehicle with another `wheel_base` or `l_r` in m, for a log of one that differs in
-        them; all else, linear theory too, stays that of its parameters."""
+        them; everything else, including linear theory, stays that of its parameters."""
         other = replace(self)
         measured = {k: v for k, v in self.__dict__.items() if k in ("wheel_base", "l_r")}
         rows = {name: np.full(self.variants, length) for name, length in lengths.items()}
         other.__dict__.update(measured | rows, _theories=self._theories)
         return other
+
+    def part(self, begin: int, size: int) -> Subject:
+        """Some of the variants, from one on."""
+        rows = {name: row[begin : begin + size] for name, row in self.params.items()}
+        return Subject(self.vehicle, rows, self.name)
+
+    def with_theory(self) -> Subject:
+        """The variants whose linear theory is computed: all of up to `MOST_THEORIES`, of more the
+        first alone, since a theory takes longer than its drive."""
+        return self if self.variants <= MOST_THEORIES else self.part(0, 1)
 
     @property
     def steers(self) -> bool:
@@ -122,12 +132,12 @@ class Subject:
         return self.grip < inf
 
     def theory(self, v: float) -> LinearCar:
-        """Its linear theory about driving straight at a speed in m/s, by exact derivatives, with
-        its own parameters."""
+        """Linear theory of the vehicle about driving straight at a speed in m/s, with its own
+        parameters."""
         return self._theory(self.vehicle, v)
 
     def theories(self, v: float) -> list[LinearCar]:
-        """That of each variant."""
+        """The linear theory of each variant."""
         return [self._theory(vehicle, v) for vehicle in self.each]
 
     def _theory(self, vehicle: Vehicle, v: float) -> LinearCar:
@@ -141,18 +151,22 @@ class Subject:
         return {}
 
 
-def steering_needed(car: Subject) -> str:
-    """Of a test that steers."""
+Requirement = Callable[[Subject, Any], str]
+"""Why a vehicle cannot do a manoeuvre with these settings, in one sentence; empty if it can."""
+
+
+def steering_needed(car: Subject, test: Any = None) -> str:
+    """Front wheels that steer."""
     if not car.steers:
         return f"{car.name} does not steer: it turns on the spot"
     told = car.vehicle.body.steer is not None or car.limits.steer_max < inf
     return "" if told else f"{car.name} has no wheels that steer"
 
 
-def tyres_needed(car: Subject) -> str:
-    """Of a test of what tyres do."""
-    if steering_needed(car):
-        return steering_needed(car)
+def tyres_needed(car: Subject, test: Any = None) -> str:
+    """Steering, tyres that slip, and a driver in the loop."""
+    if lacks := steering_needed(car):
+        return lacks
     if not car.slides:
         return f"{car.name} has no tyres that slip: its turns are those of geometry"
     if not car.vehicle.model.continuous:
@@ -160,20 +174,27 @@ def tyres_needed(car: Subject) -> str:
     return loop_needed(car)
 
 
-def loop_needed(car: Subject) -> str:
-    """Of a test with a driver in the loop."""
+def loop_needed(car: Subject, test: Any = None) -> str:
+    """No dead time, so that a driver can be in the loop."""
     late = car.vehicle.model.dead_times
     return f"{car.name} acts late ({', '.join(late)}): no driver can be in its loop" if late else ""
 
 
-def speed_needed(car: Subject, v: m_s) -> str:
-    """Of a test at a speed."""
-    most = car.limits.v_max
+def speed_needed(car: Subject, test: Any) -> str:
+    """The `speed` of the test."""
+    v, most = test.speed, car.limits.v_max
     return "" if v <= most else f"{car.name} reaches {most:.1f} m/s; the test needs {v:.1f} m/s"
 
 
-def drive_needed(car: Subject) -> str:
-    """Of a test of drive and brakes."""
+def grip_needed(car: Subject, test: Any) -> str:
+    """Grip for the lateral acceleration `a_y` of the test, with a margin."""
+    if test.a_y <= 0.8 * car.grip:
+        return ""
+    return f"{car.name} has grip for {car.grip:.1f} m/s²; {test.a_y:g} m/s² is its limit"
+
+
+def drive_needed(car: Subject, test: Any = None) -> str:
+    """Drive and brakes that are demanded an acceleration and act through tyres."""
     if car.vehicle.body.imposed:
         return f"{car.name} moves as it is told: nothing drives it"
     if not car.slides:
@@ -184,7 +205,7 @@ def drive_needed(car: Subject) -> str:
 
 
 def takes(car: Subject, demanded: str) -> str:
-    """The input that a demand for "v", "a", "omega" or "steer" moves; empty where none does."""
+    """Name of the input that a demand for "v", "a", "omega" or "steer" moves; empty without one."""
     vehicle, p = car.vehicle, car.vehicle.params
     pose, at = Pose(0.0, 0.0, 0.0), Velocity(1.0, 0.0, 0.0)
     x = vehicle.body.placed(record.build(vehicle.State), pose, at, p)
@@ -196,6 +217,6 @@ def takes(car: Subject, demanded: str) -> str:
 
 
 def road_needed(car: Subject, road: Road) -> str:
-    """Of a test on a road."""
+    """A vehicle that can be put on a road."""
     lacks = what_it_lacks(car.vehicle, record_of(road))
     return f"{car.name} cannot be put on a road: {lacks}" if lacks else ""

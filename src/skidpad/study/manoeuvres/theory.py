@@ -2,8 +2,8 @@
 
     x' = A x + B steer,    (v_y, omega, a_y, ...) = C x + D steer
 
-States that do not matter for lateral motion (position, speed, progress) are left out, those that
-follow fast (steering lag, slip, roll) stay in. `bicycle` is the classical model with two states
+States that do not matter for lateral motion (position, speed, progress) are left out; those that
+follow fast (steering lag, slip, roll) stay in. `Bicycle` is the classical model with two states
 that has the same slow motion: axle stiffnesses, understeer gradient.
 """
 
@@ -34,7 +34,7 @@ class Bicycle(NamedTuple):
     """Cornering stiffness of the front axle, both wheels, with what its steering and springs give
     way."""
     C_r: N_rad
-    """That of the rear axle."""
+    """Cornering stiffness of the rear axle, likewise."""
 
     @property
     def understeer_gradient(self) -> float:
@@ -49,13 +49,13 @@ class Bicycle(NamedTuple):
 
     @property
     def characteristic_speed(self) -> m_s:
-        """Where it needs twice the kinematic angle, in m/s; NaN of an oversteering car."""
+        """Speed at which it needs twice the kinematic angle, in m/s; NaN of an oversteering car."""
         K = self.understeer_gradient
         return float(np.sqrt((self.l_f + self.l_r) / K)) if K > 0.0 else float("nan")
 
     @property
     def critical_speed(self) -> m_s:
-        """Above which it is unstable, in m/s; NaN of an understeering car."""
+        """Speed above which it is unstable, in m/s; NaN of an understeering car."""
         K = self.understeer_gradient
         return float(np.sqrt(-(self.l_f + self.l_r) / K)) if K < 0.0 else float("nan")
 
@@ -145,8 +145,8 @@ class LinearCar:
 
 
 def _exp(matrix: Array) -> Array:
-    """Its exponential by scaling and squaring. SciPy's asks a pool of threads for a matrix of six
-    rows, and on a busy machine waits a thousand times as long for it."""
+    """Its exponential by scaling and squaring. SciPy's uses a pool of threads for a matrix of six
+    rows, which on a busy machine takes a thousand times as long."""
     halvings = max(int(np.ceil(np.log2(max(np.abs(matrix).sum(axis=1).max(), 1e-3)))) + 4, 0)
     scaled = matrix * 0.5**halvings
     total = term = np.eye(len(matrix))
@@ -186,23 +186,19 @@ def linear_car(vehicle: Vehicle, v: m_s) -> LinearCar:
     b = by_input @ slopes(lambda e: record.flatten(commanded(e[0])), [0.0])[:, 0]
     C = slopes(lambda row: moving(record.unflatten(vehicle.State, row), u), record.flatten(start))
     d = slopes(lambda e: moving(start, commanded(e[0])), [0.0])[:, 0]
-    kept = _that_matter(A, b, C)
+    # States that the angle reaches and that reach lateral motion.
+    linked = np.abs(A) > 1e-9 * np.abs(A).max()
+    reached, reaching = np.abs(b) > 0.0, (np.abs(C) > 1e-9).any(axis=0)
+    for _ in range(len(A)):
+        reached = reached | (linked & reached).any(axis=1)
+        reaching = reaching | (linked.T & reaching).any(axis=1)
+    kept = np.flatnonzero(reached & reaching).tolist()
     inner, b, rows = A[np.ix_(kept, kept)], b[kept], C[:, kept]
     # a_y = v_y' + v omega, where the angle itself has no rate.
     across = rows[0] @ inner + v * rows[1], rows[0] @ b + v * d[1]
     outputs = np.insert(rows, 2, across[0], axis=0), np.insert(d, 2, across[1])
     linear = LinearCar(v, inner, b, *outputs, _NO_BICYCLE)
     return replace(linear, bicycle=_bicycle(vehicle, linear))
-
-
-def _that_matter(A: Array, b: Array, C: Array) -> list[int]:
-    """States that the angle reaches and that reach lateral motion."""
-    linked = np.abs(A) > 1e-9 * np.abs(A).max()
-    reached, reaching = np.abs(b) > 0.0, (np.abs(C) > 1e-9).any(axis=0)
-    for _ in range(len(A)):
-        reached = reached | (linked & reached).any(axis=1)
-        reaching = reaching | (linked.T & reaching).any(axis=1)
-    return np.flatnonzero(reached & reaching).tolist()
 
 
 def _bicycle(vehicle: Vehicle, linear: LinearCar) -> Bicycle:

@@ -27,8 +27,8 @@ from ...core.files import brief_repr, replacing
 from ...core.model import Vehicle
 from ...errors import InvalidValue
 from .kernels import Kernels
+from .manoeuvre import Manoeuvre
 from .metric import Metric
-from .proving_ground import Manoeuvre
 from .sensitivities import manoeuvre_of, metrics_of, own_value
 
 WIDTH = 0.2

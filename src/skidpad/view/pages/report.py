@@ -22,8 +22,9 @@ from ...study.manoeuvres.evaluation import (
     number_text,
     settings_of,
 )
+from ...study.manoeuvres.manoeuvre import Manoeuvre
 from ...study.manoeuvres.metric import Chart, Curve
-from ...study.manoeuvres.proving_ground import Manoeuvre, Result
+from ...study.manoeuvres.proving_ground import Result
 from ...study.manoeuvres.subject import Subject
 from ...units import Unit
 from .charts import INK, Trace, chart_svg, legend_html
