@@ -1,4 +1,4 @@
-"""What matters about a tyre in a few numbers, found on its curves."""
+"""The characteristics of a tyre in a few numbers, found on its curves."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class AtLoad(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What matters about a tyre; all values in SI."""
+    """Characteristics of a tyre; all values in SI."""
 
     name: str
     model: str
@@ -82,11 +82,11 @@ class Summary(NamedTuple):
     radius: m
     """Of the free tyre at rest."""
     width: m | None
-    """Nominal section width; None where the tyre does not say."""
+    """Nominal section width; None if the tyre has none."""
     F_z0: N | None
-    """Nominal load; None where the tyre does not say."""
+    """Nominal load; None if the tyre has none."""
     pressure: Pa | None
-    """Inflation pressure of these values; None where the tyre does not say."""
+    """Inflation pressure of these values; None if the tyre has none."""
     camber: rad
     """Of these values."""
     v_x: m_s
@@ -104,7 +104,7 @@ class Summary(NamedTuple):
     filled: tuple[str, ...]
     """Keys that the file did not have."""
     warnings: tuple[str, ...]
-    """What a reader of these values should know."""
+    """Warnings to the reader of these values."""
 
     __repr__ = brief_repr
 
@@ -126,7 +126,7 @@ def summary(
     camber: float = 0.0,
     pressure: float | None = None,
 ) -> Summary:
-    """What matters about a tyre: friction, stiffness, slip at the peaks, trail, radii and so on.
+    """Characteristics of a tyre: friction, stiffness, slip at the peaks, trail, radii and so on.
 
     Peaks are those of the curves, shifts included, within the ranges of the file.
 
@@ -134,7 +134,7 @@ def summary(
         tyre: from a file, of our own or of any tyre record.
         loads: in N; by default half, once and one and a half the nominal load.
         camber: in rad, positive when the top of the wheel leans to the right.
-        pressure: in Pa; None: the tyre's own. Only MF 6 knows of it.
+        pressure: in Pa; None: the tyre's own. Only MF 6 takes it into account.
     """
     F_z = np.array(checked_loads(loads, checked_tyre(tyre)))
     own = tyre.pressure if pressure is None else finite("pressure", pressure, "Pa")
@@ -143,12 +143,18 @@ def summary(
     at: dict[str, Any] = {"gamma": finite("camber", camber, "rad"), "p": own}
     far = reach(tyre)
     rows = _rows(tyre, F_z, at, far)
-    most = _stiffest(tyre, at, far)
-    nominal = answers(tyre, "radii", F_z=nominal_load(tyre) or F_z[len(F_z) // 2], **at)
+    up_to = np.linspace(0.0, far.F_z, POINTS)[1:]
+    most = peak(up_to, answers(tyre, "stiffness", F_z=up_to, **at).K_y)
     magic = tyre.record if tyre.version else None
+    kind = f"Magic Formula {tyre.version}" if magic else type(tyre.record).__name__
+    ignored: list[str] = []
+    if pressure is not None and not _takes_pressure(tyre):
+        what = f"MF {tyre.version}" if tyre.version else kind
+        ignored.append(f"{what} knows no pressure: the values hold for any")
+    nominal = answers(tyre, "radii", F_z=nominal_load(tyre) or F_z[len(F_z) // 2], **at)
     return Summary(
         name=tyre.name,
-        model=f"Magic Formula {tyre.version}" if magic else type(tyre.record).__name__,
+        model=kind,
         side=tyre.side,
         measured_on=tyre.measured_on,
         radius=magic.dimension.UNLOADED_RADIUS if magic else float(nominal.free),
@@ -158,14 +164,12 @@ def summary(
         camber=at["gamma"],
         v_x=reference_speed(tyre),
         C_z=float(nominal.C_z),
-        K_y_max=most[0],
-        F_z_of_K_y_max=most[1],
+        K_y_max=most.value,
+        F_z_of_K_y_max=most.slip,
         F_z_range=(magic.ranges.FZMIN, magic.ranges.FZMAX) if magic else None,
         at=rows,
         filled=tyre.filled,
-        warnings=tuple(
-            [*reversed_slopes(tyre), *_no_pressure(tyre, pressure), *_doubts(tyre, F_z, at)]
-        ),
+        warnings=(*reversed_slopes(tyre), *ignored, *_range_warnings(tyre, F_z, at)),
     )
 
 
@@ -184,6 +188,7 @@ def _rows(tyre: Tyre, F_z: Array, at: dict[str, Any], far: Reach) -> tuple[AtLoa
     for k, load in enumerate(F_z):
         driving, braking = peak(kappa, drive[k]), peak(kappa, brake[k])
         to_right, to_left = peak(alpha, -right.F_y[k]), peak(alpha, left.F_y[k])
+        right_peak, left_peak = to_right.slip, to_left.slip
         moment = 0.5 * (right.M_z[k].max() - left.M_z[k].min())
         rows.append(
             AtLoad(
@@ -193,7 +198,11 @@ def _rows(tyre: Tyre, F_z: Array, at: dict[str, Any], far: Reach) -> tuple[AtLoa
                 mu_y=0.5 * (to_right.value + to_left.value) / float(load),
                 kappa_peak=driving.slip,
                 kappa_brake=None if braking.slip is None else -braking.slip,
-                alpha_peak=_mean(to_right.slip, to_left.slip),
+                alpha_peak=(
+                    None
+                    if right_peak is None or left_peak is None
+                    else 0.5 * (right_peak + left_peak)
+                ),
                 K_x=float(K.K_x[k]),
                 K_y=float(K.K_y[k]),
                 M_z=float(moment),
@@ -231,32 +240,20 @@ def peak(slip: Array, force: Array) -> Peak:
     return Peak(float(height), float(slip[k] + shift * (slip[1] - slip[0])))
 
 
-def _mean(one_side: float | None, other: float | None) -> float | None:
-    return None if one_side is None or other is None else 0.5 * (one_side + other)
-
-
 def _trail(tyre: Tyre, F_z: Array, at: dict[str, Any]) -> Array:
     sides = answers(tyre, "forces", F_z=F_z[:, None], alpha=np.array([-SMALL, SMALL]), **at)
     force = sides.F_y[:, 1] - sides.F_y[:, 0]
     return -(sides.M_z[:, 1] - sides.M_z[:, 0]) / np.where(force == 0.0, np.inf, force)
 
 
-def _stiffest(tyre: Tyre, at: dict[str, Any], far: Reach) -> tuple[float, float | None]:
-    loads = np.linspace(0.0, far.F_z, POINTS)
-    most = peak(loads[1:], answers(tyre, "stiffness", F_z=loads[1:], **at).K_y)
-    return most.value, most.slip
+def _range_warnings(tyre: Tyre, F_z: Array, at: dict[str, Any]) -> list[str]:
+    """Sentences on values beyond the ranges of the file."""
 
+    def farthest(values: Any, low: float, high: float) -> float:
+        """The value that is farthest from the middle of a range."""
+        flat = np.atleast_1d(values)
+        return float(flat[np.argmax(np.abs(flat - 0.5 * (low + high)))])
 
-def _no_pressure(tyre: Tyre, asked: float | None) -> list[str]:
-    """That a pressure was asked for and does not count."""
-    if asked is None or _takes_pressure(tyre):
-        return []
-    what = f"MF {tyre.version}" if tyre.version else type(tyre.record).__name__
-    return [f"{what} knows no pressure: the values hold for any"]
-
-
-def _doubts(tyre: Tyre, F_z: Array, at: dict[str, Any]) -> list[str]:
-    """Where the values are beyond what the file says they hold for."""
     if not tyre.version:
         return []
     ranges = tyre.record.ranges
@@ -267,8 +264,8 @@ def _doubts(tyre: Tyre, F_z: Array, at: dict[str, Any]) -> list[str]:
     if _takes_pressure(tyre):
         asked.append(("pressure", at["p"], ranges.PRESMIN, ranges.PRESMAX, 1e-5, "bar", 6))
     return [
-        f"{what} of {_far(values, low, high) * scale:.{digits}g} {unit} is outside of the file's "
-        f"range, {low * scale:.{digits}g} to {high * scale:.{digits}g} {unit}"
+        f"{what} of {farthest(values, low, high) * scale:.{digits}g} {unit} is outside of the "
+        f"file's range, {low * scale:.{digits}g} to {high * scale:.{digits}g} {unit}"
         for what, values, low, high, scale, unit, digits in asked
         if low < high and not np.all((values >= low) & (values <= high))
     ]
@@ -277,9 +274,3 @@ def _doubts(tyre: Tyre, F_z: Array, at: dict[str, Any]) -> list[str]:
 def _takes_pressure(tyre: Tyre) -> bool:
     """Whether a tyre's equations know its pressure: those of MF 6."""
     return tyre.version.startswith("6")
-
-
-def _far(values: Any, low: float, high: float) -> float:
-    """The value that is furthest from the middle of a range."""
-    flat = np.atleast_1d(values)
-    return float(flat[np.argmax(np.abs(flat - 0.5 * (low + high)))])

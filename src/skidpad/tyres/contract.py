@@ -1,24 +1,17 @@
-"""What a tyre is to a vehicle: forces and moments of the road on a wheel from how it touches it.
+"""What a tyre is to a vehicle: forces and moments of the road on a wheel, from its contact.
 
 Axes are those of the wheel at the middle of the contact patch (ISO 8855 wheel axes, TYDEX W):
 x forward in the wheel plane, y to the left, z up. Forces and moments act on the wheel. Slip angle,
 camber and turn slip have TYDEX signs: a positive slip angle (the patch drifts to the left) gives a
 negative lateral force, and so does a positive camber (the top of the wheel leans to the right).
 
-A tyre is a record with the methods of `Tyre`; which equations it has is its class, so exchanging a
-tyre exchanges equations, and changing one of its numbers compiles nothing.
+A tyre is a record with the methods of `Tyre`; its class chooses the equations, so exchanging a tyre
+exchanges equations, and changing one of its numbers compiles nothing. A set of tyres is a record of
+tyre records, whose class says which equations each wheel has: `OneTyre(tyre)`,
+`AxleTyres(front, rear)` or `WheelTyres(fl, fr, rl, rr)`.
 
-What the simple tyres have beside friction: radii, relaxation lengths, trail, rolling resistance.
-
-Plausible values of a car tyre, not measured ones. All are constant: the laws of friction have what
-depends on the load.
-
-How drive and brake use the friction of a tyre whose wheel spin is no state of the car.
-
-Which tyre is on which wheel: one for all, one per axle, or one per wheel.
-
-A tyre set is a record of tyre records, so its class says which equations each wheel has:
-`OneTyre(tyre)`, `AxleTyres(front, rear)` or `WheelTyres(fl, fr, rl, rr)`.
+`Carcass` has what simple tyres need in addition to friction: radii, relaxation lengths, rolling
+resistance. `use` says how drive and brake use the friction of a tyre whose wheel spin is no state.
 """
 
 from __future__ import annotations
@@ -35,7 +28,7 @@ from .low_speed import held_sign
 
 
 class Contact(NamedTuple):
-    """How a wheel touches the road and moves over it, in the axes of the wheel."""
+    """Contact of a wheel with the road: load, slip, motion and grip, in the axes of the wheel."""
 
     F_z: N
     """Load, positive when pressed on the road; a negative one counts as 0."""
@@ -62,7 +55,7 @@ class Contact(NamedTuple):
 
 
 class TyreForces(NamedTuple):
-    """What the road does to a wheel, at the contact patch, in the axes of the wheel."""
+    """Forces and moments of the road on a wheel, at the contact patch, in the axes of the wheel."""
 
     F_x: N
     """Force along the wheel, positive forward."""
@@ -114,7 +107,7 @@ class Radii(NamedTuple):
 
 @runtime_checkable
 class Tyre(Protocol):
-    """What every tyre record answers, as pure functions of its leaves and of a contact.
+    """Contract of every tyre record: pure functions of its leaves and of a contact.
 
     Everything is smooth through zero slip, zero speed and zero load, with finite gradients.
     """
@@ -126,7 +119,7 @@ class Tyre(Protocol):
 
     @property
     def pressure(self) -> Pa:
-        """Inflation pressure of the tyre where nobody says otherwise; 0 if it has no say."""
+        """Default inflation pressure of the tyre; 0 if the model ignores pressure."""
         ...
 
     def forces(self, at: Contact) -> TyreForces:
@@ -151,8 +144,8 @@ class Tyre(Protocol):
 
 
 def effective_radius(tyre: Any, at: Contact) -> m:
-    """Rolling radius of a contact: `radii(at).effective`, or what a tyre answers itself whose other
-    radii take much more to compute."""
+    """Rolling radius of a contact: `radii(at).effective`, or the `effective_radius(at)` of a tyre
+    whose other radii take much longer to compute."""
     own = getattr(tyre, "effective_radius", None)
     return tyre.radii(at).effective if own is None else own(at)
 
@@ -169,7 +162,7 @@ def mounted(tyre: Any, at: Contact, side: one) -> TyreForces:
 
 
 def record_of(tyre: Any) -> Any:
-    """The tyre record: `tyre` itself, or what it holds, as a tyre read from a file does."""
+    """The tyre record: `tyre` itself, or the one that a tyre read from a file holds."""
     held = getattr(tyre, "record", tyre)
     if not isinstance(held, Tyre) or not hasattr(held, "_fields"):
         raise InvalidValue(
@@ -183,7 +176,7 @@ class Carcass(NamedTuple):
     """The tyre as a spring on which its wheel stands."""
 
     radius: Annotated[m, positive] = 0.3
-    """Of the wheel without load."""
+    """Radius of the wheel without load."""
     C_z: Annotated[N_m, positive] = 2e5
     """Load over deflection."""
     sigma_x: Annotated[m, positive] = 0.2

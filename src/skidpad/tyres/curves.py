@@ -15,9 +15,9 @@ from ..errors import InvalidValue
 from .tyre import SIDES, Tyre, answer
 
 USUAL_LOAD = 4000.0
-"""Load in N at which a tyre is shown that names none itself."""
+"""Load in N for tyres without a nominal load."""
 USUAL_SPEED = 10.0
-"""Speed in m/s for tyres that do not say at which one they were measured."""
+"""Speed in m/s for tyres without the speed at which they were measured."""
 _WIDEST_SLIP, _WIDEST_ANGLE = 1.0, 0.7
 """A wheel that is locked or spins, and 40 degrees: beyond these no curve is of use."""
 _NOMINAL = ("FNOMIN", "F_z0")
@@ -25,7 +25,7 @@ _NOMINAL = ("FNOMIN", "F_z0")
 
 
 class Reach(NamedTuple):
-    """Largest slip, slip angle in rad and load in N, either side, that a tyre is asked about."""
+    """Largest slip, slip angle in rad and load in N, to either side, of curves."""
 
     kappa: float
     alpha: float
@@ -33,7 +33,7 @@ class Reach(NamedTuple):
 
 
 def nominal_load(tyre: Tyre) -> float | None:
-    """Nominal load of a tyre in N, None if it names none."""
+    """Nominal load of a tyre in N, or None."""
     names = records.names(type(tyre.record))
     for name, value in zip(names, records.flatten(tyre.record), strict=True):
         if name.rpartition(".")[2] in _NOMINAL:
@@ -47,7 +47,7 @@ def reference_speed(tyre: Tyre) -> float:
 
 
 def reach(tyre: Tyre) -> Reach:
-    """How far the numbers of a tyre hold, as its file says, and no further than of use."""
+    """Range in which the numbers of a tyre hold by its file, and no more than is of use."""
     usual = 2.5 * (nominal_load(tyre) or USUAL_LOAD)
     if not tyre.version:
         return Reach(_WIDEST_SLIP, _WIDEST_ANGLE, usual)
@@ -60,7 +60,7 @@ def reach(tyre: Tyre) -> Reach:
 
 
 def _within(widest: float, *limits: float) -> float:
-    """The nearest of some limits; what leaves no range is none."""
+    """The nearest of some limits; one that leaves no range does not count."""
     return min([widest, *(float(limit) for limit in limits if limit > 0.0)])
 
 
@@ -80,7 +80,7 @@ def several(values: Any) -> list[Any]:
 
 
 def checked_loads(loads: Iterable[float] | float | None, tyre: Tyre) -> list[float]:
-    """The loads asked for in N, sorted; by default half, once and one and a half the nominal."""
+    """Loads in N, sorted; by default half, once and one and a half times the nominal one."""
     if loads is None:
         usual = nominal_load(tyre) or USUAL_LOAD
         return [share * usual for share in (0.5, 1.0, 1.5)]
@@ -91,7 +91,7 @@ def checked_loads(loads: Iterable[float] | float | None, tyre: Tyre) -> list[flo
 
 
 def answers(tyre: Tyre, question: str, **contact: Any) -> Any:
-    """What `tyre.forces` and the others answer for arrays, without compiling anything."""
+    """Results of `tyre.forces` and the other methods for arrays, without compiling anything."""
     usual = {
         "F_z": 0.0, "kappa": 0.0, "alpha": 0.0, "gamma": 0.0, "phi_t": 0.0,
         "v_x": reference_speed(tyre), "p": tyre.pressure, "mu": 1.0,

@@ -1,35 +1,28 @@
-"""Force in proportion to slip until it saturates: the least that tells grip from sliding.
+"""Simple tyres: linear until they saturate, brush, and the Magic Formula with few numbers.
 
-Combined slip by similarity: the curve of pure slip, along the vector of both slips.
+`LinearTyre` is the least that distinguishes grip from sliding. In `LoadSensitiveTyre` grip and
+stiffness grow less than the load, in `ProportionalTyre` in proportion to it. `MagicFormula` is the
+lateral law of bicycles: it has a peak friction coefficient `D` and `friction(alpha)`, the lateral
+force per load at a slip angle, with the sign of `alpha`, never above `D`, smooth at 0.
 
-Slips are divided by the slip at which a tyre that stayed linear would reach its largest force. In
-these terms every curve has slope 1 at 0 and maximum 1, and so has the curve over the length of the
-vector of both (Pacejka, Tyre and Vehicle Dynamics, 3rd ed., section 4.2). The force points along
-that vector while most of the tread sticks, and more and more against the sliding as it slides: that
-of a locked wheel against the velocity of its patch, wherever it points. So it is against the
-sliding in each direction and takes energy, and inside the ellipse of the two largest forces.
+Combined slip by similarity: slips are divided by the slip at which a tyre that stayed linear would
+reach its largest force. In these terms every curve has slope 1 at 0 and maximum 1, and so has the
+curve over the length of the vector of both (Pacejka, Tyre and Vehicle Dynamics, 3rd ed., section
+4.2). The force points along that vector while most of the tread sticks, and more and more against
+the sliding as it slides: that of a locked wheel against the velocity of its patch. So it opposes
+the sliding in each direction, dissipates energy, and stays inside the ellipse of the two largest
+forces.
 
-The brush: elastic bristles under a parabola of pressure, which stick first and slide behind.
-
-Pacejka, Tyre and Vehicle Dynamics, 3rd ed., section 3.2, after Fiala. Bristles enter the patch
-upright, are bent by the theoretical slip sigma = (kappa, tan alpha) / |1 + kappa| as they pass
-through it, and slide where friction under the pressure there no longer holds them. With
-theta = 2 c a² / (3 mu F_z) and t = theta |sigma|, up to t = 1 where all of them slide,
+`BrushTyre` has elastic bristles under a parabola of pressure, which stick first and slide behind
+(section 3.2, after Fiala). Bristles enter the patch upright, are bent by the theoretical slip
+sigma = (kappa, tan alpha) / |1 + kappa| as they pass through it, and slide where friction under the
+pressure there no longer holds them. With theta = 2 c a² / (3 mu F_z) and t = theta |sigma|, up to
+t = 1 where all of them slide,
 
     |F| = mu F_z (3 t - 3 t² + t³)            trail = a/3 (1 - t)³ / (1 - t + t²/3)
 
 and the force points against the sliding. The patch is that of a round tyre on a flat road, its
 length as the root of the load, so the stiffness 2 c a² is in proportion to the load.
-
-The Magic Formula with grip and stiffness that grow less than the load.
-
-The Magic Formula with grip in proportion to load.
-
-The cars of `vehicles.formula` take their tyre by the class of the record `tyre` among their
-parameters. It
-has a peak friction coefficient `D` and `friction(alpha)`, the lateral force per load at a slip
-angle: with the sign of `alpha`, never above `D`, smooth at 0. `ProportionalTyre` is such a law in
-both directions, for vehicles whose wheels spin.
 """
 
 from __future__ import annotations
@@ -150,7 +143,7 @@ class LinearTyre(NamedTuple):
 
     @property
     def pressure(self) -> Pa:
-        """No say."""
+        """Pressure is ignored."""
         return 0.0
 
     def forces(self, at: Contact) -> TyreForces:
@@ -216,7 +209,7 @@ class BrushTyre(NamedTuple):
 
     @property
     def pressure(self) -> Pa:
-        """No say."""
+        """Pressure is ignored."""
         return 0.0
 
     def forces(self, at: Contact) -> TyreForces:
@@ -318,7 +311,7 @@ class LoadSensitiveTyre(NamedTuple):
 
     @property
     def pressure(self) -> Pa:
-        """No say."""
+        """Pressure is ignored."""
         return 0.0
 
     def forces(self, at: Contact) -> TyreForces:
@@ -395,7 +388,7 @@ def friction(alpha: rad, tyre: Any) -> one:
 
 
 FrictionLaw = Callable[[Sequence[rad], Any, one], list[one]]
-"""Lateral force per load at slip angles, of a tyre, on a road with so many times the grip."""
+"""Lateral force per load at slip angles, of a tyre, on a road with a factor on the grip."""
 
 
 def friction_on_road(alpha: Sequence[rad], tyre: Any, mu: one) -> list[one]:
@@ -436,7 +429,7 @@ class ProportionalTyre(NamedTuple):
 
     @property
     def pressure(self) -> Pa:
-        """No say."""
+        """Pressure is ignored."""
         return 0.0
 
     def forces(self, at: Contact) -> TyreForces:
