@@ -267,6 +267,6 @@ def test_many_unknown_keys_are_read_in_no_more_time_than_they_take(
     section = "LATERAL_COEFFICIENTS"
     unknown = "".join(f"UNKNOWN{k} = 1\n" for k in range(5000))
     many = Document.parsed(f"[{section}]\nPKZ1_ = 1\n{unknown}".encode(), "x.tir")
-    (doubt,) = reading.misspelt(many, missing)
+    (doubt,) = reading.misspelt_keys(many, missing)
     assert "PKZ1_ is not known; did you mean PKY1_" in doubt
     assert compared <= 50 * 1000

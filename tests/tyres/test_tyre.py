@@ -21,7 +21,7 @@ from skidpad.ops import tanh
 from skidpad.tyres import BrushTyre
 from skidpad.tyres.contract import mounted
 from skidpad.tyres.tir_file import Document
-from skidpad.tyres.tyre import ANSWERS, FREE, answer
+from skidpad.tyres.tyre import ANSWERS, FREE, evaluate_at
 
 DATA = Path(__file__).parents[1] / "data" / "tyres"
 INPUTS = ("F_z", "kappa", "alpha", "gamma", "phi_t", "v_x", "p")
@@ -176,7 +176,7 @@ def test_compiled_answers_are_those_of_the_equations(tyre: tyres.Tyre, name: str
     compiled = leaves(getattr(tyre, name)(**here))
     for k in range(20):
         values = tuple(float(here[key][k]) for key in FREE)
-        direct = leaves(answer(name, tyre.record, side, values))
+        direct = leaves(evaluate_at(name, tyre.record, side, values))
         for a, b in zip(compiled, direct, strict=True):
             assert a[k] == pytest.approx(b, rel=1e-9, abs=1e-9)
 

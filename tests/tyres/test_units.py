@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from skidpad.errors import InvalidValue
 from skidpad.tyres.tir_file import Document
-from skidpad.tyres.tir_keys import FileUnits, converted, decimal_text, values_in_si
+from skidpad.tyres.tir_keys import FileUnits, decimal_text, number_in_si, values_in_si
 
 DATA = Path(__file__).parents[1] / "data" / "tyres" / "syntax"
 
@@ -24,7 +24,7 @@ def in_si(section: str, key: str, value: str, **units: str) -> float:
     document = Document.parsed(text.encode())
     entry = document.entry(section, key)
     assert entry is not None
-    return converted(document, entry, FileUnits.of(document).factor(section, key))
+    return number_in_si(document, entry, FileUnits.of(document).factor(section, key))
 
 
 def test_a_file_in_other_units() -> None:
@@ -107,7 +107,7 @@ def test_every_number_is_written_so_that_it_reads_back(value: float, factor: Fra
     document = Document.parsed(f"[A]\nK = {text}\n".encode())
     entry = document.entry("A", "K")
     assert entry is not None
-    assert converted(document, entry, factor) == value
+    assert number_in_si(document, entry, factor) == value
 
 
 @given(st.integers(-99999, 99999), st.integers(-6, 6), FACTORS)

@@ -17,7 +17,7 @@ from ..core.arrays import AnyArray
 from ..core.model import Vehicle
 from ..run.fleet import Fleet
 from ..tyres.simple import LoadSensitiveTyre
-from ..tyres.tyre import answer
+from ..tyres.tyre import evaluate_at
 from ..vehicles.parts.spinning_wheel import FirstOrderSlip
 from .device import Device, on_host
 from .peers import jax as jax_peer
@@ -109,7 +109,7 @@ def _single(budget: Budget) -> Entry:
     def python(contact: tuple[float, float]) -> Any:
         F_z, alpha = contact
         values = (F_z, 0.02, alpha, 0.01, 0.0, 20.0, tyre.pressure, 1.0)
-        return answer("forces", tyre.record, 1.0, values)
+        return evaluate_at("forces", tyre.record, 1.0, values)
 
     python(contacts[0])
     own(contacts[0])

@@ -12,7 +12,7 @@ from ..core.arrays import Array
 from ..core.checks import finite
 from ..core.files import shortened
 from ..errors import InvalidValue
-from .tyre import SIDES, Tyre, answer
+from .tyre import SIDES, Tyre, evaluate_at
 
 USUAL_LOAD = 4000.0
 """Load in N for tyres without a nominal load."""
@@ -102,7 +102,7 @@ def answers(tyre: Tyre, question: str, **contact: Any) -> Any:
     # Locked wheels and tails of curves overflow into infinities that no figure shows.
     with np.errstate(all="ignore"):
         values = tuple(np.broadcast_to(array, shape) for array in arrays)
-        answered = answer(question, tyre.record, SIDES[tyre.side], values)
+        answered = evaluate_at(question, tyre.record, SIDES[tyre.side], values)
     leaves = records.flatten(answered)
     columns = [np.broadcast_to(np.asarray(leaf, dtype=float), shape) for leaf in leaves]
     return records.unflatten(type(answered), columns)

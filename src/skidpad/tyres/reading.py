@@ -1,10 +1,7 @@
-"""`read`: a tyre from its property file.
+"""Tyres in property files (`.tir`): `read`, `write`, and those that come with skidpad (`get`).
 
-What in a tyre property file is likely a mistake: signs, units, ranges, names of keys.
-
-`write`: a tyre as a property file.
-
-Tyres that come with skidpad, as property files with invented numbers.
+What is likely a mistake in a file is a warning: signs, units, ranges, names of keys. What makes a
+force that is not finite is an error, with the key that is the reason.
 """
 
 from __future__ import annotations
@@ -12,7 +9,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from fractions import Fraction
 from functools import cache
 from itertools import islice, product
 from pathlib import Path
@@ -48,19 +44,19 @@ from .tir_keys import (
     Key,
     UseMode,
     constants_of,
-    converted,
     decimal_text,
-    doubts_about_use,
     filling,
     keys_of,
+    number_in_si,
     side_of,
     use_mode_of,
+    use_mode_warnings,
     version_in,
 )
 from .tyre import SIDES, Tyre
 
 ESSENTIAL = ("PCX1", "PDX1", "PKX1", "PCY1", "PDY1", "PKY1")
-"""Coefficients without which a force is somebody else's."""
+"""Coefficients without which a force is that of another tyre."""
 FORCES = ("LONGITUDINAL_COEFFICIENTS", "LATERAL_COEFFICIENTS")
 LEAST_PRESSURE = 5e3
 """Pressure in Pa below which a value is likely in bar or kPa."""
@@ -83,7 +79,7 @@ _SIGNS = (
 
 
 def check_finite(tyre: Tyre, document: Document) -> None:
-    """Raise, with the key that is the reason, for a tyre some answer of which is not finite at an
+    """Raise, with the key that is the reason, for a tyre with a result that is not finite at an
     ordinary contact: within its range of loads, up to locked and sliding wheels, at any speed."""
     wrong = _not_finite(tyre)
     if wrong is None:
@@ -115,7 +111,7 @@ def ordinary_contacts(tyre: Tyre, count: int = _CONTACTS) -> dict[str, Array]:
 
 
 def _not_finite(tyre: Tyre) -> tuple[str, str] | None:
-    """An answer that is not finite, and where; None if there is none."""
+    """A result that is not finite, and where; None if all are finite."""
     contacts = ordinary_contacts(tyre)
     looks: list[Callable[[str], Any]] = [lambda question: answers(tyre, question, **contacts)]
     numbers = np.abs(records.flatten(tyre.record))
@@ -133,7 +129,7 @@ def _not_finite(tyre: Tyre) -> tuple[str, str] | None:
 
 
 def _reason(tyre: Tyre, document: Document) -> Entry | None:
-    """The entry that with a usual value in place of its own makes all answers finite: the one that
+    """The entry that with a usual value in place of its own makes all results finite: the one that
     is farthest from 1 of several."""
     entries = {entry.key: entry for entry in document.entries}
     kind = type(tyre.record)
@@ -154,81 +150,81 @@ def _reason(tyre: Tyre, document: Document) -> Entry | None:
 def reversed_slopes(tyre: Tyre) -> list[str]:
     """Sentences on forces that have the wrong sign at small slip, as those of SAE axes."""
     load = nominal_load(tyre) or 4000.0
-    doubts: list[str] = []
+    found: list[str] = []
     for slip, force, sign, what, keys in _SIGNS:
         at = {slip: np.array([-_SLIP, _SLIP])}
         low, high = getattr(answers(tyre, "forces", F_z=load, **at), force)
         if sign * (high - low) < 0.0:
             hint = f"; check the signs of {keys}" if tyre.version else ""
-            doubts.append(
+            found.append(
                 f"{what}: these are not the signs of ISO axes (TYDEX W), SAE perhaps{hint}"
             )
-    return doubts
+    return found
 
 
-def doubts_about_ranges(
+def range_warnings(
     document: Document, values: Mapping[str, float], filled: Sequence[str]
 ) -> list[str]:
     """Sentences on ranges that end below their beginning."""
-    doubts: list[str] = []
+    found: list[str] = []
     for prefix, section in RANGES.items():
         names = (f"{prefix}MIN", f"{prefix}MAX")
         low, high = (values[f"ranges.{name}"] for name in names)
         if low > high:
             guessed = "".join(f"; {name} is not in the file" for name in names if name in filled)
-            doubts.append(
+            found.append(
                 f"{document.source}: [{section}] {names[0]} = {low:g} is above {names[1]} = "
                 f"{high:g}; the lower end must not be above the upper one{guessed}"
             )
-    return doubts
+    return found
 
 
-def doubts_about_values(document: Document, values: Mapping[str, float]) -> list[str]:
+def unit_warnings(document: Document, values: Mapping[str, float]) -> list[str]:
     """Sentences on values that look as if they were in other units."""
-    doubts: list[str] = []
+    found: list[str] = []
     for name in ("INFLPRES", "NOMPRES"):
         value = values.get(f"operating.{name}", 0.0)
         if 0.0 < value < LEAST_PRESSURE:
-            doubts.append(
+            found.append(
                 f"{document.source}: {name} = {value:g} Pa is below {LEAST_PRESSURE / 1e3:g} kPa; "
                 "if it is in bar, kPa or psi, [UNITS] needs PRESSURE = 'bar' and so on"
             )
     radius = values["dimension.UNLOADED_RADIUS"]
     if "UNITS" not in document.sections and not LEAST_RADIUS <= radius <= MOST_RADIUS:
-        doubts.append(
+        found.append(
             f"{document.source}: UNLOADED_RADIUS = {radius:g} m is no radius of a tyre; without "
             "[UNITS] values are in SI, and these seem not to be"
         )
-    return doubts
+    return found
 
 
-def doubts_about_filling(document: Document, filled: Sequence[str], policy: str) -> list[str]:
+def filling_warnings(document: Document, filled: Sequence[str], policy: str) -> list[str]:
     """Sentences on what had to be filled in and decides on forces."""
     keys = {entry.key for entry in document.entries}
     by = "0 and 1" if policy == "zero" else "usual values"
-    doubts: list[str] = []
+    found: list[str] = []
     essential = [key for key in ESSENTIAL if key in filled]
     for section, letter in zip(FORCES, "XY", strict=True):
         own = [key for key in essential if key.endswith(f"{letter}1")]
         if section not in document.sections and not _known_names(section) & keys:
-            doubts.append(
+            found.append(
                 f"{document.source} has no section [{section}]; filled with {by}, see missing="
             )
         elif own:
-            doubts.append(
+            found.append(
                 f"{document.source} lacks {', '.join(own)} of [{section}]; filled with {by}, see "
                 "missing="
             )
-    return doubts
+    return found
 
 
 _MOST_UNKNOWN = 1000
 """Unknown keys that are compared with those that are missing; real files have some dozens."""
 
 
-def misspelt(document: Document, filled: Iterable[str]) -> list[str]:
+def misspelt_keys(document: Document, filled: Iterable[str]) -> list[str]:
     """Sentences on unknown keys that are nearly those of keys that the file lacks."""
-    doubts: list[str] = []
+    found: list[str] = []
     parts = {*SECTIONS.values(), *RANGES.values()}
     missing = [name for name in filled if len(name) > 3]
     known = _known_names()
@@ -236,11 +232,11 @@ def misspelt(document: Document, filled: Iterable[str]) -> list[str]:
     for entry in islice(unknown, _MOST_UNKNOWN):
         near = [name for name in missing if _one_edit(entry.key, name)]
         if near:
-            doubts.append(
+            found.append(
                 f"{document.place(entry.line)}: {entry.key} is not known; did you mean "
                 f"{' or '.join(near[:3])}, which the file lacks?"
             )
-    return doubts
+    return found
 
 
 @cache
@@ -327,7 +323,7 @@ class Options(NamedTuple):
     side: str | None = None
 
     def checked(self) -> Options:
-        """The options; raises for what is none."""
+        """The options; raises for values that are not allowed."""
         if self.missing is not None:
             one_of("missing", self.missing, POLICIES)
         if self.side is not None:
@@ -354,38 +350,32 @@ def tyre_of(document: Document, name: str = "", options: Options | None = None) 
     _warn_of_oddities(document)
     values, filled, absent = leaf_values(document, kind, options.policy(version))
     if absent:
-        raise InvalidValue(f"{document.source} needs a value for {_named(absent)}")
+        named = ", ".join(f"[{key.section}] {key.name}" for key in absent[:12])
+        named += f" and {len(absent) - 12} more" if len(absent) > 12 else ""
+        raise InvalidValue(f"{document.source} needs a value for {named}")
     if options.symmetric:
         values |= {leaf: 0.0 for leaf in values if leaf.rpartition(".")[2] in ASYMMETRIC}
     record = records.unflatten(kind, [values[leaf] for leaf in records.names(kind)])
-    side = options.side or _used_side(values[SIDE], mode)
+    side = options.side or ("left" if (values[SIDE] > 0.0) != mode.mirrored else "right")
     tyre = Tyre(record, document, name, filled, mode.transient, side)
     check_finite(tyre, document)
-    _warn_of_doubts(tyre, document, values, options)
+    _warn_of_mistakes(tyre, document, values, options)
     return tyre
-
-
-def _used_side(measured: float, mode: UseMode) -> str:
-    return "left" if (measured > 0.0) != mode.mirrored else "right"
 
 
 def _kind(document: Document, version: str, mode: UseMode, options: Options) -> type:
     """The class of record that a document needs."""
     spin = mode.turn_slip if options.turn_slip is None else options.turn_slip
+    old = version == "5.2" and options.policy(version) != "reduced"
+    ellipse = old and not weighs(document)
+    combination = Uncombined if not mode.combined else FrictionEllipse if ellipse else Combined
     return magic_formula_type(
         int(version.replace(".", "")),
         limits=UsualLimits if options.limits else NoLimits,
         angles=BookAngles if options.book_angles else PlainAngles,
-        combination=_combination(document, version, mode.combined, options),
+        combination=combination,
         turn_slip=TurnSlip if spin else NoTurnSlip,
     )
-
-
-def _combination(document: Document, version: str, combined: bool, options: Options) -> type:
-    if not combined:
-        return Uncombined
-    without = version == "5.2" and options.policy(version) != "reduced" and not weighs(document)
-    return FrictionEllipse if without else Combined
 
 
 def weighs(document: Document) -> bool:
@@ -412,24 +402,19 @@ def leaf_values(
                 continue
             filled.append(key.name)
         else:
-            value = _checked(document, entry, key, units.factor(key.section, key.name))
+            value = number_in_si(document, entry, units.factor(key.section, key.name))
+            if key.allowed is not None and value not in key.allowed:
+                raise InvalidValue(
+                    f"{document.place(entry.line)}: {entry.key} = {entry.text} must be "
+                    f"{key.allowed}"
+                )
         values[key.leaf] = value
-    if "QSY8" in filled and _is_6_0(document):
+    model = document.entry("MODEL", "FITTYP")
+    if "QSY8" in filled and model is not None and model.number == 60.0:  # it knows no pressure
         values["rolling.QSY8"] = 0.0
     if "INFLPRES" in filled and "operating.NOMPRES" in values:
         values["operating.INFLPRES"] = values["operating.NOMPRES"]
     return values, tuple(filled), absent
-
-
-def _is_6_0(document: Document) -> bool:
-    """Whether a document is of MF 6.0, which knows no pressure."""
-    entry = document.entry("MODEL", "FITTYP")
-    return entry is not None and entry.number == 60.0
-
-
-def _named(keys: list[Key]) -> str:
-    names = ", ".join(f"[{key.section}] {key.name}" for key in keys[:12])
-    return names + (f" and {len(keys) - 12} more" if len(keys) > 12 else "")
 
 
 def entry_of(document: Document, key: Key) -> Entry | None:
@@ -447,24 +432,13 @@ def entries_by_key(document: Document) -> Mapping[str, Entry]:
     return {entry.key: entry for entry in entries if entry.value is not None}
 
 
-def _checked(document: Document, entry: Entry, key: Key, factor: Fraction) -> float:
-    value = converted(document, entry, factor)
-    if key.allowed is not None and value not in key.allowed:
-        raise InvalidValue(
-            f"{document.place(entry.line)}: {entry.key} = {entry.text} must be {key.allowed}"
-        )
-    return value
-
-
 def _warn_of_oddities(document: Document) -> None:
-    """Warn of what does not count; raise for lines that should be keys and are none."""
+    """Warn of what does not count; raise for lines that should be keys and are not."""
     for section, line, text in document.loose:
         if section in _OWN_SECTIONS and not text.startswith("("):
             raise InvalidValue(f"{document.place(line)}: {text[:60]!r} must be KEY = value")
-    for doubt in doubts_about_use(document):
-        _warn(doubt)
-    for doubt in _repeated_keys(document):
-        _warn(doubt)
+    for warning in use_mode_warnings(document) + _repeated_keys(document):
+        _warn(warning)
     factor = document.entry("SCALING_COEFFICIENTS", "LCZ")
     if factor is not None and factor.number not in (None, 1.0):
         _warn(f"{document.place(factor.line)}: LCZ = {factor.text} is kept but not used")
@@ -492,17 +466,17 @@ def _repeated_keys(document: Document) -> list[str]:
     return sentences
 
 
-def _warn_of_doubts(
+def _warn_of_mistakes(
     tyre: Tyre, document: Document, values: Mapping[str, float], options: Options
 ) -> None:
-    """Warn of what is likely a mistake; who says how to fill knows that keys are missing."""
-    doubts = doubts_about_ranges(document, values, tyre.filled)
-    doubts += doubts_about_values(document, values) + misspelt(document, tyre.filled)
+    """Warn of likely mistakes; of missing keys only if the caller does not say how to fill them."""
+    found = range_warnings(document, values, tyre.filled)
+    found += unit_warnings(document, values) + misspelt_keys(document, tyre.filled)
     if options.missing is None:
-        doubts += doubts_about_filling(document, tyre.filled, options.policy(tyre.version))
-    doubts += [f"{document.source}: {doubt}" for doubt in reversed_slopes(tyre)]
-    for doubt in doubts:
-        _warn(doubt)
+        found += filling_warnings(document, tyre.filled, options.policy(tyre.version))
+    found += [f"{document.source}: {text}" for text in reversed_slopes(tyre)]
+    for text in found:
+        _warn(text)
 
 
 def _warn(text: str) -> None:
@@ -565,7 +539,7 @@ def document_of(tyre: Tyre) -> Document:
 
 
 def _differences(tyre: Tyre, document: Document, missing: str | None) -> Texts:
-    """What a document has to say otherwise, or besides, to describe a tyre."""
+    """Texts that a document has to change or add to describe a tyre."""
     kind = type(tyre.record)
     units, elsewhere = FileUnits.of(document), entries_by_key(document)
     policy = Options(missing).policy(tyre.version)
@@ -576,13 +550,16 @@ def _differences(tyre: Tyre, document: Document, missing: str | None) -> Texts:
             raise InvalidValue(
                 f"{leaf} = {actual[leaf]:g} cannot be written: files have no such key"
             )
-    needed = _needed_weights(tyre, document)
+    combination = get_type_hints(kind)["combination"]
+    # R coefficients must be written, 0 or not, since without any there is an ellipse.
+    weights = tyre.version == "5.2" and combination is Combined and not weighs(document)
     texts = _model_texts(tyre, document, actual[SIDE])
     for key in keys_of(kind):
         value = actual[key.leaf]
-        if meant.get(key.leaf) == value and key not in needed:
+        is_weight = key.leaf.startswith(("longitudinal.R", "lateral.R"))
+        if meant.get(key.leaf) == value and not (weights and is_weight):
             continue
-        if _writing_combination(kind) is FrictionEllipse and _is_weight(key):
+        if combination is FrictionEllipse and is_weight:
             if value != 0.0:
                 raise InvalidValue(
                     f"{key.name} = {value:g} cannot be written: a file with R coefficients has no "
@@ -596,7 +573,7 @@ def _differences(tyre: Tyre, document: Document, missing: str | None) -> Texts:
 
 
 def _model_texts(tyre: Tyre, document: Document, side: float) -> Texts:
-    """What [MODEL] has to say otherwise."""
+    """Texts that [MODEL] has to change."""
     texts: Texts = {}
     if version_in(document) != tyre.version:
         texts["MODEL", "FITTYP"] = _FITTYP[tyre.version]
@@ -624,22 +601,6 @@ def _use_mode(tyre: Tyre, before: str) -> str:
     return str(-number if mode.mirrored else number)
 
 
-def _needed_weights(tyre: Tyre, document: Document) -> frozenset[Key]:
-    """R coefficients that must be written, 0 or not, since without any there is an ellipse."""
-    kind = type(tyre.record)
-    if tyre.version != "5.2" or _writing_combination(kind) is not Combined or weighs(document):
-        return frozenset()
-    return frozenset(key for key in keys_of(kind) if _is_weight(key))
-
-
-def _writing_combination(kind: type) -> type:
-    return get_type_hints(kind)["combination"]
-
-
-def _is_weight(key: Key) -> bool:
-    return key.leaf.startswith(("longitudinal.R", "lateral.R"))
-
-
 FOLDER = Path(__file__).parent / "sets"
 
 
@@ -656,9 +617,9 @@ def get(name: str) -> Tyre:
     """
     if name not in names():
         raise InvalidValue(unknown_name("skidpad", name, names(), "tyre"))
-    return _kept(name)
+    return _get(name)
 
 
 @cache
-def _kept(name: str) -> Tyre:
+def _get(name: str) -> Tyre:
     return read(FOLDER / f"{name}.tir")

@@ -24,7 +24,7 @@ LARGEST = 16 << 20
 _LINES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?", re.ASCII)
 _CLOSED = re.compile(r"\s*(?:[$!].*)?", re.DOTALL)
-"""What may follow the quote that ends a text."""
+"""Text that may follow the quote that ends a value."""
 _SPACE = " \t\f\v\x1a"
 """The last one ended files of MS-DOS."""
 _KEY_WIDTH = 25
@@ -47,7 +47,7 @@ class Entry(NamedTuple):
 
     @property
     def number(self) -> float | None:
-        """The value as a number, also one in quotes; None if it is none."""
+        """The value as a number, also one in quotes; None if it is not a number."""
         return number_in(self.text)
 
     @property
@@ -70,14 +70,14 @@ class Table(NamedTuple):
 
 
 class _Parts(NamedTuple):
-    """What a text holds, in order."""
+    """The parts of a text, in order."""
 
     sections: dict[str, int]
     """The last line of each section that holds anything, counted from 1."""
     entries: tuple[Entry, ...]
     tables: tuple[Table, ...]
     loose: tuple[tuple[str, int, str], ...]
-    """Lines that are nothing of that: section, line, text."""
+    """Other lines: section, line, text."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Document:
     Args:
         lines: with their ends.
         encoding: of the bytes.
-        source: what errors call it, such as the path; no part of what it is.
+        source: name of it in errors, such as the path; it does not count for equality.
     """
 
     lines: tuple[str, ...]
@@ -96,7 +96,7 @@ class Document:
 
     @staticmethod
     def parsed(data: bytes, source: str = "tyre file") -> Document:
-        """The document in these bytes; raises `InvalidValue` with the line for what is none."""
+        """The document in these bytes; raises `InvalidValue` with the line otherwise."""
         if len(data) > LARGEST:
             raise InvalidValue(f"{source} has {len(data)} bytes; allowed are {LARGEST}")
         if b"\0" in data:
@@ -215,7 +215,7 @@ def _exchanged(line: str, old: Entry, text: str) -> str:
 
 
 def number_in(text: str) -> float | None:
-    """The number that a text is, with Fortran's exponents too; None if it is none."""
+    """The number that a text is, with Fortran's exponents too; None if it is not a number."""
     if not _NUMBER.fullmatch(text):
         return None
     return float(text.replace("d", "e").replace("D", "e"))
@@ -260,7 +260,9 @@ class _Parser:
             self._entries.append(entry)
         elif self._rows is not None:
             words = content.partition("$")[0].partition("!")[0].replace(",", " ").split()
-            self._rows.append(tuple(_cell(word) for word in words))
+            numbers = map(number_in, words)
+            pairs = zip(words, numbers, strict=True)
+            self._rows.append(tuple(word if n is None else n for word, n in pairs))
         else:
             self._loose.append((self._section, number, content))
         if self._section:
@@ -312,8 +314,3 @@ class _Parser:
         raise InvalidValue(
             f"{self._document.place(number)}: {key} = {line[begin:][:60]} has no closing quote"
         )
-
-
-def _cell(word: str) -> float | str:
-    number = number_in(word)
-    return word if number is None else number

@@ -1,15 +1,13 @@
-"""Keys of tyre property files: in which section and which leaf of a record each stands, and what a
-file that leaves it out means by that.
+"""Keys and units of tyre property files.
 
-Section [MODEL] of a tyre property file: which equations it is for, and on which side it is.
+For each key: in which section and which leaf of a record it stands, and which value a file that
+leaves it out means. Section [MODEL] says for which equations a file is, and on which side of the
+car the tyre was measured; section [UNITS] gives the units of the values.
 
-Units of a tyre property file: what its section [UNITS] says, and values in SI.
-
-Everything with a dimension is converted; the coefficients are for radians and are never converted.
-Factors are exact fractions and so is the conversion, with one rounding at its end: 313.5 mm are
-the same double as 0.3135 m, and every double can be written in every unit.
-
-Keys of a property file that are no part of the equations, such as MASS: changed in its text.
+Everything with a dimension is converted to SI; the coefficients are for radians and are never
+converted. Factors are exact fractions and so is the conversion, with one rounding at its end:
+313.5 mm are the same double as 0.3135 m, and every double can be written in every unit. Keys that
+are no part of the equations, such as MASS, are changed in the text of the file.
 """
 
 from __future__ import annotations
@@ -64,7 +62,7 @@ OTHER_NAMES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "NOMPRES": (("TIRE_CONDITIONS", "IP_NOM"),),
     "LKYC": (("SCALING_COEFFICIENTS", "LKYG"),),
 }
-"""Where some programs write a key, section and name."""
+"""Section and name under which some programs write a key."""
 SIDE = "model.side"
 """The leaf of a record that stands for `TYRESIDE`, which is a text."""
 
@@ -109,7 +107,7 @@ class Key(NamedTuple):
     section: str
     name: str
     default: float | None
-    """Value of the leaf where nobody says otherwise, None if there is none."""
+    """Default value of the leaf, or None."""
     allowed: Allowed | None
 
     @property
@@ -145,7 +143,7 @@ def version_of(kind: type) -> str:
 
 
 def filling(key: Key, missing: str) -> float | None:
-    """What a key that a file leaves out stands for under a policy; None if it must be there.
+    """Value of a key that a file leaves out under a policy; None if the file must have it.
 
     "zero" switches a term off: 0, factors 1. "reduced" takes the usual values of MF 6.x.
     """
@@ -170,7 +168,7 @@ _KNOWN = "MF-Tyre 5.x (FITTYP 5, 6, 52), PAC2002 (21), 6.0 (60), 6.1 (61) and 6.
 
 
 class UseMode(NamedTuple):
-    """What `USE_MODE` says."""
+    """Meaning of `USE_MODE`."""
 
     combined: bool = True
     """Whether longitudinal slip and slip angle influence each other's force."""
@@ -182,10 +180,11 @@ class UseMode(NamedTuple):
 
 
 def version_in(document: Document) -> str:
-    """Version of the Magic Formula that a document is for; raises in words if it is for none."""
+    """Version of the Magic Formula that a document is for; raises for other tyres."""
     form = document.entry("MODEL", "PROPERTY_FILE_FORMAT")
     name = form.text.upper() if form is not None else ""
-    if form is not None and _names_motorcycle(name):
+    words = name.replace("-", "_").split("_")
+    if form is not None and any(w.startswith(_MOTORCYCLE) or w == "PACMC" for w in words):
         raise InvalidValue(
             f"{document.place(form.line)}: PROPERTY_FILE_FORMAT = {form.text!r} is a motorcycle "
             f"tyre; read are {_KNOWN}"
@@ -210,11 +209,6 @@ def version_in(document: Document) -> str:
     return version
 
 
-def _names_motorcycle(name: str) -> bool:
-    words = name.replace("-", "_").split("_")
-    return any(word.startswith(_MOTORCYCLE) or word == "PACMC" for word in words)
-
-
 def _no_version(document: Document) -> str:
     if not document.entries:
         return f"{document.source} is not a tyre property file: it has no line KEY = value"
@@ -228,7 +222,7 @@ def _no_version(document: Document) -> str:
 
 
 def use_mode_of(document: Document, version: str) -> UseMode:
-    """What `USE_MODE` says; a file without it is combined with linear relaxation."""
+    """Meaning of `USE_MODE`; a file without it is combined with linear relaxation."""
     entry = document.entry("MODEL", "USE_MODE")
     if entry is None:
         return UseMode()
@@ -247,18 +241,18 @@ def use_mode_of(document: Document, version: str) -> UseMode:
     return UseMode(digit > 3, turn_slip, tens > 0, number < 0)
 
 
-def doubts_about_use(document: Document) -> list[str]:
-    """What `USE_MODE` asks for and does not get, in sentences."""
+def use_mode_warnings(document: Document) -> list[str]:
+    """Sentences on what `USE_MODE` demands and does not get."""
     entry = document.entry("MODEL", "USE_MODE")
     if entry is None or entry.number is None:
         return []
     tens, digit = divmod(abs(int(entry.number)) % 100, 10)
-    doubts: list[str] = []
+    found: list[str] = []
     if digit < 3:
-        doubts.append("asks for some forces alone; all are computed, uncombined")
+        found.append("asks for some forces alone; all are computed, uncombined")
     if tens > 1:
-        doubts.append("asks for transients beyond linear relaxation; it is read as linear")
-    return [f"{document.place(entry.line)}: USE_MODE = {entry.text} {doubt}" for doubt in doubts]
+        found.append("asks for transients beyond linear relaxation; it is read as linear")
+    return [f"{document.place(entry.line)}: USE_MODE = {entry.text} {text}" for text in found]
 
 
 def side_of(document: Document) -> float:
@@ -333,7 +327,7 @@ _PRESSURE = _spellings(
         "psi": Fraction("4.4482216152605") / Fraction("0.0254") ** 2,
     }
 )
-_UNIT_CONVERSION_KNOWN: Mapping[str, Mapping[str, Fraction]] = {
+_UNITS: Mapping[str, Mapping[str, Fraction]] = {
     "LENGTH": _LENGTH,
     "FORCE": _FORCE,
     "ANGLE": _ANGLE,
@@ -413,9 +407,9 @@ class FileUnits(NamedTuple):
 
     @staticmethod
     def of(document: Document) -> FileUnits:
-        """The units that a document declares; SI where it says nothing."""
+        """The units that a document declares, by default SI."""
         sizes: dict[str, Fraction] = {}
-        for name, known in _UNIT_CONVERSION_KNOWN.items():
+        for name, known in _UNITS.items():
             entry = document.entry("UNITS", name)
             if entry is None:
                 continue
@@ -427,7 +421,7 @@ class FileUnits(NamedTuple):
         return FileUnits(sizes)
 
     def factor(self, section: str, key: str) -> Fraction:
-        """By what a value of a key is multiplied to be in SI."""
+        """Factor from a value of a key to SI."""
         return self._size(_BY_KEY.get(section, {}).get(key, {}))
 
     def column_factor(self, section: str, column: str) -> Fraction:
@@ -441,14 +435,19 @@ class FileUnits(NamedTuple):
         return size
 
 
-def converted(document: Document, entry: Entry, factor: Fraction) -> float:
+def number_in_si(document: Document, entry: Entry, factor: Fraction) -> float:
     """The number of an entry times a factor; raises unless it is a finite number."""
     number = entry.number
     if number is None:
         raise InvalidValue(
             f"{document.place(entry.line)}: {entry.key} = {entry.text[:60]!r} must be a number"
         )
-    return _finite(document, entry, _scaled(entry.text, number, factor))
+    value = _scaled(entry.text, number, factor)
+    if not math.isfinite(value):
+        raise InvalidValue(
+            f"{document.place(entry.line)}: {entry.key} = {entry.text[:60]} must be finite"
+        )
+    return value
 
 
 def values_in_si(document: Document) -> dict[str, dict[str, float | str | None]]:
@@ -458,18 +457,10 @@ def values_in_si(document: Document) -> dict[str, dict[str, float | str | None]]
     for entry in document.entries:
         if isinstance(entry.value, float):
             factor = units.factor(entry.section, entry.key)
-            values.setdefault(entry.section, {})[entry.key] = converted(document, entry, factor)
+            values.setdefault(entry.section, {})[entry.key] = number_in_si(document, entry, factor)
         else:
             values.setdefault(entry.section, {})[entry.key] = entry.value
     return values
-
-
-def _finite(document: Document, entry: Entry, value: float) -> float:
-    if not math.isfinite(value):
-        raise InvalidValue(
-            f"{document.place(entry.line)}: {entry.key} = {entry.text[:60]} must be finite"
-        )
-    return value
 
 
 def _scaled(text: str, number: float, factor: Fraction) -> float:
@@ -508,7 +499,7 @@ def _plain(text: str) -> str:
     return "0" if not number else text.replace("E", "e")
 
 
-_SAYS_WHAT_IT_IS = ("MDI_HEADER", "UNITS", "MODEL")
+_HEADER_SECTIONS = ("MDI_HEADER", "UNITS", "MODEL")
 """Sections whose keys decide how the others are read."""
 
 
@@ -537,4 +528,4 @@ def _entries(document: Document, name: str) -> list[Entry]:
     sections = dict.fromkeys(e.section for e in document.entries if e.key == key)
     entries = (document.entry(section, key) for section in sections if part in ("", section))
     numbers = [entry for entry in entries if entry is not None and entry.number is not None]
-    return [entry for entry in numbers if entry.section not in _SAYS_WHAT_IT_IS]
+    return [entry for entry in numbers if entry.section not in _HEADER_SECTIONS]

@@ -1,10 +1,9 @@
-"""`Tyre`: a tyre that a user holds, as its record, the file it came from and compiled answers.
+"""`Tyre`: a tyre that a user holds, as its record, the file it came from and compiled results.
 
-What a tyre answers at a contact, for numbers, arrays and symbols.
-
-Numbers and arrays go to compiled code: one number each to a kernel that is bound to its memory
-once, arrays to one call in lanes and threads, with the same bits. Symbols of CasADi and values of
-JAX go to the equations themselves.
+`Evaluator` computes results at a contact for numbers, arrays and symbols. Numbers and arrays go to
+compiled code: single numbers to a kernel that is bound to its memory once, arrays to one call in
+lanes and threads, with the same bits. Symbols of CasADi and values of JAX go to the equations
+themselves.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ if TYPE_CHECKING:
 
 
 class Evaluation(NamedTuple):
-    """All that a tyre answers at a contact."""
+    """All results of a tyre at a contact."""
 
     forces: TyreForces
     """Forces and moments on the wheel."""
@@ -68,7 +67,7 @@ class Evaluation(NamedTuple):
 
 
 class MagicEvaluation(NamedTuple):
-    """All that a Magic Formula tyre answers at a contact."""
+    """All results of a Magic Formula tyre at a contact."""
 
     forces: TyreForces
     """Forces and moments on the wheel."""
@@ -83,7 +82,7 @@ class MagicEvaluation(NamedTuple):
     omega: rad_s
     """Spin of the wheel."""
     formula: Everything
-    """What all this is made of, as on the side on which the tyre was measured."""
+    """Intermediate values, for the side on which the tyre was measured."""
 
 
 ANSWERS: dict[str, type] = {
@@ -97,7 +96,7 @@ ANSWERS: dict[str, type] = {
 """Records by the name of the method that gives them."""
 
 FREE = ("F_z", "kappa", "alpha", "gamma", "phi_t", "v_x", "p", "mu")
-"""What a caller says of a contact; the spin of a wheel comes last if it is given."""
+"""Fields of a contact that a caller gives; the spin of a wheel is last if it is given."""
 _NOT_NEGATIVE = ("p", "mu")
 _P, _MU = (FREE.index(name) for name in _NOT_NEGATIVE)
 _UNITS = {field.name: field.unit for field in record.fields(Contact)}
@@ -118,7 +117,7 @@ def rolling_spin(tyre: Any, at: Contact) -> rad_s:
     return omega
 
 
-def answer(name: str, tyre: Any, side: Any, values: tuple[Any, ...]) -> Any:
+def evaluate_at(name: str, tyre: Any, side: Any, values: tuple[Any, ...]) -> Any:
     """What a tyre record on one side of a car (1 left, -1 right) answers, in plain operations.
 
     `values` are those of `FREE`, then the spin if it is known.
@@ -163,7 +162,7 @@ def _program(kind: type, name: str, spinning: bool) -> Program:
     """The answer of a kind of tyre as a Program of the contact, the tyre's numbers and the side."""
 
     def function(at: tuple[Any, ...], leaves: tuple[Any, ...], side: tuple[Any, ...]) -> Any:
-        return (record.flatten(answer(name, record.unflatten(kind, leaves), side[0], at)),)
+        return (record.flatten(evaluate_at(name, record.unflatten(kind, leaves), side[0], at)),)
 
     fields = (*FREE, "omega") if spinning else FREE
     inputs = (Port("at", fields), Port("tyre", record.names(kind)), Port("side", ("side",)))
@@ -192,7 +191,7 @@ class Evaluator:
     def __init__(self, tyre: Any, side: float) -> None:
         self._tyre, self._side, self._kind = tyre, side, type(tyre)
         self._leaves = np.array(record.flatten(tyre), dtype=float)
-        # No pressure is none of a tyre that has one; tyres without a say have 0 themselves.
+        # A tyre with a pressure needs one above 0; tyres that ignore it have 0 themselves.
         self._least = {"p": math.ulp(0.0) if float(tyre.pressure) > 0.0 else 0.0, "mu": 0.0}
         self._least_p = self._least["p"]
         # A list takes and gives its last item in one piece, so threads and signal handlers that
@@ -240,7 +239,7 @@ class Evaluator:
     def _of_others(self, name: str, values: tuple[Any, ...]) -> Any:
         if not all(isinstance(value, _ARRAYS) for value in values):
             if any(_symbolic(value) for value in values):
-                return answer(name, self._tyre, self._side, values)
+                return evaluate_at(name, self._tyre, self._side, values)
             self._check(values)
         arrays = [_array(field, v) for field, v in zip((*FREE, "omega"), values, strict=False)]
         try:
@@ -299,7 +298,7 @@ def _array(field: str, value: Any) -> Array:
 
 
 def _symbolic(value: Any) -> bool:
-    """Whether a value is one of CasADi or JAX, or says itself how to calculate with it."""
+    """Whether a value is one of CasADi or JAX, or brings its own operations."""
     home = type(value).__module__.partition(".")[0]
     return home in ("casadi", "jax", "jaxlib") or hasattr(value, "__skidpad_ops__")
 
@@ -324,7 +323,7 @@ class Question(TypedDict, total=False):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tyre:
-    """A tyre to be asked for forces, stiffness, peaks, relaxation lengths and radii.
+    """A tyre with its forces, stiffness, peaks, relaxation lengths and radii.
 
     Each question takes numbers, which compiled code answers in some microseconds; arrays, which
     broadcast; or values of CasADi and JAX. Tyres are equal when the same answers follow for every
@@ -372,7 +371,7 @@ class Tyre:
 
     @property
     def pressure(self) -> float:
-        """Inflation pressure in Pa where a question does not say otherwise."""
+        """Default inflation pressure of questions in Pa."""
         return self._pressure
 
     @property
@@ -404,7 +403,7 @@ class Tyre:
             alpha: slip angle in rad.
             gamma: camber in rad, positive when the top leans to the right.
             phi_t: turn slip in 1/m.
-            v_x: speed along the wheel in m/s; 10 unless you say otherwise.
+            v_x: speed along the wheel in m/s; 10 by default.
             p: inflation pressure in Pa; None: the tyre's own.
             mu: grip of the road over that of the road on which the tyre was measured.
             omega: spin of the wheel in rad/s; None: what follows from `kappa` and `v_x`.
@@ -469,19 +468,20 @@ class Tyre:
         """
         kind = type(self.record)
         asked = {**(values or {}), **more}
-        others = {n: v for n, v in asked.items() if not _is_leaf(kind, n) and self._in_file(n)}
+        document = self.document
+        others = {
+            n: v
+            for n, v in asked.items()
+            if not _leaves(kind, n) and document is not None and has_key(document, n)
+        }
         wanted = {_leaf(kind, n): value for n, value in asked.items() if n not in others}
         changed = records.build(kind, wanted, base=self.record)
         before = dict(zip(records.names(kind), records.flatten(self.record), strict=True))
         new = {n.rpartition(".")[2] for n, value in wanted.items() if before[n] != value}
         filled = tuple(key for key in self.filled if key not in new)
-        document = self.document
         if document is not None and others:
             document = with_other_keys(document, others)
         return replace(self, record=changed, document=document, filled=filled)
-
-    def _in_file(self, name: str) -> bool:
-        return self.document is not None and has_key(self.document, name)
 
     def plot(
         self,
@@ -543,7 +543,7 @@ _USUAL: dict[str, Any] = {
     "F_z": np.nan, "kappa": 0.0, "alpha": 0.0, "gamma": 0.0, "phi_t": 0.0, "v_x": 10.0, "p": None,
     "mu": 1.0,
 }  # fmt: skip
-"""Arguments of a question and what they are if nobody says."""
+"""Arguments of a question and their defaults."""
 assert tuple(_USUAL) == tuple(name for name in Contact._fields if name in _USUAL)
 
 
@@ -554,10 +554,6 @@ def _leaves(kind: type, name: str) -> list[str]:
         return [name]
     matches = [leaf for leaf in leaves if leaf.rpartition(".")[2] == str(name).upper()]
     return matches or [leaf for leaf in leaves if leaf.upper() == str(name).upper()]
-
-
-def _is_leaf(kind: type, name: str) -> bool:
-    return bool(_leaves(kind, name))
 
 
 def _leaf(kind: type, name: str) -> str:

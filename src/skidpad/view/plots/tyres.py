@@ -1,9 +1,9 @@
 """Tyre curves of a vehicle: lateral and longitudinal force over slip, and how they share.
 
-The tyres are those that the vehicle's parameters hold: `tyres.simple.MagicFormula`, the coefficients
-of CommonRoad's tyre, tyre records (`tyres.contract.Tyre`), and the cornering stiffnesses `C_f`, `C_r`
-over load of bicycles. The equations are those that the vehicle itself uses. Slip angles are
-positive when the tyre pushes to the left.
+The tyres are those that the vehicle's parameters hold: `tyres.simple.MagicFormula`, the
+coefficients of CommonRoad's tyre, tyre records (`tyres.contract.Tyre`), and the cornering
+stiffnesses `C_f`, `C_r` over load of bicycles. The equations are those that the vehicle itself
+uses. Slip angles are positive when the tyre pushes to the left.
 """
 
 from __future__ import annotations
