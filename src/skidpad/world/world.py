@@ -316,13 +316,13 @@ class World:
     @property
     def contacts(self) -> tuple[Contact, ...]:
         """What touched in the last step, one for each two things."""
-        return self._encounters.contacts
+        return self._encounters.touches.contacts
 
     @property
     def new_contact_events(self) -> tuple[ContactEvent, ...]:
         """Beginnings and ends of contacts in the last step, whatever was taken out of
         `contact_events`."""
-        return tuple(it for it in self._encounters.new_events if it.time == self.time)
+        return tuple(it for it in self._encounters.touches.new_events if it.time == self.time)
 
     @property
     def colliding(self) -> tuple[str, ...]:

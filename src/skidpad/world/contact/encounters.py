@@ -38,7 +38,7 @@ from ..motion.groups import Bodies
 from ..scene import Scene
 from .solids import Moving, Points, Square, Surface, standing_segments
 from .solver import Contacts
-from .touches import Contact, ContactEvent
+from .touches import ContactEvent
 
 MARGIN = 0.1
 """In m: what is nearer counts as near. Covers the solver's own margin and a step of slow motion."""
@@ -515,6 +515,8 @@ class Encounters:
             # Upstream's are stopped one step late, wherever they are then.
             careful=scene.compat != "upstream",
         )
+        self.touches = self._contacts.touches
+        """What touched in the last step, and the events of the last one in which anything did."""
         fill(self._contacts, scene, built)
         self._bodies = tuple(bodies)
         names = [name for b in bodies for name in b.group.names]
@@ -635,16 +637,6 @@ class Encounters:
         self._contacts.carry(name, moving)
         self._nearness.forget()
 
-    @property
-    def contacts(self) -> tuple[Contact, ...]:
-        """What touched in the last step."""
-        return self._contacts.touches.contacts
-
-    @property
-    def new_events(self) -> Sequence[ContactEvent]:
-        """Beginnings and ends of contacts in the last step in which anything was near."""
-        return self._contacts.touches.new_events
-
     def all_close(self, gap: m) -> tuple[str, ...]:
         """Names of the vehicles that are `close` to something, without a look at those that are
         far from everything."""
@@ -658,7 +650,7 @@ class Encounters:
     @property
     def pushed(self) -> set[str]:
         """Names of the vehicles that contacts or joints may have moved in the last step."""
-        touched = {name for contact in self.contacts for name in (contact.a, contact.b)}
+        touched = {name for contact in self.touches.contacts for name in (contact.a, contact.b)}
         return {*touched, *(self._names[k] for k in self._always)} & self._vehicles
 
     def at(self, name: str) -> Moving:

@@ -30,16 +30,25 @@ _TOKEN = re.compile(
     r"\s*(?:((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|([A-Za-z_]\w*)|(<=|>=|==|!=|<>|&&|\|\||:=|.))",
     re.ASCII,
 )
-_COMPARISONS: dict[str, Callable[[float, float], bool]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<>": operator.ne,
-}
+_BINARY: tuple[Mapping[str, Callable[[float, float], float]], ...] = (
+    {
+        **dict.fromkeys(("or", "||", "|"), lambda a, b: bool(a) or bool(b)),
+        "xor": lambda a, b: bool(a) != bool(b),
+        "nor": lambda a, b: not (a or b),
+        "xnor": lambda a, b: bool(a) == bool(b),
+    },
+    {
+        **dict.fromkeys(("and", "&&", "&"), lambda a, b: bool(a) and bool(b)),
+        "nand": lambda a, b: not (a and b),
+    },
+    {
+        **{"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge},
+        **{"==": operator.eq, "=": operator.eq, "!=": operator.ne, "<>": operator.ne},
+    },
+    {"+": operator.add, "-": operator.sub},
+    {"*": operator.mul, "/": operator.truediv, "%": math.fmod},
+)
+"""Operators between two values, those that bind weakest first."""
 _WORDS = {"and", "or", "not", "xor", "nand", "nor", "xnor"}
 CONSTANTS: Mapping[str, float] = {
     "pi": math.pi,
@@ -130,6 +139,7 @@ FUNCTIONS: Mapping[str, tuple[int, Callable[..., float]]] = {
     "logn": (2, math.log),
     "root": (2, lambda x, n: math.pow(x, 1.0 / n)),
     "roundn": (2, lambda x, places: _round(x * 10.0 ** int(places)) / 10.0 ** int(places)),
+    "if": (3, lambda condition, a, b: a if condition else b),
     "equal": (2, lambda a, b: float(a == b)),
     "not_equal": (2, lambda a, b: float(a != b)),
     "clamp": (3, lambda low, x, high: min(max(x, low), high)),
@@ -143,7 +153,9 @@ FUNCTIONS: Mapping[str, tuple[int, Callable[..., float]]] = {
     "mand": (_ANY, lambda *x: float(all(x))),
     "mor": (_ANY, lambda *x: float(any(x))),
 }
-"""Functions by name, with their numbers of arguments; `if` and those of `Draws` besides."""
+"""Functions by name, with their numbers of arguments."""
+DRAWS = {"rand": 0, "randn": 0, "unifrnd": 2, "randomize": 1}
+"""Functions of `Draws`, with their numbers of arguments."""
 
 
 def evaluate(text: str, variables: Mapping[str, float], draws: Draws) -> float:
@@ -174,7 +186,7 @@ class _Evaluation:
 
     def _choice(self) -> float:
         self._deeper()
-        condition = self._either()
+        condition = self._binary(0)
         if self._skip("?"):
             first = self._choice()
             self._expect(":")
@@ -183,47 +195,16 @@ class _Evaluation:
         self._depth -= 1
         return condition
 
-    def _either(self) -> float:
-        left = self._both()
-        while word := self._skip("or", "xor", "nor", "xnor", "||", "|"):
-            right = self._both()
-            truths = bool(left), bool(right)
-            truth = truths[0] != truths[1] if word in ("xor", "xnor") else any(truths)
-            left = float(truth != (word in ("nor", "xnor")))
-        return left
-
-    def _both(self) -> float:
-        left = self._compared()
-        while word := self._skip("and", "nand", "&&", "&"):
-            right = self._compared()
-            left = float((bool(left) and bool(right)) != (word == "nand"))
-        return left
-
-    def _compared(self) -> float:
-        left = self._sum()
-        while word := self._skip(*_COMPARISONS):
-            left = float(_COMPARISONS[word](left, self._sum()))
-        return left
-
-    def _sum(self) -> float:
-        left = self._product()
-        while word := self._skip("+", "-"):
-            right = self._product()
-            left = left + right if word == "+" else left - right
-        return left
-
-    def _product(self) -> float:
-        left = self._signed()
-        while word := self._skip("*", "/", "%"):
-            right = self._signed()
-            if word == "*":
-                left = left * right
-            elif right == 0.0:
+    def _binary(self, level: int) -> float:
+        if level == len(_BINARY):
+            return self._signed()
+        left = self._binary(level + 1)
+        while word := self._skip(*_BINARY[level]):
+            right = self._binary(level + 1)
+            if word in ("/", "%") and right == 0.0:
                 raise self._error("division by zero")
-            elif word == "/":
-                left = left / right
-            else:
-                left = self._called("mod", math.fmod, [left, right])
+            name = "mod" if word == "%" else word
+            left = self._called(name, _BINARY[level][word], [left, right])
         return left
 
     def _signed(self) -> float:
@@ -281,18 +262,17 @@ class _Evaluation:
     def _function(self, name: str) -> float:
         arguments = [] if self._skip(")") else self._arguments()
         small = name.lower()
-        if small == "if":
-            self._check_count(name, 3, len(arguments))
-            return arguments[1] if arguments[0] else arguments[2]
-        if small in ("rand", "randn", "unifrnd", "randomize"):
-            needed = {"unifrnd": 2, "randomize": 1}.get(small, 0)
-            self._check_count(name, needed, len(arguments))
-            return self._called(name, getattr(self._draws, small), arguments)
-        if small not in FUNCTIONS:
-            known = sorted([*FUNCTIONS, "if", "rand", "randn", "unifrnd", "randomize"])
+        if small in DRAWS:
+            needed, function = DRAWS[small], getattr(self._draws, small)
+        elif small in FUNCTIONS:
+            needed, function = FUNCTIONS[small]
+        else:
+            known = sorted([*FUNCTIONS, *DRAWS])
             raise self._error(f"the function {name} is unknown{_nearest(small, known)}")
-        count, function = FUNCTIONS[small]
-        self._check_count(name, count, len(arguments))
+        count = len(arguments)
+        if count != needed and not (needed == _ANY and count > 0):
+            needs = "1 or more" if needed == _ANY else str(needed)
+            raise self._error(f"{name} takes {needs} arguments, got {count}")
         return self._called(name, function, arguments)
 
     def _arguments(self) -> list[float]:
@@ -308,11 +288,6 @@ class _Evaluation:
         except (ValueError, OverflowError, ZeroDivisionError):
             shown = ", ".join(f"{value:g}" for value in values)
             raise self._error(f"{name}({shown}) has no finite value") from None
-
-    def _check_count(self, name: str, needed: int, count: int) -> None:
-        if count != needed and not (needed == _ANY and count > 0):
-            needs = "1 or more" if needed == _ANY else str(needed)
-            raise self._error(f"{name} takes {needs} arguments, got {count}")
 
     def _skip(self, *signs: str) -> str:
         """The next token if it is one of these, which is then passed; else empty."""
