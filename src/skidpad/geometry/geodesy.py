@@ -72,11 +72,11 @@ class Origin(NamedTuple):
     """Where the world frame of a simulation lies on the globe."""
 
     latitude: degree = 0.0
-    """Of the world's origin, positive to the north."""
+    """Latitude of the world's origin, positive to the north."""
     longitude: degree = 0.0
-    """Of the world's origin, positive to the east."""
+    """Longitude of the world's origin, positive to the east."""
     altitude: m = 0.0
-    """Of the world's origin above the ellipsoid."""
+    """Height of the world's origin above the ellipsoid."""
     x_axis: rad = 0.0
     """Direction of the world's x axis from east, positive towards north."""
 
@@ -202,7 +202,7 @@ def _conformal(t: float) -> float:
 
 
 def _bend(sphere: complex) -> complex:
-    """What Krüger's series adds to coordinates on the sphere, north + i east."""
+    """The sum of Krüger's series, added to coordinates on the sphere, north + i east."""
     return sum(a * cmath.sin(2 * k * sphere) for k, a in enumerate(_SERIES, start=1))
 
 

@@ -65,7 +65,7 @@ def _table(boxes: Array, segments: Array) -> Cells:
 
 
 def _edge(width: float, height: float, count: int, far: float) -> float:
-    """About two cells for each item, and not so small that coordinates cannot tell them apart."""
+    """Edge of a cell: about two cells for each item, above the resolution of coordinates."""
     even = math.sqrt(width * height / (2.0 * count))
     return max(even, width / _FINEST, height / _FINEST, 1e-9 * far, 1e-6)
 

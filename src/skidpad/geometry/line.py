@@ -229,7 +229,7 @@ class Line:
 
     @cached_property
     def _turn(self) -> rad:
-        """Of a lap."""
+        """Turn of a lap."""
         return float(self.heading[-1] - self.heading[0])
 
     def at(self, s: Any) -> LinePoint:

@@ -26,7 +26,7 @@ _UNSEEN = 1.0 / 512.0
 
 
 def empty_shares(height: int, width: int) -> Array:
-    """What `fill_polygons` sums in: zeros, before and after."""
+    """Working memory of `fill_polygons`: zeros, before and after."""
     return np.zeros((height, width + 1))
 
 

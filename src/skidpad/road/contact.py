@@ -39,26 +39,26 @@ class WheelContact(NamedTuple):
     z: m
     """Height of the road."""
     slope: one
-    """Its rise forward, over the horizontal way."""
+    """Rise of the road forward, over the horizontal way."""
     bank: one
-    """Its rise to the left."""
+    """Rise of the road to the left."""
     normal: Direction
     """Off the road, in the axes of the yaw: forward, to the left and up."""
     down: Direction
     """Direction of gravity in the axes of the road: along it, to the left in it, and off it."""
     grip: one
-    """Of the road over that on which the tyre was measured."""
+    """Grip of the road over that on which the tyre was measured."""
 
 
 class SlopeChange(NamedTuple):
     """How the slope of the plane under a vehicle changes with its pose, seen from above."""
 
     ahead: per_m
-    """By the way ahead."""
+    """Change per distance ahead."""
     aside: per_m
-    """By the way to the left."""
+    """Change per distance to the left."""
     turn: one
-    """By turning to the left, per rad. On a plane that is its bank."""
+    """Change per rad of turning to the left; on a plane that is its bank."""
 
 
 class RoadPlane(NamedTuple):
@@ -89,7 +89,7 @@ class PlaneMotion(NamedTuple):
 
 
 class StandingPull(NamedTuple):
-    """What the weight of a body that stands on four wheels does along the road, over its mass."""
+    """Pull of gravity along the road on a body that stands on four wheels, over its mass."""
 
     x: m_s2
     """Forward, in the axes of the plane under the wheels."""
@@ -235,7 +235,7 @@ def _rises(
 
 
 def _weights(places: Sequence[tuple[m, m]]) -> tuple[list[Any], list[Any]]:
-    """What a height counts for the rise forward and for that to the left."""
+    """Weights of heights for the rise forward and for that to the left."""
     by_count = 1.0 / len(places)
     middle_x, middle_y = (_sum(values) * by_count for values in zip(*places, strict=True))
     from_middle = [(x - middle_x, y - middle_y) for x, y in places]

@@ -64,7 +64,7 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class CrgFile:
-    """What an OpenCRG file holds, as it is written there."""
+    """Content of an OpenCRG file, as it is written there."""
 
     path: Path
     comment: str
@@ -270,15 +270,15 @@ class CrgRoad:
     start: float
     """u of the first row, in m."""
     step: float
-    """From row to row, in m."""
+    """Distance from row to row, in m."""
     v: Array
     """Places of the columns, increasing, in m."""
     heading: Array
-    """Of the line from row to row (rows - 1,), in rad."""
+    """Heading of the line from row to row (rows - 1,), in rad."""
     z: Array
     """Heights (rows, columns) over the reference line and its cross slope, in m; NaN for none."""
     slope: Array
-    """Of the line from row to row (rows - 1,)."""
+    """Slope of the line from row to row (rows - 1,)."""
     bank: Array
     """Cross slope at each row, positive when the left is high."""
     origin: tuple[float, float, float]
@@ -435,7 +435,7 @@ class PlacedLine(NamedTuple):
     y: Array
     z: Array
     heading: Array
-    """From row to row."""
+    """Heading from row to row."""
 
 
 def _scaled(road: CrgRoad) -> CrgRoad:

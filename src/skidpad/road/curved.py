@@ -52,11 +52,11 @@ class StraightLine(NamedTuple):
     u: m = 0.0
     """Coordinate of its point."""
     x: m = 0.0
-    """Its point in the world."""
+    """Position of its point in the world."""
     y: m = 0.0
-    """Its point in the world."""
+    """Position of its point in the world."""
     yaw: rad = 0.0
-    """Its direction, from the x axis of the world, positive to the left."""
+    """Direction of the line, from the x axis of the world, positive to the left."""
 
     def place(self, x: m, y: m) -> LinePlace:
         """Where a place of the world is."""
@@ -113,7 +113,7 @@ class _Wedge(NamedTuple):
     """Way from the first to the second, 0 to 1."""
     v: m
     dx: m
-    """Of the segment."""
+    """Components of the segment."""
     dy: m
     a: tuple[per_m, per_m]
     """Gradient of the distance behind the first cross section."""
@@ -257,9 +257,9 @@ class ListedCurvedRoad(NamedTuple):
 
 
 _MOST_CELLS = 400_000
-"""Of the map of nearest segments."""
+"""Largest number of cells of the map of nearest segments."""
 _MOST_PARTS = 1_000_000
-"""Of the width of a road with listed columns."""
+"""Largest number of parts of the width of a road with listed columns."""
 _EVEN = 1e-9
 """Share of the width by which columns at equal distances may be off."""
 

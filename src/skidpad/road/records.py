@@ -70,7 +70,7 @@ class SurfacePoint(NamedTuple):
 
 
 class Surface(Protocol):
-    """What every surface has."""
+    """Method that every surface has."""
 
     def at(self, x: m, y: m) -> SurfacePoint:
         """Height and slopes at a place of the world."""
@@ -109,7 +109,7 @@ class WaveRoad(NamedTuple):
     amplitude: m = 0.0
     """Height of the crests over the mean."""
     wavelength: Annotated[m, positive] = 10.0
-    """From crest to crest."""
+    """Distance from crest to crest."""
     phase: rad = 0.0
     """Phase of the sine at the origin of the world; it rises there if this is 0."""
     yaw: rad = 0.0
@@ -197,11 +197,11 @@ class SmoothGridRoad(NamedTuple):
 Area = tuple[float, float, float, float]
 """Least x, least y, largest x, largest y of a rectangle in the world, in m."""
 _MOST_POINTS = 100_000_000
-"""Of a grid of grip."""
+"""Largest number of points of a grid of grip."""
 
 
 class Grip(Protocol):
-    """What every grip has."""
+    """Method that every grip has."""
 
     def at(self, x: m, y: m) -> one:
         """Grip at a place of the world."""
@@ -243,7 +243,7 @@ class PolygonPatch:
     """A patch of ground inside a ring of points, its border included."""
 
     value: float
-    """Its grip."""
+    """Grip of the patch."""
     ring: Any
     """Corners (n, 2) in the world, in m, in order; the last is joined to the first."""
 

@@ -269,7 +269,7 @@ class Road:
         return cls(road_of_crg(path, modifiers=modifiers))
 
     def __repr__(self) -> str:
-        """Its kinds in short."""
+        """The classes of its surface and its grip."""
         return f"Road({type(self.surface).__name__}, {type(self.friction).__name__})"
 
 

@@ -40,11 +40,11 @@ class GnssReading(NamedTuple):
     yaw: rad
     """Heading of the vehicle in the world frame, from two antennas; NaN if there is one."""
     latitude: degree
-    """Of the antenna, positive to the north."""
+    """Latitude of the antenna, positive to the north."""
     longitude: degree
-    """Of the antenna, positive to the east."""
+    """Longitude of the antenna, positive to the east."""
     altitude: m
-    """Of the antenna above the WGS 84 ellipsoid."""
+    """Height of the antenna above the WGS 84 ellipsoid."""
     stamp: s = 0.0
     """Time at which it was taken."""
 
@@ -114,7 +114,7 @@ class Gnss(Sensor):
 
     @property
     def channels(self) -> tuple[Channel, ...]:
-        """Of position, velocity and heading."""
+        """Channels of position, velocity and heading."""
         velocity, heading = self.velocity or PERFECT, self.heading or PERFECT
         return self.horizontal, self.horizontal, self.vertical, *(velocity,) * 3, heading
 

@@ -21,14 +21,14 @@ from .motion import AT_BODY_POINT, Motion, Mounting, added, checked_mounting, cr
 from .sensor import Sensor
 
 STANDARD_GRAVITY = 9.81
-"""As the cars of this package take it, in m/s²."""
+"""Gravity of the cars of this package, in m/s²."""
 
 Axes = Channel | tuple[Channel, Channel, Channel]
 """One channel for all three axes, or one for each."""
 
 
 class ImuReading(NamedTuple):
-    """What the unit shows, along its own axes."""
+    """A reading of the unit, along its own axes."""
 
     f_x: m_s2
     """Specific force along the sensor's x axis."""
@@ -59,7 +59,7 @@ def acceleration_at(motion: Motion, place: Vector) -> Vector:
 
 
 def specific_force(motion: Motion, place: Vector, g: m_s2) -> Vector:
-    """What an accelerometer at a point of the body feels, in body axes."""
+    """Specific force on an accelerometer at a point of the body, in body axes."""
     roll, pitch = motion.roll, motion.pitch
     up = Vector(-sin(pitch), cos(pitch) * sin(roll), cos(pitch) * cos(roll))
     return added(acceleration_at(motion, place), Vector(g * up.x, g * up.y, g * up.z))
@@ -93,7 +93,7 @@ class Imu(Sensor):
 
     @property
     def channels(self) -> tuple[Channel, ...]:
-        """Those of the accelerometer, then those of the gyroscope."""
+        """Channels of the accelerometer, then those of the gyroscope."""
         return _three("accelerometer", self.accelerometer) + _three("gyroscope", self.gyroscope)
 
     def measure(self, truth: Motion) -> ImuReading:

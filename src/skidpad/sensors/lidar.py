@@ -36,9 +36,9 @@ class Twist(NamedTuple):
     """Motion of the body point in body axes."""
 
     v_x: m_s = 0.0
-    """Forward."""
+    """Velocity forward."""
     v_y: m_s = 0.0
-    """To the left."""
+    """Velocity to the left."""
     omega: rad_s = 0.0
     """Yaw rate, to the left."""
 
@@ -62,9 +62,9 @@ class Lidar:
     angle_max: rad = pi
     """Angle of the last beam; a full turn after `angle_min` at most."""
     range_min: m = 0.0
-    """What is nearer gives -inf."""
+    """Least range; nearer things give -inf."""
     range_max: m = inf
-    """What is farther gives inf."""
+    """Largest range; farther things give inf."""
     mounting: Mounting = AT_BODY_POINT
     """Pose on the vehicle; height, roll and pitch do not matter in the plane and must be 0, but
     z may be anything."""
@@ -204,7 +204,7 @@ class Lidar:
     def read(
         self, true: Array, *, seed: int = 0, steps: ArrayLike = 0, vehicles: ArrayLike = 0
     ) -> Array:
-        """What the sensor makes of true ranges (B, rays): noise, limits, lost beams."""
+        """Readings for true ranges (B, rays), with noise, limits and lost beams."""
         out = np.array(true, dtype=float)
         if self.std > 0.0 or self.std_relative > 0.0:
             noise = self._drawn(streams.normals, "white", seed, steps, vehicles)
@@ -270,7 +270,7 @@ class Scan(NamedTuple):
     stamp: s
     """When it was taken; of a distorted scan, when its last beam was."""
     angles: Array = NO_ANGLES
-    """Of the beams from the sensor's x axis in rad, positive to the left, read-only."""
+    """Angles of the beams from the sensor's x axis in rad, positive to the left, read-only."""
 
     __repr__ = brief_repr
 

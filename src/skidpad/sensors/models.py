@@ -153,7 +153,7 @@ class SensorModel(Instrument):
         return self._returned(self._added(clean, row[None, :]))
 
     def _returned(self, y: Any) -> Any:
-        """What `measure` returns for an Output record."""
+        """The form in which `measure` returns an Output record."""
         return y
 
     def _added(self, clean: tuple[Any, ...], noise: Array) -> Any:
@@ -649,7 +649,7 @@ class OutputFunction(SensorModel):
         super().__init__(Output, noise, State=car.State, Input=car.Input, **sampling)
 
     def output(self, x: Any, u: Any, w: Any = None) -> Any:
-        """What the function returns, checked to be an Output record."""
+        """The result of the function, checked to be an Output record."""
         known: dict[str, Any] = {"x": x, "u": u, "p": self._vehicle.params}
         if "w" in self._wanted:
             known["w"] = record.build(self._vehicle.model.Disturbance) if w is None else w

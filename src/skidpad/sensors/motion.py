@@ -255,17 +255,17 @@ class Mounting(NamedTuple):
     """Pose of a sensor on its vehicle; at the body point and along its axes by default."""
 
     x: m = 0.0
-    """Forward of the body point."""
+    """Position forward of the body point."""
     y: m = 0.0
-    """To the left of the body point."""
+    """Position to the left of the body point."""
     z: m = 0.0
-    """Above the body point."""
+    """Position above the body point."""
     roll: rad = 0.0
-    """About the sensor's own x axis."""
+    """Turn about the sensor's own x axis."""
     pitch: rad = 0.0
-    """About the y axis after yaw; positive points the sensor down."""
+    """Turn about the y axis after yaw; positive points the sensor down."""
     yaw: rad = 0.0
-    """About the body's z axis, positive to the left."""
+    """Turn about the body's z axis, positive to the left."""
 
     @property
     def position(self) -> Vector:

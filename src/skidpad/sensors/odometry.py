@@ -153,7 +153,7 @@ class Odometry(Sensor):
 
     @property
     def channels(self) -> tuple[Channel, ...]:
-        """Of v_x, v_y and omega."""
+        """Channels of v_x, v_y and omega."""
         return self.forward, self.sideways, self.turning
 
     @property

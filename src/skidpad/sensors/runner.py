@@ -70,7 +70,7 @@ class Moment(NamedTuple):
     t: float = -math.inf
     """Time of the last step in s; -inf before the first."""
     number: int | None = None
-    """Of the last sample taken."""
+    """Number of the last sample taken."""
     waiting: tuple[Any, ...] = ()
     """Readings taken that have not come out, oldest first."""
     latest: Any = None
@@ -109,7 +109,7 @@ class Sampler:
 
 
 class Sampled(Protocol):
-    """What a runner needs of a sensor."""
+    """The parts of a sensor that a runner uses."""
 
     @property
     def rate(self) -> float | None:

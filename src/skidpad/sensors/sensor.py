@@ -74,16 +74,16 @@ class Readings:
 
 
 class Memory(NamedTuple):
-    """What a sensor carries from one sample to the next."""
+    """State of a sensor between one sample and the next."""
 
     t: float
     """Time of the last sample in s."""
     truth: Any
-    """What it looked at, a record of the leaves' last rows."""
+    """Truth at the last sample, a record of the leaves' last rows."""
     errors: Any
-    """What its errors keep."""
+    """State of its errors."""
     own: Any
-    """What the sensor itself keeps; see `Instrument.completed`."""
+    """State of the sensor itself; see `Instrument.completed`."""
 
 
 class Instrument(ABC):
@@ -224,7 +224,7 @@ class Instrument(ABC):
         model: Vehicle | None = None,
         truth: Any = None,
     ) -> Trajectory:
-        """What a runner would have given during a recorded run, as a trajectory.
+        """Readings of a runner during a recorded run, as a trajectory.
 
         Its times are those at which readings came out; the column `stamp` has those at which they
         were taken. `model` is the vehicle, for exact accelerations; `truth` takes the place of what
@@ -400,7 +400,7 @@ def _check_finite(kind: str, truth: Any, may_be_unknown: Callable[[str], bool]) 
 
 
 def _newest(received: Mask, arrived: NDArray[np.int64]) -> Mask:
-    """Of samples that arrive at the same row, only the newest one received comes out."""
+    """Which samples come out: of those that arrive at one row, only the newest one received."""
     out = received.copy()
     for k in np.flatnonzero(np.diff(arrived) == 0):
         together = arrived[k + 1 :] == arrived[k]

@@ -114,7 +114,7 @@ class Tag:
     aliases: tuple[str, ...] = ()
     """Older tags that are still understood."""
     kind: Kind | None = None
-    """What the value is, where the field's type does not say it."""
+    """Kind of the value, where the field's type does not say it."""
 
 
 READ = Tag()
@@ -245,7 +245,7 @@ class Visual:
     uri: Annotated[str, Tag("model_uri")] = ""
     scale: Annotated[float, Tag("model_scale"), positive] = 1.0
     pose: Pose = ORIGIN
-    """Of the model in the object's frame."""
+    """Pose of the model in the object's frame."""
     name: Annotated[str, READ] = "group"
     enabled: bool = True
     source: Source = field(default=NOWHERE, compare=False)
@@ -333,7 +333,7 @@ class Opening:
     kind: Literal["door", "window"]
     """One can pass a door; a window keeps vehicles out."""
     position: Annotated[one, READ] = 0.0
-    """Of its middle along the wall, 0 at the start, 1 at the end."""
+    """Place of its middle along the wall, 0 at the start, 1 at the end."""
     width: Annotated[m, READ, positive] = 1.0
     z_min: Annotated[m, READ] = 0.0
     z_max: Annotated[m, READ] = 2.1
@@ -385,7 +385,7 @@ class PropertyRegion:
 Element = (
     OccupancyGrid | ElevationMap | RoadGround | HorizontalPlane | VerticalPlane | PropertyRegion
 )
-"""What a `<element>` of a world file may be."""
+"""Kinds of `<element>` of a world file."""
 
 
 @dataclass(frozen=True)
@@ -404,16 +404,16 @@ class WallSpec:
 
 
 CAMERA_POSE = Pose(0.0, 0.0, 0.5, pi / 2.0, 0.0, pi / 2.0)
-"""Pose of a camera that says none."""
+"""Default pose of a camera."""
 COLOUR_POSE = Pose(0.0, 0.0, 0.0, -pi / 2.0, 0.0, -pi / 2.0)
-"""Of the colour camera of an `RgbdCamera` that says none, seen from its depth camera."""
+"""Default pose of the colour camera of an `RgbdCamera`, seen from its depth camera."""
 _COUNT = Allowed(1, 1_000_000)
 """Rays or pixels of one line."""
 
 
 @dataclass(frozen=True)
 class Sensor:
-    """What all sensors have."""
+    """Base of all sensors of a scene."""
 
     name: str
     pose: Pose = ORIGIN
@@ -538,7 +538,7 @@ class RgbdCamera(Sensor):
     sense_depth: Annotated[bool, READ] = True
     sense_rgb: Annotated[bool, READ] = True
     rgb_pose: Pose = COLOUR_POSE
-    """Of the colour camera, seen from the depth camera (`relativePoseIntensityWRTDepth`)."""
+    """Pose of the colour camera, seen from the depth camera (`relativePoseIntensityWRTDepth`)."""
 
 
 @dataclass(frozen=True)
@@ -593,7 +593,7 @@ class TimedPoint(NamedTuple):
 
 @dataclass(frozen=True)
 class TimedPath:
-    """What a vehicle follows by itself: `<controller class="trajectory">`."""
+    """A path in time that a vehicle follows by itself: `<controller class="trajectory">`."""
 
     points: tuple[TimedPoint, ...]
     """Two or more, by time."""
@@ -628,9 +628,9 @@ class VehicleSpec:
     log_path: Annotated[str, READ] = ""
     auto_start_recording: Annotated[bool, READ] = False
     class_name: str = ""
-    """Its `vehicle:class`; empty: none."""
+    """Its `vehicle:class`; empty without one."""
     path: TimedPath | None = None
-    """What it follows, whatever it is commanded; None: commands."""
+    """Path that it follows instead of commands; None for a vehicle that is commanded."""
     source: Source = field(default=NOWHERE, compare=False)
 
     __repr__ = brief_repr
@@ -695,7 +695,7 @@ class BlockSpec:
     color: Annotated[str, COLOUR] = "#0000FF"
     velocity: Velocity = AT_REST
     geometry: Geometry | None = None
-    """Of ramps and bumps, which vehicles can climb."""
+    """Solid of ramps and bumps, which vehicles can climb."""
     visuals: tuple[Visual, ...] = ()
     animation: tuple[Keyframe, ...] = ()
     publish: Publish | None = None
@@ -754,14 +754,14 @@ class JointSpec:
     anchor_b: Point
     min_length: Annotated[m, READ, non_negative] = 0.0
     max_length: Annotated[m, READ, positive] = 0.0
-    """Of a rope, which has to be given."""
+    """Largest length of a rope; 0 is refused."""
     stiffness: Annotated[float, READ, non_negative] = 0.0
     """In N/m; 0: the rope is rigid at its limits."""
     damping: Annotated[float, READ, non_negative] = 0.0
     """In N·s/m."""
     enable_limit: Annotated[bool, READ] = False
     lower_angle: Annotated[rad, Tag("lower_angle_deg", degrees=True)] = 0.0
-    """Of `body_b` seen from `body_a`, from the initial angle."""
+    """Least angle of `body_b` seen from `body_a`, from the initial angle."""
     upper_angle: Annotated[rad, Tag("upper_angle_deg", degrees=True)] = 0.0
     source: Source = field(default=NOWHERE, compare=False)
 
@@ -787,7 +787,7 @@ class Scene:
     variables: Mapping[str, str] = field(default_factory=dict)
     """World variables at the end of the file."""
     warnings: tuple[str, ...] = ()
-    """What was read but is not simulated, and what was not understood."""
+    """Parts that are not simulated, or were not understood."""
     compat: Literal["upstream"] | None = None
     file: str = ""
 
@@ -804,7 +804,7 @@ class Scene:
 
     @property
     def road(self) -> Road | None:
-        """What everything stands on, if that is a road."""
+        """The road that everything stands on, or None."""
         return next((e.road for e in self.elements if isinstance(e, RoadGround)), None)
 
     def on_road(self, road: Road) -> Scene:

@@ -67,11 +67,11 @@ class InertialReading(NamedTuple):
     omega_z: rad_s
     """Angular rate about the sensor's z axis."""
     roll: rad
-    """Of the vehicle, positive with the right side down; NaN if the unit does not measure it."""
+    """Roll of the vehicle, positive with the right side down; NaN if not measured."""
     pitch: rad
-    """Of the vehicle, positive with the nose down."""
+    """Pitch of the vehicle, positive with the nose down."""
     yaw: rad
-    """Of the vehicle, from the world's x axis, positive to the left."""
+    """Heading of the vehicle from the world's x axis, positive to the left."""
     stamp: s
 
 
@@ -79,11 +79,11 @@ class WheelOdometry(NamedTuple):
     """Pose and velocity of a vehicle by its own wheels."""
 
     x: m
-    """From where it started, along its heading there."""
+    """Distance from the start, along the heading there."""
     y: m
-    """From where it started, to the left of its heading there."""
+    """Distance from the start, to the left of the heading there."""
     yaw: rad
-    """From its heading at the start, positive to the left, not wrapped."""
+    """Turn from the heading at the start, positive to the left, not wrapped."""
     v_x: m_s
     """Along the vehicle, from the wheels."""
     omega: rad_s
@@ -325,7 +325,7 @@ class Instruments:
             for bodies in self._groups
         ]
         self._bias: dict[tuple[str, str], Array] = {}
-        """Of each inertial unit: of its three forces, then of its three rates."""
+        """Bias of each inertial unit: of its three forces, then of its three rates."""
         self._motions: list[Array] = []
         """Poses and velocities of the groups of vehicles at the end of the step before, (B, 6)."""
 
@@ -502,7 +502,7 @@ class Instruments:
         return WheelOdometry(x, y, yaw, v_x, omega, self._world.time)
 
     def odometry_of_all(self) -> Array:
-        """As `odometry`, of all vehicles at once, (B, 5)."""
+        """Odometry of all vehicles at once, (B, 5): x, y, yaw, v_x, omega."""
         rows = [np.empty((0, 5))]
         for bodies, reckoning in zip(self._groups, self._reckoning, strict=True):
             body = bodies.body

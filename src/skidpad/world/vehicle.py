@@ -108,13 +108,13 @@ class WorldVehicle:
 
     @property
     def state(self) -> Any:
-        """Its State record."""
+        """State record of the vehicle."""
         group = self.bodies.group
         return record.unflatten(group.model.State, group.state[self.row].tolist())
 
     @property
     def params(self) -> Any:
-        """Its Params record, as it is now."""
+        """Present Params record of the vehicle."""
         group = self.bodies.group
         return record.unflatten(group.model.Params, group.params[self.row].tolist())
 
@@ -127,7 +127,7 @@ class WorldVehicle:
 
     @property
     def input(self) -> Any:
-        """Its command, an Input record."""
+        """Present command of the vehicle, an Input record."""
         group = self.bodies.group
         return record.unflatten(group.model.Input, group.inputs[self.row].tolist())
 
@@ -166,7 +166,7 @@ class WorldVehicle:
         return self.command(inputs._replace(**within))
 
     def outputs(self) -> Any:
-        """Its Outputs record: odometry, loads and slip of a wheeled vehicle."""
+        """Outputs record of the vehicle, such as loads and slip of its wheels."""
         return self.bodies.group.outputs(self.row)
 
     @property

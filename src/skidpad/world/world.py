@@ -40,7 +40,7 @@ class Snapshot(NamedTuple):
     """A moment of a world."""
 
     steps: int
-    """Made since the start."""
+    """Number of steps since the start."""
     groups: list[Any]
     encounters: Any
     ground: Any
@@ -111,12 +111,12 @@ class World:
 
     @property
     def scene(self) -> Scene:
-        """What there is."""
+        """The scene that the world was made of."""
         return self._scene
 
     @property
     def seed(self) -> int:
-        """Of all random numbers; `reset` takes another."""
+        """Seed of all random numbers; `reset` takes another."""
         return self._seed
 
     @property
@@ -136,7 +136,7 @@ class World:
 
     @property
     def on_diverge(self) -> OnDiverge:
-        """What happens to a vehicle that cannot be simulated any further: see the class."""
+        """Reaction to a vehicle that cannot be simulated any further; see the class."""
         return self._on_diverge
 
     @on_diverge.setter
@@ -315,7 +315,7 @@ class World:
 
     @property
     def contacts(self) -> tuple[Contact, ...]:
-        """What touched in the last step, one for each two things."""
+        """Contacts of the last step, one for each pair of things."""
         return self._encounters.touches.contacts
 
     @property

@@ -22,7 +22,7 @@ from ..polygon import enclosed, ring_edges
 
 Inside = Literal["auto", "solid", "free"]
 INSIDE: tuple[Inside, ...] = ("auto", "solid", "free")
-"""What the area of a polygon, within its outline and without its holes, can be."""
+"""Kinds of the area of a polygon, within its outline and without its holes."""
 _TOUCH = 1e-9
 """Share of an edge: what meets nearer to its end touches it."""
 

@@ -47,7 +47,7 @@ _ROUNDING = 1e-9
 
 
 class Nearest(NamedTuple):
-    """What is nearest to each of N points."""
+    """The nearest obstacle to each of N points."""
 
     distance: Array
     """In m, at least 0, shape (N,)."""

@@ -53,7 +53,7 @@ class NarrowPlace(NamedTuple):
     y: m
     """Position."""
     width: m
-    """From border to border."""
+    """Width from border to border."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,9 +69,9 @@ class Track:
     """Points in m at equal distances, shape (n, 2), n at least 4; of a closed track the first is
     not repeated."""
     left: Array
-    """From each point to the left border in m, above 0, shape (n,)."""
+    """Distance of each point from the left border in m, above 0, shape (n,)."""
     right: Array
-    """From each point to the right border in m, above 0, shape (n,)."""
+    """Distance of each point from the right border in m, above 0, shape (n,)."""
     closed: bool = True
     """Whether the last point is followed by the first."""
     walls: Array = _BORDERS

@@ -42,9 +42,9 @@ class Tables:
         shift = np.zeros(2) if exact else low
         self.precision = precision
         self.shift = shift
-        """What is taken from coordinates before they are rounded."""
+        """Offset that is subtracted from coordinates before they are rounded."""
         self.frame = np.concatenate([cells, shift]).astype(precision)
-        """That of `Cells`, then the shift."""
+        """Frame of the `Cells`, then the shift."""
         self.starts = starts.astype(np.int32)
         """First row of each cell, and the number of rows."""
         self.rows = np.ascontiguousarray(rows, dtype=precision)

@@ -40,7 +40,7 @@ class Fan:
     beams: NDArray[np.float64]
     """Blocks of eight cosines and eight sines, in order of angle; see `lanes`."""
     view: NDArray[np.float64] | None
-    """As `VIEW`, of a sensor at 0; None if the angles are not evenly spaced."""
+    """The `VIEW` of a sensor at 0; None if the angles are not evenly spaced."""
     backwards: bool
     """Whether the angles fall, so that the blocks are in reverse order."""
 
@@ -95,7 +95,7 @@ def fan(angles: Any) -> Fan:
 
 
 def _view(angles: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """As `VIEW`, for rising angles, if they are evenly spaced."""
+    """The `VIEW` of rising angles, if they are evenly spaced."""
     count = len(angles)
     step = float(angles[-1] - angles[0]) / (count - 1) if count > 1 else 2.0 * np.pi
     if step <= 0.0:

@@ -65,7 +65,7 @@ def probe_blocks(
 
 @inlined
 def span(low: float, high: float, at: float, d: float) -> Any:
-    """From where to where a ray is between two limits; the first is larger if it never is."""
+    """Distances between which a ray is between two limits; the first is larger if it never is."""
     if d == 0.0:
         return (-math.inf, math.inf) if low <= at <= high else (math.inf, -math.inf)
     one, other = (low - at) / d, (high - at) / d

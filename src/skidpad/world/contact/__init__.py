@@ -1,1 +1,1 @@
-"""What touches what in a world, and what comes of it."""
+"""Contacts in a world: which things touch, and how they push each other."""

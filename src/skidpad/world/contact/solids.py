@@ -36,7 +36,7 @@ class Moving(NamedTuple):
 
 
 class Surface(NamedTuple):
-    """What a shape is like to touch."""
+    """Contact properties of a shape."""
 
     friction: one = 0.5
     restitution: one = 0.01
@@ -71,16 +71,16 @@ class Inertia(NamedTuple):
     com_x: m
     com_y: m
     I_z: kg_m2
-    """About the centre of mass."""
+    """Yaw inertia about the centre of mass."""
 
 
 class Pushed(NamedTuple):
-    """What a block is like that can be pushed."""
+    """Mass, friction and damping of a block that can be pushed."""
 
     mass: kg
     ground_friction: one
     radius: m
-    """Of its outline about the reference point: there the ground holds it, on both sides."""
+    """Radius of its outline about the reference point: there the ground holds it, on both sides."""
     linear_damping: per_s
     angular_damping: per_s
 
@@ -90,7 +90,7 @@ class Square(NamedTuple):
 
     x: m
     y: m
-    """Of its middle."""
+    """Middle of the square."""
     half: m
     """Half of its side."""
     surface: Surface

@@ -51,7 +51,7 @@ class Ends(NamedTuple):
     anchor_b: Point
 
     def options(self) -> dict[str, Any]:
-        """What every joint is created with; bodies on a joint do not collide with each other."""
+        """Options of every joint; bodies on a joint do not collide with each other."""
         return {
             "bodyA": self.body_a,
             "bodyB": self.body_b,
@@ -257,7 +257,7 @@ class SolverBody:
     guest: bool = False
     """Whether it is in the solver only while it is near something."""
     parts: list[Any] = field(default_factory=list[Any])
-    """Its shapes, in the order in which they were given."""
+    """Shapes of the body, in the order of its parts."""
     stride: m = inf
     """How far it may move in one part of a step."""
     imposed: bool = False
@@ -376,7 +376,7 @@ def parts_before_contact(box2d: Any, dt: s, moving: Iterable[SolverBody]) -> int
 
 
 _TOUCH: m = 1e-3
-"""What overlaps by less in height lies on the other."""
+"""Overlap in height below which one thing lies on the other."""
 _EVERYWHERE = (-inf, inf)
 
 
@@ -465,7 +465,7 @@ class Contacts:
         """Guests that were moved away since the last step."""
         self._joints = Joints(self._world)
         self.touches = Touches(deque() if events is None else events, self._origin.to_world)
-        """What touches what."""
+        """Contacts and their events."""
         # Box2D does not keep it alive.
         self._listener = listener(Box2D, self.touches)
         self._world.contactListener = self._listener

@@ -17,7 +17,7 @@ from ...units import m, one, s
 
 Pair = tuple[str, str]
 ToWorld = Callable[[m, m], tuple[m, m]]
-"""From coordinates of the solver to those of the world."""
+"""Conversion of coordinates of the solver to those of the world."""
 MOST_EVENTS = 10_000
 """Events that are kept; the oldest make room for new ones."""
 
@@ -35,9 +35,9 @@ class Contact(NamedTuple):
     normal_y: one
     """Direction from `a` to `b` there, of length 1, in the world."""
     normal_impulse: float
-    """Of the last step, in N·s; never negative."""
+    """Normal impulse of the last step, in N·s; never negative."""
     tangential_impulse: float
-    """Of the last step, in N·s; of friction."""
+    """Impulse of friction in the last step, in N·s."""
 
 
 class ContactEvent(NamedTuple):
@@ -73,7 +73,7 @@ class _Where(NamedTuple):
 
 
 class _Impulse(NamedTuple):
-    """What a contact did."""
+    """Impulse of a contact, in N·s."""
 
     normal: float = 0.0
     tangential: float = 0.0
@@ -124,9 +124,9 @@ class _Open(NamedTuple):
     since: s
     where: _Where
     step: _Impulse = _NOTHING
-    """Of the last step."""
+    """Impulse of the last step."""
     total: _Impulse = _NOTHING
-    """Of all steps."""
+    """Impulse of all steps."""
 
     def after(self, impulse: _Impulse) -> _Open:
         """The same after another step."""
@@ -144,10 +144,10 @@ class Touches:
         self.events = events
         """Where beginnings and ends are noted."""
         self.new_events: list[ContactEvent] = []
-        """Those of the last step in which something touched, began or ceased to."""
+        """Events of the last step in which something touched, began or ceased to."""
         self._to_world = to_world
         self.pressing = set[str]()
-        """Those that bounce off nothing, as their motion is imposed."""
+        """Bodies that do not bounce, as their motion is imposed."""
         self._shapes: dict[int, tuple[Pair, bool]] = {}
         """Pairs of shapes that touch, as Box2D has them now, and whether they are the other way
         round than the names."""
@@ -214,7 +214,7 @@ class Touches:
 
     @property
     def contacts(self) -> tuple[Contact, ...]:
-        """What touches after the last step."""
+        """Contacts after the last step."""
         return tuple(Contact(*pair, *it.where, *it.step) for pair, it in sorted(self._open.items()))
 
     def snapshot(self) -> Any:
@@ -230,7 +230,7 @@ class Touches:
 
 
 def listener(box2d: Any, touches: Touches) -> Any:
-    """What Box2D calls while it steps."""
+    """The listener that Box2D calls while it steps."""
 
     class Listener(box2d.b2ContactListener):
         BeginContact = staticmethod(touches.begin)

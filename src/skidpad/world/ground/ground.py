@@ -162,7 +162,7 @@ Span = tuple[m, m]
 
 
 def spans(scene: Scene, terrain: Terrain) -> dict[str, Span]:
-    """Of everything but vehicles and grids, by the names that contacts have.
+    """Spans of everything but vehicles and grids, by the names that contacts have.
 
     On an elevation map a thing may be anywhere between its lowest and highest place, on a road
     anywhere at all.

@@ -38,7 +38,7 @@ class _BlockTop:
 
     block: BlockSpec
     edges: list[Array]
-    """Of its convex pieces, (n, 4) each, counter-clockwise."""
+    """Edges of its convex pieces, (n, 4) each, counter-clockwise."""
     z: m
     """Height of its reference point, at rest."""
     moves: bool

@@ -63,7 +63,7 @@ class TurningPart(NamedTuple):
     """A part of a vehicle that turns about a point of it: a steered wheel, a trailer."""
 
     field: str
-    """Of the state or the outputs: its angle on the vehicle."""
+    """Field of the state or the outputs with its angle on the vehicle."""
     number: int
     """Which of the vehicle's parts it is."""
     pivot: Point
@@ -79,11 +79,11 @@ class TurningPart(NamedTuple):
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """Its angles from the vehicle back."""
+        """Fields of its angles from the vehicle back."""
         return (*(field for field, _ in self.ahead), self.field)
 
     def outline(self, *angles: rad) -> Outline:
-        """Its corners on the vehicle when it stands at angles."""
+        """Corners of the part on the vehicle at these angles."""
         corners = _turned(self.pivot, self.corners, angles[-1])
         for (_, pivot), angle in zip(self.ahead[::-1], angles[-2::-1], strict=True):
             corners = _turned(pivot, corners, angle)
@@ -100,7 +100,7 @@ class BuiltVehicle(NamedTuple):
     """A vehicle of a scene, ready to be stepped and touched."""
 
     vehicle: Vehicle
-    """Its outlines are those of the scene, where the scene gives some."""
+    """The vehicle, with the outlines of the scene where it has some."""
     geometry: Geometry
     height: m
     parts: tuple[Part, ...]
@@ -270,7 +270,7 @@ def _ends(joint: JointSpec) -> tuple[str, str, Point, Point]:
 
 
 DEEP: m = 0.005
-"""What lies in each other by less only touches."""
+"""Depth of overlap up to which things only touch."""
 _MOST_NAMED = 12
 """Pairs that a warning names."""
 

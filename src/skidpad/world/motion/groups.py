@@ -66,7 +66,7 @@ class Group:
         self.disturbances: AnyArray = _rows(
             model.Disturbance, [record.build(model.Disturbance)] * count
         )
-        """What the surroundings do (B, nw)."""
+        """Disturbances by the surroundings (B, nw)."""
         self.params: AnyArray = _rows(model.Params, [v.params for v in vehicles])
         """Parameters (B, np); what is written here acts from the next step on."""
         self.state[:] = _rows(model.State, [record.build(model.State)] * count)
@@ -378,15 +378,15 @@ class _Lean(NamedTuple):
     roll: Array
 
     def of(self, rows: Sequence[int]) -> _Lean:
-        """That of some vehicles."""
+        """The lean of some vehicles."""
         return _Lean(*(values[rows] for values in self))
 
     def on_map(self, ahead: Array, left: Array) -> tuple[Array, Array]:
-        """From along the ground to the map."""
+        """A vector along the ground, seen on the map."""
         return self.ahead * ahead + self.aside * left, np.cos(self.roll) * left
 
     def along_ground(self, ahead: Array, left: Array) -> tuple[Array, Array]:
-        """From the map to along the ground."""
+        """A vector on the map, seen along the ground."""
         left = left / np.cos(self.roll)
         return (ahead - self.aside * left) / self.ahead, left
 
@@ -402,7 +402,7 @@ class _Table:
         values = quantities()
         columns = [places[id(value)] for value in values if id(value) in places]
         self.columns = columns_at(columns) if len(columns) == len(values) else None
-        """Of the state; None: some of the quantities are computed."""
+        """Columns of the state; None if some of the quantities are computed."""
 
     def now(self) -> Array:
         """The quantities (B, n) as they are: not to be kept."""
@@ -411,7 +411,7 @@ class _Table:
         return self._state[:, self.columns]
 
     def row(self, row: int) -> list[float]:
-        """Those of one vehicle."""
+        """The quantities of one vehicle."""
         values = self.now()[row] if self.columns is None else self._state[row, self.columns]
         return values.tolist()
 
@@ -522,7 +522,7 @@ class Halts:
         self._groups, self.raises = groups, raises
         self._farthest = max(FARTHEST, 2.0 * extent)
         self.by_name: dict[str, Halt] = {}
-        """Those that are held."""
+        """Vehicles that are held, and why."""
 
     @property
     def raises(self) -> bool:

@@ -48,7 +48,7 @@ _EDGES = ("x_min", "x_max", "y_min", "y_max")
 
 
 def element(node: Node) -> Element | None:
-    """What an `<element>` describes; None: something that is not simulated."""
+    """The map, ground, wall or region of an `<element>`; None if it is not simulated."""
     kind = one_of(node, "class of element", node.needed("class"), [*READERS, *PICTURES])
     fields = Fields.of(node)
     fields.ignore(_SURFACE)

@@ -79,7 +79,7 @@ class Draws:
         return low + (high - low) * self._source.random()
 
     def randn(self) -> float:
-        """From the standard normal distribution."""
+        """A number of the standard normal distribution."""
         return self._source.normalvariate(0.0, 1.0)
 
     def randomize(self, seed: float) -> float:
@@ -93,7 +93,7 @@ def _sign(x: float) -> float:
 
 
 def _round(x: float) -> float:
-    """To the nearest whole number, halves away from 0, as in C."""
+    """The nearest whole number, halves away from 0, as in C."""
     return math.copysign(math.floor(abs(x) + 0.5), x)
 
 
@@ -338,10 +338,10 @@ _CLOSING = {"{": "}", "(": ")"}
 
 @dataclass(frozen=True)
 class Scope:
-    """What names mean in one reading of one file."""
+    """The meaning of names in one reading of one file."""
 
     folder: Path
-    """Of the file; relative paths lead from here."""
+    """Folder of the file, from which relative paths lead."""
     local: Mapping[str, tuple[str, Scope]] = field(default_factory=dict)
     """Attributes of the `<include>`: their texts, and the scope these were written in."""
 

@@ -251,7 +251,7 @@ class Note(NamedTuple):
 
 
 Notes = Mapping[tuple[str, str], Sequence[Note]]
-"""By kind and subject."""
+"""Notes by kind and subject."""
 
 
 def summaries(notes: Notes) -> tuple[str, ...]:
@@ -352,7 +352,7 @@ class TooLarge(WorldError):
 
 @dataclass
 class Context:
-    """What a whole reading shares."""
+    """State that is shared by a whole reading."""
 
     values: Values
     compat: Literal["upstream"] | None = None
@@ -363,7 +363,7 @@ class Context:
     notes: dict[tuple[str, str], list[Note]] = field(
         default_factory=dict[tuple[str, str], list[Note]]
     )
-    """What to warn of, by kind and subject."""
+    """Notes to warn of, by kind and subject."""
     repeats: int = 0
     """Rounds of loops so far."""
     includes: int = 0
@@ -431,7 +431,7 @@ class Node:
         return WorldError(str(message), source=self.source, element=self.tag)
 
     def text(self) -> str:
-        """What is between its tags, without variables and spaces around."""
+        """The text between its tags, without variables and spaces around."""
         self.expects()
         return self._expanded(self.element.text).strip()
 
@@ -487,7 +487,7 @@ class Node:
         return {child.tag: child.text() for child in self.each()}
 
     def own_and_included(self) -> tuple[list[Node], list[list[Node]]]:
-        """Its children that are in the file itself, and those of each `<include>` in it."""
+        """The children in the file itself, and those of each `<include>` in it."""
         self.expects()
         own: list[Node] = []
         included: list[list[Node]] = []

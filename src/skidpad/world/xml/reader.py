@@ -265,7 +265,7 @@ class Options:
     variables: Mapping[str, str] = field(default_factory=dict)
     """World variables that are there from the beginning."""
     seed: int = 0
-    """Of the random numbers in expressions."""
+    """Seed of the random numbers in expressions."""
     limit: int = MOST_REPEATS
     """Most rounds of loops in all."""
     allow_shell: bool = False
@@ -336,7 +336,7 @@ class Review(NamedTuple):
     """The errors and warnings of a world file, and its scene."""
 
     errors: tuple[WorldError, ...]
-    """By file and place."""
+    """Errors by file and place."""
     warnings: tuple[str, ...]
     """Parts that were not understood or are not simulated; complete only without errors."""
     scene: Scene | None

@@ -93,7 +93,7 @@ def segments_of(file: Path) -> Array:
 
 
 def _identity(file: Path) -> tuple[str, int, int]:
-    """What identifies the content of a file: its name, its time and its size."""
+    """Name, time and size of a file, which identify its content."""
     if file.suffix.lower() not in FORMATS:
         raise NoMesh(f"models with the suffix {file.suffix or '(none)'} cannot be read")
     if not file.is_file():
@@ -324,7 +324,7 @@ def corner_points(node: Node) -> list[Point]:
 
 
 def solid(node: Node) -> Geometry:
-    """What a `<geometry>` says."""
+    """The solid that a `<geometry>` describes."""
     kind = one_of(node, "type of geometry", node.needed("type"), GEOMETRIES)
     values = {"lx": 0.0, "ly": 0.0, "lz": 0.0, "radius": 0.0, "length": 0.0}
     for name in values:
@@ -428,7 +428,7 @@ def _file(visual: Visual, where: Models) -> Path:
 
 
 def stand_in(declared: Shape | None, around: Outline | None, heights: tuple[m, m]) -> Shape:
-    """What is used for a model that cannot be read: what was declared, what is around, or a box."""
+    """Shape in place of a model: the declared one, one around the wheels, or a box."""
     if declared is not None:
         return replace(declared, made_from="stand-in")
     outline = around or rectangle(-0.5, 0.5, -0.5, 0.5)
