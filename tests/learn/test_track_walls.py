@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from skidpad.geometry.maps.track import Track, random_track, straightened
+from skidpad.geometry.maps.track import Track, random_track, simplify_border
 from skidpad.geometry.polygon import distances
 
 TURN = np.linspace(0.0, np.pi, 60)
@@ -35,7 +35,7 @@ def test_walls_keep_to_the_borders(make: Callable[[], Track]) -> None:
 
 def test_a_line_that_comes_back_on_itself_keeps_its_end() -> None:
     there_and_back = np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [3.0, 0.0], [1.5, 1e-4]])
-    kept = straightened(there_and_back, closed=False, tolerance=0.01)
+    kept = simplify_border(there_and_back, closed=False, tolerance=0.01)
     assert [3.0, 0.0] in kept.tolist()
 
 

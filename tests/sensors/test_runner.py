@@ -88,7 +88,7 @@ def test_a_fleet_gives_what_its_vehicles_give(sensor: Sensor, run: sp.Trajectory
     starts = [0, 20, 45]
     parts = [replace(run[k : k + 100], t=run.t[:100]) for k in starts]
     alone = [sensor.along(part, seed=8, vehicle=k, model=CAR) for k, part in enumerate(parts)]
-    seen = [sensor.seen_along(part, CAR) for part in parts]
+    seen = [sensor.truth_along(part, CAR) for part in parts]
     together = sensor.Truth(*(np.stack(leaves, axis=1) for leaves in zip(*seen, strict=True)))
     found = sensor.along_fleet(parts[0].t, together, seed=8)
     for k, expected in enumerate(alone):

@@ -82,7 +82,7 @@ def test_noise_sees_the_state_and_a_fleet_has_its_own(run: sp.Trajectory) -> Non
             return 0.1 * x, None
 
     model = FullStateFeedback(CAR, Tenth(11))
-    truth = model.seen_along(run, None)
+    truth = model.truth_along(run, None)
     both = model.along_fleet(run.t, type(truth)(*(np.stack([a, 2.0 * a], axis=1) for a in truth)))
     assert np.allclose(both["v_x"], 1.1 * np.stack([run.v_x, 2.0 * run.v_x], axis=1))
 

@@ -137,7 +137,7 @@ class Gnss(Sensor):
             seen = seen & ~((t >= begin) & (t <= end))
         return seen
 
-    def completed(self, read: Array, truth: Any, elapsed: Array, own: Any) -> tuple[Array, Any]:
+    def complete(self, read: Array, truth: Any, elapsed: Array, own: Any) -> tuple[Array, Any]:
         """The fixes (n, fields) with their place on the globe, which follows from the position."""
         position: list[Any] = [read[:, :, k] for k in range(3)]
         place = place_in_world(self.origin, *position)

@@ -165,7 +165,7 @@ class SensorModel(Instrument):
 
     @property
     def Truth(self) -> type:
-        """State and input, side by side: what `seen` makes of a pair of records."""
+        """State and input, side by side: what `as_truth` makes of a pair of records."""
         return self._records[0]
 
     @property
@@ -187,7 +187,7 @@ class SensorModel(Instrument):
         Reading = record.define(f"{self.Output.__name__}Reading", {**shown, "stamp": s})
         return record.define("Instant", seen), Reading
 
-    def seen(self, truth: Any) -> Any:
+    def as_truth(self, truth: Any) -> Any:
         """State and input from a pair of them, or a state alone; numbers or arrays as leaves."""
         if isinstance(truth, self.Truth):
             return truth
@@ -196,7 +196,7 @@ class SensorModel(Instrument):
         state, command = as_record("x", self.State, x), as_record("u", self.Input, u)
         return record.unflatten(self.Truth, [*record.flatten(state), *record.flatten(command)])
 
-    def seen_along(self, trajectory: Trajectory, model: Vehicle | None) -> Any:
+    def truth_along(self, trajectory: Trajectory, model: Vehicle | None) -> Any:
         """States, each with the input that led to it."""
         led_there = np.vstack([trajectory.inputs[:1], trajectory.inputs[:-1]])
         leaves = [*trajectory.states.T, *led_there.T]
@@ -213,7 +213,7 @@ class SensorModel(Instrument):
             )
         return record.unflatten(self.Truth, leaves)
 
-    def compared(self, truth: Any, before: Any, elapsed: Any) -> Sequence[Any]:
+    def true_values(self, truth: Any, before: Any, elapsed: Any) -> Sequence[Any]:
         """The output without noise."""
         leaves = record.flatten(truth)
         x = record.unflatten(self.State, leaves[: self.state_dimension])
@@ -353,9 +353,9 @@ class FullState(Sensor):
 
     def measure(self, truth: Any) -> Any:
         """The fields without errors."""
-        return self.Reading(*self.seen(truth), 0.0)
+        return self.Reading(*self.as_truth(truth), 0.0)
 
-    def seen(self, truth: Any) -> Any:
+    def as_truth(self, truth: Any) -> Any:
         """The fields, found by name."""
         if isinstance(truth, self.Truth):
             return truth
@@ -369,7 +369,7 @@ class FullState(Sensor):
                 raise InvalidValue(record.unknown_name("FullState: truth", name, tuple(named)))
         return self.Truth(*(named[name] for name in self.fields))
 
-    def seen_along(self, trajectory: Trajectory, model: Vehicle | None) -> Any:
+    def truth_along(self, trajectory: Trajectory, model: Vehicle | None) -> Any:
         """The columns of the fields."""
         return self.Truth(*(trajectory[name] for name in self.fields))
 

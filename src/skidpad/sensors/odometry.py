@@ -169,7 +169,7 @@ class Odometry(Sensor):
         zeros = (0.0 * v_x,) * 6
         return OdometryReading(*unrotated(v_x, v_y, place.yaw), truth.omega, *zeros)
 
-    def compared(self, truth: Motion, before: Motion, elapsed: Any) -> Sequence[Any]:
+    def true_values(self, truth: Motion, before: Motion, elapsed: Any) -> Sequence[Any]:
         """The twist between two samples."""
         ends = (pose_in_world(self.mounting, at.x, at.y, at.yaw) for at in (before, truth))
         twist = twist_of(change_between(*ends))
@@ -186,7 +186,7 @@ class Odometry(Sensor):
         parts = (growth.along * sqrt(way), growth.across * sqrt(way), yaw)
         return [part / _not_zero(elapsed) for part in parts]
 
-    def completed(self, read: Array, truth: Any, elapsed: Array, own: Any) -> tuple[Array, Any]:
+    def complete(self, read: Array, truth: Any, elapsed: Array, own: Any) -> tuple[Array, Any]:
         """Twist, increment and pose, (n, fields); the pose is what carries over."""
         start = np.zeros((read.shape[1], 3)) if own is None else own
         change = change_of(Step._make(read[:, :, k] * elapsed for k in range(3)))
@@ -333,14 +333,14 @@ class WheelSpeed(Sensor):
         )
         return WheelSpeedReading(*(along / self.radius for along in (*front, v.rl.x, v.rr.x)))
 
-    def compared(self, truth: Motion, before: Motion, elapsed: Any) -> Sequence[Any]:
+    def true_values(self, truth: Motion, before: Motion, elapsed: Any) -> Sequence[Any]:
         """The speeds at a sample; for an encoder the mean since the one before."""
         now = self.measure(truth)[:4]
         if not self.looks_back:
             return now
         return [0.5 * (a + b) for a, b in zip(now, self.measure(before), strict=False)]
 
-    def completed(self, read: Array, truth: Any, elapsed: Array, own: Any) -> tuple[Array, Any]:
+    def complete(self, read: Array, truth: Any, elapsed: Array, own: Any) -> tuple[Array, Any]:
         """Speeds and pulses, (n, fields); the angle turned is what carries over."""
         if self.ticks is None:
             return np.concatenate([read, np.zeros_like(read)], axis=-1), None

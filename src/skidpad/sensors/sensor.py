@@ -9,9 +9,9 @@ A sensor with channels is a frozen dataclass that says what it is. To write one:
 1. `Reading` is a NamedTuple of numbers whose last field is `stamp: s`, the time it was taken.
 2. `channels` has one `Channel` for each number measured.
 3. `measure(truth)` gives the reading without errors, in `skidpad.ops`, so that it also traces.
-4. `compared`, if the truth at the sample before is needed too, gives the true values instead, and
+4. `true_values`, if the truth at the sample before is needed too, gives them instead, and
    `looks_back` is True; the first sample of a run then gives nothing.
-5. `spread`, `visible` and `completed` say what else there is to it: noise that depends on what is
+5. `spread`, `visible` and `complete` say what else there is to it: noise that depends on what is
    measured, places without reception, fields computed from the measured ones.
 
 `runner`, `along` and `along_fleet` follow from these, and agree with each other.
@@ -83,7 +83,7 @@ class Memory(NamedTuple):
     errors: Any
     """State of its errors."""
     own: Any
-    """State of the sensor itself; see `Instrument.completed`."""
+    """State of the sensor itself; see `Instrument.complete`."""
 
 
 class Instrument(ABC):
@@ -130,7 +130,7 @@ class Instrument(ABC):
         return False
 
     @abstractmethod
-    def compared(self, truth: Any, before: Any, elapsed: Any) -> Sequence[Any]:
+    def true_values(self, truth: Any, before: Any, elapsed: Any) -> Sequence[Any]:
         """The true values, one per number measured; `before` was `elapsed` s ago (0 at first)."""
 
     @abstractmethod
@@ -138,11 +138,11 @@ class Instrument(ABC):
         """The random errors of this sensor on some vehicles."""
 
     @abstractmethod
-    def seen(self, truth: Any) -> Any:
+    def as_truth(self, truth: Any) -> Any:
         """The truth as a `Truth` record, checked to be one."""
 
     @abstractmethod
-    def seen_along(self, trajectory: Trajectory, model: Vehicle | None) -> Any:
+    def truth_along(self, trajectory: Trajectory, model: Vehicle | None) -> Any:
         """The truth at every sample of a recorded run."""
 
     def may_be_unknown(self, name: str) -> bool:
@@ -157,7 +157,7 @@ class Instrument(ABC):
         """Whether the sensor sees anything there and then: a boolean, or an array of them."""
         return True
 
-    def completed(self, read: Array, truth: Any, elapsed: Array, own: Any) -> tuple[Array, Any]:
+    def complete(self, read: Array, truth: Any, elapsed: Array, own: Any) -> tuple[Array, Any]:
         """All fields of the reading but its stamp, from those measured, on the last axis.
 
         `read` is (samples, vehicles, channels); `own` is what this function returned before, None
@@ -175,7 +175,7 @@ class Instrument(ABC):
         since = np.diff(batch.t, prepend=batch.t[0] if before is None else before.t)
         elapsed = since[:, None]
         previous = _one_earlier(truth, before) if self.looks_back else truth
-        true = self.compared(truth, previous, elapsed)
+        true = self.true_values(truth, previous, elapsed)
         more = self.spread(true, elapsed)
         read, wander = errors.read(
             _stacked(true, shape),
@@ -185,7 +185,7 @@ class Instrument(ABC):
             None if more is None else _stacked(more, shape),
         )
         own = None if before is None else before.own
-        fields, own = self.completed(read, truth, elapsed, own)
+        fields, own = self.complete(read, truth, elapsed, own)
         received = errors.received(batch.steps) & self.visible(truth, batch.t[:, None])
         if self.looks_back and before is None:
             received[0] = False
@@ -195,7 +195,7 @@ class Instrument(ABC):
         self, number: int, t: float, truth: Any, errors: ErrorSource, memory: Memory | None
     ) -> tuple[Any, Memory]:
         """One sample of one vehicle: its reading, None if it is lost, and what to remember."""
-        seen = self.seen(truth)
+        seen = self.as_truth(truth)
         numbers = [
             value if type(value) is float and math.isfinite(value) else self._number(name, value)
             for name, value in zip(seen._fields, seen, strict=True)
@@ -230,7 +230,7 @@ class Instrument(ABC):
         were taken. `model` is the vehicle, for exact accelerations; `truth` takes the place of what
         the trajectory says, with one row per sample of it.
         """
-        seen = self.seen_along(trajectory, model) if truth is None else self.seen(truth)
+        seen = self.truth_along(trajectory, model) if truth is None else self.as_truth(truth)
         readings = self.along_fleet(trajectory.t, seen, seed=seed, vehicles=[vehicle])
         kept = readings.valid[:, 0]
         if not kept.any():
@@ -259,7 +259,7 @@ class Instrument(ABC):
         times = frozen("t", t)
         check_time(times)
         number = None if vehicles is None else np.size(vehicles)
-        seen = _laid_out(self.seen(truth), times.size, number)
+        seen = _laid_out(self.as_truth(truth), times.size, number)
         _check_finite(type(self).__name__, seen, self.may_be_unknown)
         numbers = np.arange(seen[0].shape[1]) if vehicles is None else vehicles
         errors = self.errors(seed, numbers)
@@ -307,7 +307,7 @@ class Sensor(Instrument):
     def measure(self, truth: Any) -> Any:
         """The reading without errors at one instant; its stamp is 0."""
 
-    def compared(self, truth: Any, before: Any, elapsed: Any) -> Sequence[Any]:
+    def true_values(self, truth: Any, before: Any, elapsed: Any) -> Sequence[Any]:
         """The true values, one per channel; `before` was `elapsed` s ago (0 at the first)."""
         return record.flatten(self.measure(truth))[: len(self.channels)]
 
@@ -315,7 +315,7 @@ class Sensor(Instrument):
         """The random errors of this sensor on some vehicles."""
         return ChannelErrors(self.name, self.channels, self.rate, self.dropout, seed, vehicles)
 
-    def seen(self, truth: Any) -> Any:
+    def as_truth(self, truth: Any) -> Any:
         """The truth as a `Truth` record, checked to be one."""
         if not isinstance(truth, self.Truth):
             raise InvalidValue(
@@ -324,7 +324,7 @@ class Sensor(Instrument):
             )
         return truth
 
-    def seen_along(self, trajectory: Trajectory, model: Vehicle | None) -> Any:
+    def truth_along(self, trajectory: Trajectory, model: Vehicle | None) -> Any:
         """The truth at every sample of a recorded run."""
         return motion_along(trajectory, model)
 

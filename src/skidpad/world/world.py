@@ -28,7 +28,15 @@ from .contact.solids import Moving
 from .contact.touches import MOST_EVENTS, Contact, ContactEvent
 from .ground.ground import Ground, warn_of_no_grip, warn_of_own_roads
 from .motion.build import BuiltVehicle, built_vehicle, initial_motion, warn_of_overlaps
-from .motion.groups import Bodies, Group, Halt, Halts, check_place, grouped, warn_of_long_steps
+from .motion.groups import (
+    Bodies,
+    Group,
+    Halt,
+    Halts,
+    check_place,
+    group_by_model,
+    warn_of_long_steps,
+)
 from .scene import Inventory, Scene
 from .sensing import Sensing
 from .vehicle import Following, WorldVehicle
@@ -153,7 +161,7 @@ class World:
     def _set_up(self) -> None:
         scene = self.scene
         self._steps = 0
-        self._groups = grouped({n: b.vehicle for n, b in self._built.items()}, self.dt)
+        self._groups = group_by_model({n: b.vehicle for n, b in self._built.items()}, self.dt)
         self._bodies = [Bodies(group) for group in self._groups]
         raises = self._on_diverge == "raise"
         self._halts = Halts(self._bodies, raises=raises, extent=_extent(scene))

@@ -244,7 +244,7 @@ class Track:
 
     def _border_walls(self) -> Array:
         tolerance = _STRAIGHT * float(min(self.left.min(), self.right.min()))
-        sides = [straightened(side, self.closed, tolerance) for side in self.borders]
+        sides = [simplify_border(side, self.closed, tolerance) for side in self.borders]
         return np.concatenate([edges(side, self.closed) for side in sides])
 
     @cached_property
@@ -391,7 +391,7 @@ def edges(border: Array, closed: bool) -> Array:
     return ring_edges(border) if closed else line_edges(border)
 
 
-def straightened(border: Array, closed: bool, tolerance: m) -> Array:
+def simplify_border(border: Array, closed: bool, tolerance: m) -> Array:
     """Some points of a border (k, 2), few enough: the others are within `tolerance` in m of the
     lines between these."""
     points = border.tolist()

@@ -37,11 +37,11 @@ from .segments import (
     BLOCK,
     Cells,
     Tree,
-    grown,
+    cells_of,
+    hide_backs,
     moving_blocks,
     rows_of,
-    sorted_into_cells,
-    with_hidden_backs,
+    tree_of,
 )
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ class Scene:
         self, segments: Any = (), grid: Grid | None = None, *, engine: str | None = None
     ) -> None:
         one_of("engine", engine, (None, "sweep", "tree"))
-        rows = with_hidden_backs(rows_of(segments_of(segments)))
+        rows = hide_backs(rows_of(segments_of(segments)))
         self.grid = grid
         """The occupancy grid, if there is one."""
         self.engine = engine or ("sweep" if len(rows) <= ALL_AT_ONCE else "tree")
@@ -187,14 +187,14 @@ class Scene:
             self.engine = "raster"
         self.rows: Array = rows
         """The walls, as rows of `segments.FIELDS`."""
-        self.tree: Tree = grown(rows, flat=self.engine == "sweep")
+        self.tree: Tree = tree_of(rows, flat=self.engine == "sweep")
         """The walls as whole scans read them."""
         self._scratch = local()
 
     @cached_property
     def cells(self) -> Cells:
         """The walls as single rays read them, sorted when first needed."""
-        return sorted_into_cells(self.rows)
+        return cells_of(self.rows)
 
     @classmethod
     def of(cls, map: Map, *, engine: str | None = None) -> Scene:

@@ -1,8 +1,8 @@
 """Segments as the ray-casting kernels read them: in blocks of eight, in cells, and in a tree.
 
-Single rays walk through square cells (`sorted_into_cells`). Scans go through a tree of discs
-(`grown`), eight segments in each leaf and eight branches in each node, from near to far, and leave
-out discs behind what was already met.
+Single rays walk through square cells (`cells_of`). Scans traverse a tree of discs (`tree_of`),
+eight segments in each leaf and eight branches in each node, from near to far, and leave out discs
+behind what was already met.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def moving_blocks(movers: Array) -> Array:
     return table.reshape(poses, blocks, BLOCK)
 
 
-def with_hidden_backs(rows: Array) -> Array:
+def hide_backs(rows: Array) -> Array:
     """The rows, those that go around something convex turned so that it is on their right.
 
     Whatever meets a convex loop from outside meets the near side of it first, so the far side need
@@ -86,10 +86,10 @@ def with_hidden_backs(rows: Array) -> Array:
     least, most = np.minimum.reduceat(turn, starts), np.maximum.reduceat(turn, starts)
     one_way = (least >= 0.0) | (most <= 0.0)
     convex = closed & one_way & (np.abs(np.abs(total) - 2.0 * np.pi) < 1e-6)
-    return _turned(rows, starts, counts, convex, total > 0.0)
+    return _with_discs(rows, starts, counts, convex, total > 0.0)
 
 
-def _turned(
+def _with_discs(
     rows: Array,
     starts: NDArray[np.int64],
     counts: NDArray[np.int64],
@@ -135,7 +135,7 @@ class Cells(NamedTuple):
     """Blocks of eight segments; see `FIELDS`. The last of a cell fills up its last one."""
 
 
-def sorted_into_cells(rows: NDArray[np.float64]) -> Cells:
+def cells_of(rows: NDArray[np.float64]) -> Cells:
     """Segments, as rows of `FIELDS`, in cells."""
     frame, per, owner = _sorted(rows, SPREAD)
     blocks = -(-per // 8)
@@ -254,7 +254,7 @@ class Tree(NamedTuple):
         return len(self.discs) // 3 + 1
 
 
-def grown(rows: Array, *, flat: bool = False) -> Tree:
+def tree_of(rows: Array, *, flat: bool = False) -> Tree:
     """The tree of segments, as rows of `FIELDS`, or just their blocks."""
     # Where nearly every segment follows the one before, neighbours are together already.
     follows = np.all(rows[:-1, 2:4] == rows[1:, :2], axis=1).sum()

@@ -177,7 +177,7 @@ def _rows(kind: type, records: Sequence[Any]) -> AnyArray:
     )
 
 
-def grouped(vehicles: dict[str, Vehicle], dt: s) -> list[Group]:
+def group_by_model(vehicles: dict[str, Vehicle], dt: s) -> list[Group]:
     """The vehicles by model, in the order of names: the same whatever order they came in."""
     by_model: dict[int, list[str]] = {}
     for name in sorted(vehicles):
