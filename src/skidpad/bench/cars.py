@@ -40,7 +40,7 @@ CHAINS = 12
 """Independent products: more than a core executes at once."""
 LENGTH = 40
 """Products of a chain per step."""
-VEHICLES, CORE_LIMIT_STEPS, REPEATS = 512, 200, 20
+VEHICLES, CHAIN_STEPS, REPEATS = 512, 200, 20
 
 
 def every_step(traced: Program, precision: str) -> Counter[str]:
@@ -74,8 +74,8 @@ def products_per_second(precision: str) -> float:
     none = np.zeros((1, 1, 0), precision)
     arrays = RolloutArrays(np.ones((1, VEHICLES, CHAINS), precision), none, none, none)
     out = np.zeros((2, VEHICLES, CHAINS), precision)
-    times = interleaved([lambda: engine.run(arrays, out, CORE_LIMIT_STEPS)], REPEATS)[0]
-    return best_rate(CHAINS * LENGTH * VEHICLES * CORE_LIMIT_STEPS, times).value
+    times = interleaved([lambda: engine.run(arrays, out, CHAIN_STEPS)], REPEATS)[0]
+    return best_rate(CHAINS * LENGTH * VEHICLES * CHAIN_STEPS, times).value
 
 
 def chains_of_products() -> Program:

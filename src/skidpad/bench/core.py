@@ -198,15 +198,8 @@ POSE_AND_VELOCITY = 6
 """The first fields of the state: x, y, yaw, v_x, v_y, omega."""
 
 
-def steps_entries(budget: Budget) -> Iterator[Entry]:
-    """RK4 at 1 ms with the input as record, array and keywords; Radau at 10 ms."""
-    course = weave(budget.weave)
-    reference = weave_reference(course)
-    yield from _rk4_steps(course, reference, budget)
-    yield _radau_steps(course, reference, budget)
-
-
 def _rk4_steps(course: Weave, reference: Reference, budget: Budget) -> Iterator[Entry]:
+    """Single steps of RK4 at 1 ms with the input as record, array and keywords."""
     peers = {
         "python": _drive(numpy.python_rk4(course), reference, 1),
         "scipy": _drive(numpy.single(course, RK4_DT, "RK45"), reference, 1),
@@ -286,6 +279,9 @@ def entries(budget: Budget) -> Iterator[Entry]:
     yield from rk4_entries(budget)
     yield from radau_entries(budget)
     yield from gradients.entries(budget)
-    yield from steps_entries(budget)
+    course = weave(budget.weave)
+    reference = weave_reference(course)
+    yield from _rk4_steps(course, reference, budget)
+    yield _radau_steps(course, reference, budget)
     yield from fresh.compile_entries(budget)
     yield from fresh.import_entries(budget)

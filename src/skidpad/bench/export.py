@@ -142,13 +142,6 @@ def native(work: Export) -> Drive:
     return drive
 
 
-def as_c(work: Export, folder: Path, compiler: str) -> Drive:
-    """The exported C, built for this processor."""
-    built = built_drive(work, folder, compiler, FLAGS)
-    start, row = start_at(work.vehicle, SPEED), input_of(work.vehicle)
-    return lambda steps: built(np.tile(row, (steps, 1)), start)[-1]
-
-
 class Unit:
     """The car as an FMU for co-simulation, run by fmpy."""
 
@@ -255,9 +248,12 @@ def entries(budget: Budget) -> Iterator[Entry]:
 def _c_entry(
     name: str, compiler: str, work: Export, drive: Drive, folder: Path, budget: Budget
 ) -> Entry:
-    c = as_c(work, folder, compiler)
+    built = built_drive(work, folder, compiler, FLAGS)
+    start, row = start_at(work.vehicle, SPEED), input_of(work.vehicle)
     size = (folder / f"{work.name}.c").stat().st_size
-    own, other, error = _compare(partial(c, STEPS), partial(drive, STEPS), STEPS, budget)
+    own, other, error = _compare(
+        lambda: built(np.tile(row, (STEPS, 1)), start)[-1], partial(drive, STEPS), STEPS, budget
+    )
     details = {"steps": STEPS, "integrator": work.method.name, "source_kB": size / 1e3}
     return Entry(
         f"export.c.{compiler}.{name}", TIME, own._replace(error=error), {"llvm": other}, {}, details

@@ -57,7 +57,12 @@ def _segments_entry(name: str, scenery: Scenery, budget: Budget) -> Entry:
 def _grid_entry(scenery: Scenery, budget: Budget) -> Entry:
     grid = scenery.map.grid
     assert grid is not None
-    reference = _by_walking(grid.occupied, scenery.poses[:CHECKED])
+    reference = np.array(
+        [
+            [_walk(grid.occupied, x, y, angle) for angle in yaw + LIDAR.angles]
+            for x, y, yaw in scenery.poses[:CHECKED]
+        ]
+    )
     field = numpy.march_field(grid.occupied, RESOLUTION)
     room = np.empty((len(scenery.poses), LIDAR.rays))
     march = partial(numpy.march_scan, field, RESOLUTION, scenery.poses, LIDAR.angles, room)
@@ -135,16 +140,9 @@ def _by_all_segments(segments: Array, poses: Array) -> Array:
     return out
 
 
-def _by_walking(occupied: NDArray[np.bool_], poses: Array) -> Array:
-    """Ranges by walking from cell border to cell border."""
-    out = np.empty((len(poses), LIDAR.rays))
-    for k, (x, y, yaw) in enumerate(poses):
-        for n, angle in enumerate(yaw + LIDAR.angles):
-            out[k, n] = _walked(occupied, x, y, float(np.cos(angle)), float(np.sin(angle)))
-    return out
-
-
-def _walked(occupied: NDArray[np.bool_], x: float, y: float, c: float, s: float) -> float:
+def _walk(occupied: NDArray[np.bool_], x: float, y: float, angle: float) -> float:
+    """The range of a ray by walking from cell border to cell border."""
+    c, s = float(np.cos(angle)), float(np.sin(angle))
     rows, columns = occupied.shape
     i, j = int(y // RESOLUTION), int(x // RESOLUTION)
     t = 0.0

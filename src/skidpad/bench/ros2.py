@@ -113,7 +113,8 @@ def _round_trip(publisher: Any, command: bytes, answered: Event) -> float:
 
 def _codec_entry(budget: Budget) -> Entry:
     """Serialised odometry with a new position: by a prepared message, a record, and the peers."""
-    record = _odometry_record()
+    header = message_type("std_msgs/msg/Header").Record(frame_id="base_link")
+    record = _ODOMETRY.Record(header, "base_link")
     prepared = Prepared(_ODOMETRY, record)
     put = prepared.patcher("pose.pose.position.x")
     data = prepared.data
@@ -156,11 +157,6 @@ def _batch(make: Callable[[float], Any]) -> Callable[[], None]:
             make(x)
 
     return run
-
-
-def _odometry_record() -> Any:
-    header = message_type("std_msgs/msg/Header").Record(frame_id="base_link")
-    return _ODOMETRY.Record(header, "base_link")
 
 
 @contextmanager

@@ -135,7 +135,7 @@ typedef struct {{
 }} {name}_queue;
 """
 
-_C_QUEUE_FUNCTIONS = """\
+_QUEUE_FUNCTIONS = """\
 /* The age in steps from which on a command acts; {NAME}_BAD_PARAMS if the room is too small. */
 static int {name}_age(double delay, double* age) {{
     const double steps = delay / {NAME}_DT;
@@ -237,7 +237,7 @@ class Queues:
         if not self:
             return []
         return [
-            _C_QUEUE_FUNCTIONS.format(
+            _QUEUE_FUNCTIONS.format(
                 **self._words,
                 spare=_SPARE,
                 age=_AGES[self.channels.rule],

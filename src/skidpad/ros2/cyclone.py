@@ -107,9 +107,9 @@ def _open(settings: Settings) -> Any:
 
 
 _MOST_ENDPOINTS = 10_000
-"""Of all topics, that are remembered."""
-_CYCLONE_PARTICIPANT_AT_ONCE = 1000
-"""News of endpoints that are taken with one call."""
+"""Largest number of stored endpoints."""
+_BATCH = 1000
+"""Number of samples taken with one call."""
 
 
 class Participant:
@@ -193,7 +193,7 @@ class Participant:
 
 
 class _Others:
-    """Everybody's writers, or readers, by topic, from the news that DDS has of them."""
+    """The writers, or readers, of all participants by topic, from the built-in topics of DDS."""
 
     def __init__(self, participant: Any, writers: bool) -> None:
         builtin = cyclone("builtin")
@@ -205,7 +205,7 @@ class _Others:
 
     def of_topic(self, name: str) -> list[tuple[bytes, bytes, str]]:
         """GUID, that of the participant, and type of each endpoint of a topic."""
-        while news := self.reader.take(_CYCLONE_PARTICIPANT_AT_ONCE):
+        while news := self.reader.take(_BATCH):
             for one in news:
                 self._note(one)
         return [*self._known.get(name, {}).values()]
@@ -217,7 +217,7 @@ class _Others:
             del self._known[topic][guid]
             if not self._known[topic]:
                 del self._known[topic]
-        # Of one that has left there is the GUID alone.
+        # An endpoint that has left has only its GUID.
         if endpoint.topic_name is not None and len(self._topics) < _MOST_ENDPOINTS:
             self._topics[guid] = endpoint.topic_name
             entry = (guid, endpoint.participant_key.bytes, endpoint.type_name)
@@ -225,21 +225,21 @@ class _Others:
 
 
 def dds_qos(qos: Qos, *more: Any) -> Any:
-    """Quality of service in the terms of DDS, as rmw has it."""
+    """Quality of service as policies of DDS, as in rmw."""
     library = cyclone("qos")
     policy = library.Policy
     if qos.depth < 1:
         raise InvalidValue(f"depth is {qos.depth}, but must be at least 1")
     last = policy.History.KeepLast(qos.depth)
     policies = [
-        # Nothing to wait for: what has no room takes the place of what was there.
+        # Without waiting: a new sample replaces an old one if there is no room.
         policy.Reliability.Reliable(0) if qos.reliable else policy.Reliability.BestEffort,
         policy.Durability.TransientLocal if qos.latched else policy.Durability.Volatile,
         policy.DataRepresentation(use_cdrv0_representation=True),
         last,
     ]
     if qos.latched:
-        # How many who come later get; the default is one.
+        # The depth for later readers, by default one.
         policies.append(policy.DurabilityService(0, last, -1, -1, -1))
     return library.Qos(*policies, *more)
 
@@ -256,12 +256,12 @@ _FOREVER = 2**63 - 1
 
 
 class Waiting:
-    """Calls a function whenever its reader has something, one at a time, in one thread."""
+    """Calls the function of each reader that has samples, one at a time, in one thread."""
 
     def __init__(self, participant: Any, retry: Callable[[], bool]) -> None:
         core = cyclone("core")
         self._retry = retry
-        """Called after whatever happened; true if it wants to be called again soon."""
+        """Called after each event; returns whether to call it again soon."""
         self._set = core.WaitSet(participant)
         self._wake = core.GuardCondition(participant)
         self._takers: dict[int, Callable[[], None]] = {}
@@ -313,7 +313,7 @@ class Waiting:
             many = wait(wait_set, due, room, patience)
             if many < 0:
                 return
-            # Before anything is looked at: what is asked for from now on wakes it again.
+            # First, so that later requests wake the thread again.
             wake.set(False)
             for number in due[: min(many, room)]:
                 taker = self._takers.get(number)
@@ -323,7 +323,7 @@ class Waiting:
 
 
 OURS = "skidpad"
-"""Marks our writers of the graph, which say nothing about the release of ROS 2 around them."""
+"""Marks skidpad's writers of the graph, which do not indicate the release of ROS 2 of others."""
 _HEARD = Qos(latched=True, depth=1000)
 _MOST_PARTICIPANTS = 1000
 """Largest number of participants whose nodes are stored."""
@@ -363,7 +363,7 @@ class Graph:
         for sample in self.reader.take(100):
             if isinstance(sample, self._Sample):
                 self._look_at(sample.data)
-        # Who tells something may be the first, or the last, of another release of ROS 2.
+        # The sender may be the first, or the last, of another release of ROS 2.
         with self._lock:
             size = gid_size(self._distribution, self._others())
             if self._entities is not None and size != self._gid_size:
@@ -397,7 +397,7 @@ class Graph:
             )
 
     def _others(self) -> list[dict[str, str]]:
-        """User data of the writers of the graph that are not ours."""
+        """User data of the writers of the graph other than skidpad's."""
         endpoints = map(
             self.reader.get_matched_publication_data, self.reader.get_matched_publications()
         )
@@ -409,12 +409,12 @@ _POLICIES = {
     2: "the subscription asks for latched (transient local) and the publisher offers volatile",
     11: "the subscription asks for reliable and the publisher offers best effort",
 }
-"""Reasons by the numbers that the DDS standard gives to policies."""
+"""Reasons by the number of the policy in the DDS standard."""
 _TYPES = 24
-"""The number of the policy that types must be the same. It is heard of peers that announce their
-definitions only: rmw_cyclonedds and, up to Jazzy, rmw_fastrtps announce the name of the type."""
+"""Number of the policy that types must be the same. It applies to peers that announce only their
+definitions: rmw_cyclonedds and, up to Jazzy, rmw_fastrtps announce the name of the type."""
 _LOOKS = 3
-"""Number of looks at an endpoint before a notice about it does without the name of its node."""
+"""Number of checks of an endpoint before a notice about it leaves out the name of its node."""
 
 
 _PARTICIPANT = 12

@@ -14,7 +14,7 @@ from .transport import Data, Identity, Qos, Reply
 
 
 class Exchange:
-    """Connects the nodes of one process, which hear each other at once and in order.
+    """Connects the nodes of one process, whose messages arrive at once and in order.
 
     For closed loops that are reproducible and need no network.
     """

@@ -122,7 +122,10 @@ class Broadcaster:
     """
 
     def __init__(self, node: Node, frames: Sequence[tuple[str, str]]) -> None:
-        self._topic = tf_topic(node)
+        if node.tf is None:  # a node has only one publisher of `/tf`
+            node.tf = node.publisher("/tf", "tf2_msgs/msg/TFMessage", TF)
+            FrameWatch(node, node.tf)
+        self._topic = node.tf
         self._message = Prepared(
             self._topic.type, tf_message([(*pair, Rigid()) for pair in frames])
         )
@@ -139,14 +142,6 @@ class Broadcaster:
         for put, (translation, rotation) in zip(self._put, transforms, strict=True):
             put(*stamp, *translation, *rotation)
         self._topic.write(self._message.data)
-
-
-def tf_topic(node: Node) -> Topic:
-    """The node's only publisher of `/tf`."""
-    if node.tf is None:
-        node.tf = node.publisher("/tf", "tf2_msgs/msg/TFMessage", TF)
-        FrameWatch(node, node.tf)
-    return node.tf
 
 
 def send_static(node: Node, frames: Sequence[tuple[str, str, Rigid]]) -> None:

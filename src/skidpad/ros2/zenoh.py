@@ -61,11 +61,6 @@ def endpoint(name: str, type_: MessageType | ServiceType) -> Endpoint:
     return Endpoint(name, type_.dds_name, NO_HASH if humble else type_.hash)
 
 
-def tokens_of(domain: int) -> str:
-    """Key expression of all tokens of a domain."""
-    return f"{_PREFIX}/{domain}/**"
-
-
 class Tokens(NamedTuple):
     """Writes the tokens of one node."""
 
@@ -370,7 +365,7 @@ class ZenohTransport:
         channel = self._zenoh.handlers.FifoChannel(_TOKENS)
         self._read(
             self._session.liveliness().declare_subscriber(
-                tokens_of(self.domain), channel, history=True
+                f"{_PREFIX}/{self.domain}/**", channel, history=True
             ),
             self._token_changed,
         )

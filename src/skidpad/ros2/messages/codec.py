@@ -375,24 +375,6 @@ def check_data(structure: Structure, data: bytes) -> None:
         pass
 
 
-def of_data(structure: Structure, data: bytes) -> InvalidValue:
-    """The fault of malformed data."""
-    try:
-        check_data(structure, data)
-    except InvalidValue as fault:
-        return fault
-    return InvalidValue(f"{structure.name}: malformed data")
-
-
-def of_record(structure: Structure, record: Any) -> InvalidValue:
-    """The fault of a record that cannot be encoded."""
-    try:
-        _check(structure, record, structure.name, "")
-    except InvalidValue as fault:
-        return fault
-    return InvalidValue(f"{structure.name}: cannot be encoded: {shortened(repr(record))}")
-
-
 def number_fault(name: str, base: str, value: Any) -> InvalidValue | None:
     """The fault of a number, or None."""
     if base == "bool":
@@ -482,7 +464,9 @@ def encoder(structure: Structure) -> Callable[[Any], bytes]:
         try:
             write(record, data)
         except _FAULTS as error:
-            raise of_record(structure, record) from error
+            _check(structure, record, structure.name, "")
+            text = f"{structure.name}: cannot be encoded: {shortened(repr(record))}"
+            raise InvalidValue(text) from error
         return bytes(data)
 
     return encode
@@ -500,7 +484,8 @@ def decoder(structure: Structure) -> Callable[[bytes | bytearray | memoryview], 
         try:
             record, end = readers[order](data, len(HEADER))
         except _FAULTS as error:
-            raise of_data(structure, data) from error
+            check_data(structure, data)
+            raise InvalidValue(f"{structure.name}: malformed data") from error
         if not 0 <= len(data) - end <= MOST_BEHIND:
             check_data(structure, data)
         return record

@@ -225,7 +225,7 @@ ServiceEventInfo: uint8 event_type, builtin_interfaces/Time stamp, char[16] clie
 }
 """Messages of each package."""
 
-PROGRAM_MESSAGES_PACKAGES: dict[str, str] = {
+PROGRAM_PACKAGES: dict[str, str] = {
     "autoware_control_msgs": """
 Control: builtin_interfaces/Time stamp, builtin_interfaces/Time control_time, Lateral lateral,
     Longitudinal longitudinal
@@ -326,7 +326,7 @@ def _messages(packages: dict[str, str]) -> dict[str, str]:
     return messages
 
 
-MESSAGES: dict[str, str] = _messages(PACKAGES | PROGRAM_MESSAGES_PACKAGES)
+MESSAGES: dict[str, str] = _messages(PACKAGES | PROGRAM_PACKAGES)
 """Fields of each message, one a line, as in its interface file."""
 HUMBLE: dict[str, str] = {
     "rmw_dds_common/msg/Gid": "char[24] data",

@@ -96,13 +96,15 @@ class MessageType(Structure):
     __repr__ = brief_repr
 
     def __getstate__(self) -> dict[str, Any]:
-        """For `pickle`: what it is, without what was made from it."""
+        """For `pickle`: the declared fields, without cached values."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @cached_property
     def Record(self) -> Any:
-        """The class of its messages, a NamedTuple; what is not given is zero, empty, or as its
-        interface file says. See `skidpad.ros2.messages.codec`."""
+        """The class of its messages, a NamedTuple; see `skidpad.ros2.messages.codec`.
+
+        Missing fields are zero, empty, or the default of the interface file.
+        """
         return codec.record_class(self)
 
     @cached_property
@@ -133,7 +135,7 @@ class ServiceType:
 
     @property
     def dds_name(self) -> str:
-        """As rmw_zenoh knows it; on DDS there are only request and response."""
+        """Its name for rmw_zenoh; DDS has only request and response."""
         return dds_name(self.name)
 
     @cached_property
@@ -158,7 +160,7 @@ _MOST_FIELDS = 10_000
 
 
 class Definitions:
-    """Types by name, made from lines when they are asked for."""
+    """Types by name, made from lines on first use."""
 
     def __init__(self, lines: Mapping[str, str]) -> None:
         self._lines = dict(lines)
@@ -169,7 +171,7 @@ class Definitions:
         return name in self._lines
 
     def add(self, name: str, lines: str) -> None:
-        """Add what a type is made from when it is asked for."""
+        """Add the lines of a type."""
         self._lines[name] = lines
 
     def find(self, name: str, within: tuple[str, ...] = ()) -> MessageType:
