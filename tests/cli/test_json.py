@@ -15,7 +15,7 @@ from skidpad import vehicles
 from skidpad.cli import main
 from skidpad.errors import require_extras
 from skidpad.view.recording import BagWriter, Recorder
-from skidpad.view.recording.mcap import opened
+from skidpad.view.recording.mcap import open_mcap
 from skidpad.world.xml.reader import review
 from view.recording.stages import full_stage, some_rows
 from world.worlds import WORLDS
@@ -124,7 +124,7 @@ def test_of_a_recording_without_messages_what_is_absent_is_null(
     capsys: pytest.CaptureFixture[str], recording: Path
 ) -> None:
     whole = recording.read_bytes()
-    with opened(recording) as contents:
+    with open_mcap(recording) as contents:
         first = contents.chunks[0]
     recording.write_bytes(whole[: first.offset + 20])
     document = said(capsys, "info", str(recording))

@@ -100,11 +100,11 @@ ENTRIES: dict[str, tuple[Callable[[], Any], str]] = {
         r"horizon = 10\^400",
     ),
     "message to the live server": (
-        lambda: messages.parsed(json.dumps({"type": "factor", "value": HUGE})),
+        lambda: messages.parse(json.dumps({"type": "factor", "value": HUGE})),
         "factor.value",
     ),
     "steps of the live server": (
-        lambda: messages.parsed(json.dumps({"type": "step", "count": HUGE})),
+        lambda: messages.parse(json.dumps({"type": "step", "count": HUGE})),
         "step.count",
     ),
 }

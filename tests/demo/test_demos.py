@@ -272,7 +272,7 @@ def test_the_runs_of_the_fan_are_those_of_the_study(monkeypatch: pytest.MonkeyPa
     car = sp.vehicles.formula_student()
     road = sp.control.Reference.along(fan.bend(), fan.SPEED)
     grip = np.array([0.5, 0.8, 1.0])
-    study = fan.sampled(car, road, grip)
+    study = fan.run_many(car, road, grip)
     for k, again in enumerate(fan.driven(car, road, grip)):
         np.testing.assert_array_equal(again.states[-1], study.final[k, : again.states.shape[1]])
 

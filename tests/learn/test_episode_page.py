@@ -14,7 +14,7 @@ from skidpad.learn.course import Course
 from skidpad.learn.pictures import Pictures
 from skidpad.learn.task import disc
 from skidpad.units import m
-from skidpad.view.live.messages import Frame, Take, decoded
+from skidpad.view.live.messages import Frame, Take, decode
 from skidpad.view.live.session import LetGo
 from skidpad.view.live.sources import WatchedEpisode
 from skidpad.view.stage import Stage
@@ -48,7 +48,7 @@ def test_vehicles_are_shown_where_they_are_on_their_track(environments: Environm
         assert len(stages) == (track != before)
         stage, before = (stages[0] if stages else stage), track
         (body,) = stage.bodies
-        moment = decoded(frame.whole, len(stage.channels))
+        moment = decode(frame.whole, len(stage.channels))
         x, y, yaw = environments.engine.motion_of(k)[:3]
         assert np.allclose(moment.row[[body.x, body.y, body.yaw]], [x, y, yaw], rtol=1e-6)
         assert moment.time == pytest.approx(task.dt)

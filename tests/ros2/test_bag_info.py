@@ -10,7 +10,7 @@ import pytest
 from core.files.bags import TYPES, write_bag, write_database
 from skidpad.cli import main
 from skidpad.view.recording import bag_info, recover_bag
-from skidpad.view.recording.mcap import opened
+from skidpad.view.recording.mcap import open_mcap
 
 rosbag2 = pytest.importorskip("rosbags.rosbag2")
 
@@ -76,7 +76,7 @@ def test_a_file_without_a_whole_message_is_not_promised_to_be_mended(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = bag_of(tmp_path / "bag", "mcap") / "bag_0.mcap"
-    with opened(file) as contents:
+    with open_mcap(file) as contents:
         begin = contents.chunks[0].offset
     alone = tmp_path / "alone.mcap"
     alone.write_bytes(file.read_bytes()[: begin + 50])

@@ -24,7 +24,7 @@ from skidpad.ros2.messages.types import definition_text
 from skidpad.study.identify import read_log
 from skidpad.view.recording import bag_info, recover_bag
 from skidpad.view.recording.bags import ROOT
-from skidpad.view.recording.mcap import opened
+from skidpad.view.recording.mcap import open_mcap
 from waiting import PATIENCE
 
 rosbag2 = pytest.importorskip("rosbags.rosbag2")
@@ -80,7 +80,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def opened_channels(bag: Path) -> dict[str, dict[str, str]]:
     """Metadata of the channels by topic."""
-    with opened(bag / "bag_0.mcap") as contents:
+    with open_mcap(bag / "bag_0.mcap") as contents:
         return {channel.topic: dict(channel.metadata) for channel in contents.channels.values()}
 
 

@@ -237,10 +237,10 @@ def _latency_entry() -> Entry:
 
 def _until(connection: Any, stage: Any, reached: Callable[[Any], bool]) -> None:
     """Receive frames until one fulfils a condition."""
-    from ..view.live.messages import decoded
+    from ..view.live.messages import decode
 
     heard: Any = ""
-    while not (isinstance(heard, bytes) and reached(decoded(heard, len(stage.channels)).row)):
+    while not (isinstance(heard, bytes) and reached(decode(heard, len(stage.channels)).row)):
         heard = connection.recv(timeout=20.0)
 
 

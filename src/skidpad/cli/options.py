@@ -67,8 +67,7 @@ NoBrowser = Annotated[
     bool, typer.Option("--no-browser", help="Only print the address of the page.")
 ]
 RecordingFile = Annotated[
-    Path,
-    typer.Argument(help="Recording: an .mcap file; or a bag of ROS 2.", show_default=False),
+    Path, typer.Argument(help="Recording: an .mcap file; or a bag of ROS 2.", show_default=False)
 ]
 ParameterFiles = Annotated[
     list[Path] | None,

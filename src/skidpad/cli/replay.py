@@ -51,8 +51,7 @@ class Driving(NamedTuple):
         int | None, typer.Option(help="Steps of the integrator within one of dt.")
     ] = None
     track: Annotated[
-        str | None,
-        typer.Option(metavar="FILE|SEED", help="Drive on a track: a file, or a seed."),
+        str | None, typer.Option(metavar="FILE|SEED", help="Drive on a track: a file, or a seed.")
     ] = None
     vehicle: Annotated[
         str | None,
@@ -141,11 +140,7 @@ def _write_drive_page(target: str, driving: Driving, reading: WorldReading, out:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         write_drive_page(
-            place,
-            out,
-            dt=driving.dt,
-            integrator=driving.integrator,
-            substeps=driving.substeps,
+            place, out, dt=driving.dt, integrator=driving.integrator, substeps=driving.substeps
         )
     notes = [f"on the page {note}" for note in place.notes]
     notes += [str(w.message) for w in caught if issubclass(w.category, UserWarning)]

@@ -126,8 +126,7 @@ def brains2(context: typer.Context, compat: Compat = None, *, running: Running) 
 def world(
     context: typer.Context,
     file: Annotated[
-        Path | None,
-        typer.Argument(help="World file; or the parameter world_file names it."),
+        Path | None, typer.Argument(help="World file; or the parameter world_file names it.")
     ] = None,
     page: Annotated[
         bool, typer.Option("--page", help="Show the world live in a browser, to watch.")

@@ -82,9 +82,9 @@ def run(
     if not no_record:
         require_extras("recording", purpose="skidpad run without --no-record")
     name, show = show_of(target, seed, driving, reading, quiet=quiet)
-    from ..demo.performing import perform_into, report, watched
+    from ..demo.performing import perform_into, progress_bar, report
 
-    with watched(show.duration if duration is None else duration, quiet) as watch:
+    with progress_bar(show.duration if duration is None else duration, quiet) as watch:
         done = perform_into(
             show,
             new_folder(name) if out is None else out,

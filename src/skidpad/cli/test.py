@@ -51,8 +51,7 @@ def test(
         float | None, typer.Option(metavar="S", help="Time of the log at which the test begins.")
     ] = None,
     wheelbase: Annotated[
-        float | None,
-        typer.Option(metavar="M", help="Wheelbase of the vehicle of the log in m."),
+        float | None, typer.Option(metavar="M", help="Wheelbase of the vehicle of the log in m.")
     ] = None,
     limits: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Limits of metrics in YAML.")

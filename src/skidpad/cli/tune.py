@@ -30,8 +30,7 @@ def tune(
     target: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="METRIC=VALUE",
-            help="A metric and what it should be, in SI. May be repeated.",
+            metavar="METRIC=VALUE", help="A metric and what it should be, in SI. May be repeated."
         ),
     ] = None,
     minimise: Annotated[

@@ -69,7 +69,7 @@ def main(out: Path, seed: int = 0) -> None:
     from rich.text import Text
 
     from ..view.recording.reading import read
-    from .performing import file_line, make_folder, perform_into, report, watched
+    from .performing import file_line, make_folder, perform_into, progress_bar, report
 
     require_extras("recording", "plots", purpose="skidpad demo")
     make_folder(out)  # before the work
@@ -77,7 +77,7 @@ def main(out: Path, seed: int = 0) -> None:
     for one in map(get, BEST):
         console.print(Text.assemble((one.name, "bold"), f": {one.text}"))
         show = one.show(seed)
-        with watched(show.duration, quiet=False) as watch:
+        with progress_bar(show.duration, quiet=False) as watch:
             performance = perform_into(show, out, one.name, watch=watch, meta={"seed": seed})
         report(show, performance)
         if show.picture is not None and performance.recording is not None:

@@ -225,11 +225,7 @@ def sweep(cars: int, least_grip: float, a_lateral: m_s2, car: Vehicle | None = N
     steps = samples * SAMPLES_EVERY
     begin = time.perf_counter()
     states = fleet.rollout(
-        standing,
-        policy=policy,
-        steps=steps,
-        every=SAMPLES_EVERY,
-        params=gripping(car, grip),
+        standing, policy=policy, steps=steps, every=SAMPLES_EVERY, params=gripping(car, grip)
     )
     wall_time = time.perf_counter() - begin
     x, y = (states[..., record.names(car.State).index(name)] for name in ("x", "y"))

@@ -61,16 +61,11 @@ def bend() -> Array:
 def driver(car: Vehicle, road: Reference) -> Policy:
     """Pure pursuit with cruise control; it knows nothing of the grip."""
     return pure_pursuit.policy(
-        car,
-        road,
-        knots=48,
-        t_ahead=0.3,
-        l_least=2.0,
-        speed={"k_p": 4.0, "k_i": 2.0, "limit": 9.0},
+        car, road, knots=48, t_ahead=0.3, l_least=2.0, speed={"k_p": 4.0, "k_i": 2.0, "limit": 9.0}
     )
 
 
-def sampled(car: Vehicle, road: Reference, grip: Array) -> MonteCarlo:
+def run_many(car: Vehicle, road: Reference, grip: Array) -> MonteCarlo:
     """A run for each share of grip (runs,), and what to expect of all."""
     return Fleet(car, DT, substeps=SUBSTEPS, on_diverge="mask").monte_carlo(
         x0={"v_x": SPEED},
@@ -117,7 +112,7 @@ def show(seed: int) -> TrajectoryShow:
     """The fan of this seed."""
     car, road = vehicles.formula_student(), Reference.along(bend(), SPEED)
     grip = np.random.default_rng(seed).uniform(*GRIP, RUNS)
-    many = sampled(car, road, grip)
+    many = run_many(car, road, grip)
     furthest = many.worst("left", 1, lowest=True)[0].run
     numbers = sorted({*range(SHOWN), furthest}, key=lambda k: float(-grip[k]))
     names = [f"run {k + 1} ({100.0 * grip[k]:.0f} %)" for k in numbers]

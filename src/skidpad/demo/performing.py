@@ -202,7 +202,7 @@ def perform(
         watch: told the simulated time now and then.
     """
     count = _step_count(show, duration)
-    every = max(1, int(1.0 / (checked_rate(show.rate if rate is None else rate) * show.dt) + 1e-9))
+    every = max(1, int(1.0 / (check_rate(show.rate if rate is None else rate) * show.dt) + 1e-9))
     first = show.begin(every)
     tally = Tally(show, first)
     for keep in keepers:
@@ -301,7 +301,7 @@ def perform_into(
         require_extras("recording", purpose="a recording")
     # Whatever is refused is refused before there is a folder.
     _step_count(show, duration)
-    samples = checked_rate(show.rate if rate is None else rate)
+    samples = check_rate(show.rate if rate is None else rate)
     if record or page:
         make_folder(folder)
     recording, html = folder / f"{name}.mcap", folder / f"{name}.html"
@@ -330,7 +330,7 @@ def make_folder(folder: Path) -> None:
         raise InvalidValue(f"cannot write into {folder}: {error.strerror}") from error
 
 
-def checked_rate(rate: per_s) -> per_s:
+def check_rate(rate: per_s) -> per_s:
     """A rate of samples in Hz; raises unless it is positive."""
     positive("rate", rate, "Hz")
     return float(rate)
@@ -428,7 +428,7 @@ def _summary(outcome: Outcome, vehicles: int) -> str:
 
 
 @contextmanager
-def watched(duration: s, quiet: bool) -> Generator[Callable[[s], None]]:
+def progress_bar(duration: s, quiet: bool) -> Generator[Callable[[s], None]]:
     """A bar unless quiet; yields the function that takes the simulated time in s."""
     with watching(duration, "s", "run", progress=not quiet and interactive()) as bar:
         yield lambda time: bar.advance(time - bar.done)

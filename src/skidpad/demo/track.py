@@ -64,7 +64,7 @@ def random_track(seed: int = 0) -> Track:
     for _ in range(10_000):
         scatter = rng.standard_normal((POINTS, 2))
         corners = border_of_cells(scatter, rng.random, CELLS, PITCH)
-        centre = None if corners is None else _smoothed(corners)
+        centre = None if corners is None else _smooth(corners)
         if centre is not None and least_gap(centre, SPACING, CLEARANCE, every=4) > CLEARANCE:
             return Track(from_the_straight(centre, round(25.0 / SPACING)))
     raise InvalidValue(f"no track was found for seed = {seed}; try another")
@@ -105,7 +105,7 @@ def as_points(line: Array) -> tuple[tuple[float, float], ...]:
     return tuple((float(x), float(y)) for x, y in line)
 
 
-def _smoothed(corners: Array) -> Array | None:
+def _smooth(corners: Array) -> Array | None:
     """A line without corners; None if it would be too tight, too short or too long."""
     ring = np.vstack([corners, corners[:1]])
     edges = divided(ring, round(lengths(ring).sum() / SPACING))[:-1]

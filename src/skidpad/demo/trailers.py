@@ -136,7 +136,7 @@ class DockingDriver:
     def _ahead(self, pose: Pose) -> None:
         """Along the lane, to a stop a little beyond the turning point."""
         v = max(0.0, min(5.0, 0.7 * (TURN + 1.0 - pose.x)))
-        self.truck.command(v=v, omega=pursued(pose, (pose.x + 8.0, self.side * LANE), v))
+        self.truck.command(v=v, omega=pursuit_yaw_rate(pose, (pose.x + 8.0, self.side * LANE), v))
 
 
 class TrainDriver:
@@ -154,11 +154,11 @@ class TrainDriver:
         gaps = [hypot(p.x + MIDDLE - x, p.y - y) for p in places]
         self.progress = float(near[int(np.argmin(gaps))])
         ahead = point(self.progress + 5.0, TRAIN)
-        omega = pursued(Pose(x, y, yaw), (ahead.x + MIDDLE, ahead.y), self.v)
+        omega = pursuit_yaw_rate(Pose(x, y, yaw), (ahead.x + MIDDLE, ahead.y), self.v)
         self.truck.command(v=min(self.v, 0.8 * t), omega=omega)
 
 
-def pursued(pose: Pose, goal: tuple[m, m], v: m_s) -> rad_s:
+def pursuit_yaw_rate(pose: Pose, goal: tuple[m, m], v: m_s) -> rad_s:
     """Yaw rate of the circle to a goal at a speed."""
     return v * arc(*to_body(pose, *goal), 0.0)
 

@@ -12,16 +12,7 @@ from ..core.arrays import Array
 from ..errors import InvalidValue
 from ..geometry.polygon import frozen
 
-VEHICLES = (
-    "#0072b2",
-    "#d55e00",
-    "#009e73",
-    "#c0619a",
-    "#c58800",
-    "#3d9bd1",
-    "#6b6f76",
-    "#8a7a00",
-)
+VEHICLES = ("#0072b2", "#d55e00", "#009e73", "#c0619a", "#c58800", "#3d9bd1", "#6b6f76", "#8a7a00")
 """Of vehicles in order, from Okabe and Ito's palette for colour-blind readers."""
 
 GROUND, GRID, GRID_STRONG = "#eceff2", "#dfe4e9", "#ccd4db"
@@ -95,7 +86,7 @@ def _bands(colour: str) -> Array:
     return frozen(np.array([int(colour[k : k + 2], 16) for k in (1, 3, 5)], dtype=np.float64))
 
 
-def shaded(colour: str, amount: float) -> Array:
+def shade(colour: str, amount: float) -> Array:
     """A colour mixed with black (amount < 0) or white (amount > 0)."""
     own = rgb(colour)
     return own + abs(amount) * ((0.0 if amount < 0.0 else 255.0) - own)

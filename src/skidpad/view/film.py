@@ -149,7 +149,8 @@ class Film:
 
     def to_bytes(self) -> bytes:
         """The block of the module text."""
-        coded = [_coded(column, bits) for column, bits in zip(self.rows.T, self._bits, strict=True)]
+        pairs = zip(self.rows.T, self._bits, strict=True)
+        coded = [_code_column(column, bits) for column, bits in pairs]
         by_lidar = self._by_lidar
         numbers = [
             self.times,
@@ -159,8 +160,8 @@ class Film:
         ]
         planes = [c.planes for c in coded]
         for reach, scans in zip(self._reaches, by_lidar, strict=True):
-            planes.append(_coded_ranges([s.ranges for s in scans], reach))
-        head = _padded(json.dumps(self.header(), separators=(",", ":")).encode())
+            planes.append(_code_ranges([s.ranges for s in scans], reach))
+        head = _pad(json.dumps(self.header(), separators=(",", ":")).encode())
         sizes = np.array([VERSION, len(head)], "<u4").tobytes()
         return b"".join(
             [MAGIC, sizes, head, *(n.astype("<f8").tobytes() for n in numbers), *planes]
@@ -175,7 +176,7 @@ class Film:
                 for scans, reach in zip(self._by_lidar, self._reaches, strict=True)
             ],
             "note": self.note,
-            "stage": _rounded(self.stage.to_json()),
+            "stage": _round_floats(self.stage.to_json()),
         }
 
     @cached_property
@@ -208,7 +209,7 @@ class _Coded(NamedTuple):
     planes: bytes
 
 
-def _coded(column: NDArray[np.float32], bits: int) -> _Coded:
+def _code_column(column: NDArray[np.float32], bits: int) -> _Coded:
     """A channel in fixed point, or bit by bit where that is too coarse or values are no numbers."""
     low, high = float(column.min()), float(column.max())
     step = (high - low) / (1 << bits) or 1.0
@@ -225,7 +226,7 @@ def _usual_size(column: NDArray[np.float32]) -> float:
     return float(np.partition(sizes, place)[place])
 
 
-def _coded_ranges(scans: list[NDArray[np.float32]], reach: float) -> bytes:
+def _code_ranges(scans: list[NDArray[np.float32]], reach: float) -> bytes:
     if not scans:
         return b""
     ranges = np.stack(scans).astype(np.float64)
@@ -248,11 +249,11 @@ def _planes(numbers: NDArray[np.int32], count: int) -> bytes:
     return np.ascontiguousarray(zigzag.view(np.uint8).reshape(-1, count).T).tobytes()
 
 
-def _padded(head: bytes) -> bytes:
+def _pad(head: bytes) -> bytes:
     return head + b" " * (-len(head) % 8)
 
 
-def _rounded(value: Any) -> Any:
+def _round_floats(value: Any) -> Any:
     """Floats with seven digits: outlines of many vehicles are most of a header.
 
     JSON has no infinity: null stands for it.
@@ -260,7 +261,7 @@ def _rounded(value: Any) -> Any:
     if isinstance(value, float):
         return float(f"{value:.7g}") if np.isfinite(value) else None
     if isinstance(value, dict):
-        return {key: _rounded(item) for key, item in value.items()}
+        return {key: _round_floats(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_rounded(item) for item in value]
+        return [_round_floats(item) for item in value]
     return value

@@ -28,7 +28,7 @@ from ..geometry.pose import points_to_world
 from ..units import Allowed, m
 from . import colours as palette
 from .canvas import Canvas
-from .colours import GLASS, GLASS_OPACITY, LINES, POLYGONS, SURFACE, VEHICLES, rgb, shaded
+from .colours import GLASS, GLASS_OPACITY, LINES, POLYGONS, SURFACE, VEHICLES, rgb, shade
 from .stage import Line, PlacedUnit, PlacedVehicle, Polygon
 
 WALL_PIXELS = 2.0
@@ -128,14 +128,14 @@ class Scenery:
             if not look.edge:
                 continue
             own = polygon.kind == "block" and polygon.colour
-            colour = shaded(polygon.colour, -0.35) if own else rgb(look.edge)
-            segments = _dashed(np.vstack([corners, corners[:1]]), look.dash, scale)
+            colour = shade(polygon.colour, -0.35) if own else rgb(look.edge)
+            segments = _dash(np.vstack([corners, corners[:1]]), look.dash, scale)
             yield _Stroke(segments, look.edge_width, colour, look.edge_opacity)
 
     def _drawn_lines(self, scale: float) -> Iterable[_Stroke]:
         for line, points in zip(self._lines, self._points, strict=True):
             look = LINES[line.kind]
-            segments = _dashed(points, look.dash, scale)
+            segments = _dash(points, look.dash, scale)
             yield _Stroke(segments, look.width, rgb(line.colour or look.colour), look.opacity)
 
 
@@ -158,7 +158,7 @@ class _Cones:
         radii = [CONE_RADII.get(name, CONE_RADII["blue"]) for name in names]
         self._radii = np.array(radii, dtype=np.float64)
         self._colours = np.array([rgb(colour) for colour in fills]).reshape(-1, 3)
-        self._edges = np.array([shaded(colour, -0.25) for colour in fills]).reshape(-1, 3)
+        self._edges = np.array([shade(colour, -0.25) for colour in fills]).reshape(-1, 3)
 
     @cached_property
     def _tree(self) -> Any:
@@ -236,7 +236,7 @@ def _round_step(least: float) -> float:
     return power * next(k for k in (1.0, 2.0, 5.0, 10.0) if least <= k * power * (1.0 + 1e-9))
 
 
-def _dashed(points: Array, dash: tuple[float, float] | None, scale: float) -> Array:
+def _dash(points: Array, dash: tuple[float, float] | None, scale: float) -> Array:
     """Segments (n, 4) of a line, or of its dashes, whose lengths are in pixels."""
     if dash is None:
         return line_edges(points)
@@ -370,7 +370,7 @@ def _draw_wheels(canvas: Canvas, unit: PlacedUnit) -> None:
 def _wheel(length: float, width: float) -> Array:
     half = 0.5 * np.array([length, width])
     box = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]]) * half
-    return _rounded(box, 0.3 * width)
+    return _round_corners(box, 0.3 * width)
 
 
 @lru_cache(maxsize=64)
@@ -382,7 +382,7 @@ def _parts(outlines: tuple[Outline, ...], wheels: int, kind: str) -> _Parts:
     (rear, right), (front, left) = corners.min(axis=0).tolist(), corners.max(axis=0).tolist()
     size = _Extents(rear, front, right, left)
     radius = 0.07 * min(size.length, size.width)
-    bodies = tuple(_rounded(shape, radius) for shape in shapes)
+    bodies = tuple(_round_corners(shape, radius) for shape in shapes)
     if kind == "trailer":
         return _Parts(size, bodies, marks=_ribs(size), mark_width=0.03)
     if wheels >= 4 and size.length > 1.35 * size.width and len(shapes) == 1:
@@ -440,7 +440,7 @@ def _ribs(size: _Extents) -> Array:
     return ribs
 
 
-def _rounded(ring: Array, radius: float) -> Array:
+def _round_corners(ring: Array, radius: float) -> Array:
     """A ring with round corners; where its sides are short, as round as they allow."""
     before, after = np.roll(ring, 1, axis=0) - ring, np.roll(ring, -1, axis=0) - ring
     a, b = (ring + side * _reach(side, radius) for side in (before, after))
@@ -499,7 +499,7 @@ class FramePainter:
     def of_map(cls, ground: Map, *, size: tuple[int, int] = (640, 480)) -> FramePainter:
         """Draws vehicles on a map, with the lane along its centre line if it has one."""
         areas = zip(ground.polygons, ground.holes, strict=True)
-        solids = [Polygon(_seamed(outline, holes), "solid") for outline, holes in areas]
+        solids = [Polygon(_seam_holes(outline, holes), "solid") for outline, holes in areas]
         lanes = [] if ground.centre_line is None else [_lane(ground.centre_line)]
         return cls(
             ground.segments,
@@ -535,8 +535,8 @@ class FramePainter:
         for number, vehicle in reversed([*enumerate(vehicles)]):
             colour = vehicle.colour or VEHICLES[number % len(VEHICLES)]
             for unit in reversed(vehicle.trailers):
-                _Painter(canvas, unit, "trailer", shaded(colour, 0.3), shaded(colour, -0.4)).draw()
-            _Painter(canvas, vehicle.vehicle, "vehicle", rgb(colour), shaded(colour, -0.4)).draw()
+                _Painter(canvas, unit, "trailer", shade(colour, 0.3), shade(colour, -0.4)).draw()
+            _Painter(canvas, vehicle.vehicle, "vehicle", rgb(colour), shade(colour, -0.4)).draw()
         canvas.squares(hits, min(max(0.06 * canvas.scale, 2.0), 3.0), rgb(palette.ECHO))
         if text:
             canvas.card(text)
@@ -626,7 +626,7 @@ def _lane(rows: Array) -> Polygon:
     return Polygon(_points(np.concatenate([left, right[::-1]])), "lane")
 
 
-def _seamed(outline: Array, holes: Sequence[Array]) -> tuple[tuple[float, float], ...]:
+def _seam_holes(outline: Array, holes: Sequence[Array]) -> tuple[tuple[float, float], ...]:
     """An area with holes as one ring, which goes to each hole and back again."""
     ring = outline if signed_area(outline) > 0.0 else outline[::-1]
     parts = [ring]

@@ -20,6 +20,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core import record
 from ..core.arrays import Array, values_of
@@ -126,6 +127,15 @@ class Scan:
     """Angle between rays, positive to the left."""
     count: int
     max_range: float
+
+
+class Ranges(NamedTuple):
+    """What a lidar measured."""
+
+    scan: int
+    """Which scan of the stage."""
+    ranges: NDArray[Any]
+    """In m."""
 
 
 @dataclass(frozen=True)
@@ -253,8 +263,8 @@ class Stage:
                 channels=tuple(Channel(**c) for c in plain["channels"]),
                 bodies=tuple(_body(b) for b in plain["bodies"]),
                 scans=tuple(Scan(**s) for s in plain["scans"]),
-                polygons=tuple(Polygon(**_pointed(p)) for p in plain["polygons"]),
-                lines=tuple(Line(**_pointed(p)) for p in plain["lines"]),
+                polygons=tuple(Polygon(**_with_points(p)) for p in plain["polygons"]),
+                lines=tuple(Line(**_with_points(p)) for p in plain["lines"]),
                 discs=tuple(Disc(**d) for d in plain["discs"]),
                 grids=tuple(_grid(g) for g in plain["grids"]),
                 # Stages of before there were any have none.
@@ -271,7 +281,7 @@ def _body(plain: Mapping[str, Any]) -> Body:
     return Body(**fields)
 
 
-def _pointed(plain: Mapping[str, Any]) -> dict[str, Any]:
+def _with_points(plain: Mapping[str, Any]) -> dict[str, Any]:
     return {**plain, "points": tuple((float(x), float(y)) for x, y in plain["points"])}
 
 
@@ -510,7 +520,7 @@ def still_life(scene: Scene) -> dict[str, Any]:
         if block is not None and block.animation:
             continue
         kind, colour = ("wall", "") if block is None else ("block", block.color)
-        polygons += [Polygon(_placed(p.outline, pose), kind, name, colour) for p in parts]
+        polygons += [Polygon(_corners_at(p.outline, pose), kind, name, colour) for p in parts]
     for element in scene.elements:
         # One without ends would be drawn over everything.
         if isinstance(element, PropertyRegion) and np.isfinite(_box(element)).all():
@@ -528,7 +538,7 @@ def _words(region: PropertyRegion) -> str:
     return f"{_PROPERTIES.get(region.name, region.name)} {shown}"
 
 
-def _placed(outline: Any, pose: Moving) -> Outline:
+def _corners_at(outline: Any, pose: Moving) -> Outline:
     corners = points_to_world(pose[:3], np.array(outline, dtype=float))
     return tuple((x, y) for x, y in corners.tolist())
 

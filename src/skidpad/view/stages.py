@@ -33,6 +33,7 @@ from .stage import (
     Line,
     Named,
     Polygon,
+    Ranges,
     Rows,
     Scan,
     Stage,
@@ -94,7 +95,7 @@ class _SeenRun:
     ) -> None:
         self._name, self._model = name, run.name
         self._named = [Named(c.name, c.unit.symbol, c.role) for c in run.columns]
-        self.columns: dict[str, Array] = _sampled(run, times)
+        self.columns: dict[str, Array] = _sample(run, times)
         if isinstance(vehicle, BodyShape):
             self.shape, self._pose = vehicle, POSE_NAMES
         else:
@@ -149,7 +150,7 @@ class _SeenRun:
         return vehicle_body(self._name, self.shape, self._pose, places, model=self._model)
 
 
-def _sampled(run: Trajectory, times: Array) -> dict[str, Array]:
+def _sample(run: Trajectory, times: Array) -> dict[str, Array]:
     """The columns of a run at these times (T,); its ends beyond them."""
     inside = np.clip(times, run.t[0], run.t[-1])
     if len(times) == len(run) and np.array_equal(inside, run.t):
@@ -242,6 +243,7 @@ class WorldStage:
             self._parts[k] = part._replace(accelerations=part.accelerations._replace(taken=own))
         """How many numbers `take` gives."""
         self._repeated: dict[int, tuple[Array, Array]] = {}
+        self._seen: dict[int, float] = {}
         self.scans, self._readings = self._lidars()
         self.stage = Stage(
             title=title or Path(world.scene.file).name or "world",
@@ -304,6 +306,17 @@ class WorldStage:
         """The latest scan of every lidar of the stage; None of one that has none yet."""
         sensing = self.world.sensing
         return [sensing.of(owner)[name] for owner, name in self._readings]
+
+    def scans_now(self) -> list[tuple[Ranges, bool]]:
+        """The latest scan of each lidar that has one, and whether it is new since the last call."""
+        scans: list[tuple[Ranges, bool]] = []
+        for index, reading in enumerate(self.readings()):
+            if reading is not None:
+                scans.append(
+                    (Ranges(index, reading.ranges), self._seen.get(index) != reading.stamp)
+                )
+                self._seen[index] = reading.stamp
+        return scans
 
     def _add_group(self, group: Group, rows: Rows) -> list[Body]:
         states, inputs, outputs = named_channels(group.model)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from websockets.sync.client import connect
 
-from skidpad.view.live.messages import Moment, decoded
+from skidpad.view.live.messages import Moment, decode
 from skidpad.view.live.server import LiveServer
 from skidpad.view.live.session import Session
 from skidpad.view.stage import Stage
@@ -63,7 +63,7 @@ class Client:
         """The next message, whatever it is."""
         message = self.socket.recv(timeout=PATIENCE)
         if isinstance(message, bytes):
-            self.frame = decoded(message, len(self.stage.channels))
+            self.frame = decode(message, len(self.stage.channels))
             return self.frame
         text: dict[str, Any] = json.loads(message)
         self.texts.append(text)

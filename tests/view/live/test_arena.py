@@ -253,7 +253,7 @@ def test_the_playground_starts_in_peace_and_its_pace_car_drives() -> None:
     assert speed(one, "pace") > 3.0
     assert speed(one, "car") == pytest.approx(0.0, abs=1e-6)
     assert one.vehicles[0]["name"] == "car"
-    (ranges, _) = next(one.scans())
+    (ranges, _) = one.scans()[0]
     assert one.stage.scans[ranges.scan].body == "car"
     assert np.isfinite(ranges.ranges).sum() > 100
 

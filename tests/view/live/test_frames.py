@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from skidpad.errors import InvalidValue
-from skidpad.view.live.messages import DIVERGED, PAUSED, Frame, Moment, Ranges, decoded, encoded
+from skidpad.view.live.messages import DIVERGED, PAUSED, Frame, Moment, decode, encode
+from skidpad.view.stage import Ranges
 
 ROW = np.array([1.5, -2.25, 1e9])
 MOMENT = Moment(
@@ -21,7 +22,7 @@ MOMENT = Moment(
 
 
 def test_every_number_lies_where_the_protocol_says() -> None:
-    data = encoded(MOMENT)
+    data = encode(MOMENT)
     assert struct.unpack_from("<BBH", data, 0) == (1, 1 | 4, 7)
     assert data[4:8] == bytes(4)
     assert struct.unpack_from("<d", data, 8) == (12.125,)
@@ -33,7 +34,7 @@ def test_every_number_lies_where_the_protocol_says() -> None:
 
 
 def test_a_frame_reads_back() -> None:
-    read = decoded(encoded(MOMENT), 3)
+    read = decode(encode(MOMENT), 3)
     assert (read.sequence, read.flags, read.time) == (7, PAUSED | DIVERGED, 12.125)
     np.testing.assert_array_equal(read.row, ROW.astype(np.float32))
     assert [one.scan for one in read.scans] == [4, 9]
@@ -42,18 +43,18 @@ def test_a_frame_reads_back() -> None:
 
 def test_those_who_saw_the_frame_before_get_new_scans_only() -> None:
     frame = Frame(MOMENT, frozenset({9}))
-    assert [one.scan for one in decoded(frame.whole, 3).scans] == [4, 9]
-    assert [one.scan for one in decoded(frame.changed, 3).scans] == [9]
+    assert [one.scan for one in decode(frame.whole, 3).scans] == [4, 9]
+    assert [one.scan for one in decode(frame.changed, 3).scans] == [9]
     assert frame.whole is frame.whole, "it is encoded once for all viewers"
 
 
 @pytest.mark.parametrize("channels", [2, 4])
 def test_a_frame_of_another_stage_is_refused(channels: int) -> None:
     with pytest.raises(InvalidValue, match=r"no frame of|cut short"):
-        decoded(encoded(MOMENT._replace(scans=())), channels)
+        decode(encode(MOMENT._replace(scans=())), channels)
 
 
 @pytest.mark.parametrize("size", [0, 5, 20, 31, 49])
 def test_a_frame_that_is_cut_is_refused(size: int) -> None:
     with pytest.raises(InvalidValue):
-        decoded(encoded(MOMENT)[:size], 3)
+        decode(encode(MOMENT)[:size], 3)

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from skidpad.errors import InvalidValue
-from skidpad.view.live.messages import Frame, Moment, Outbox, Ranges, decoded
+from skidpad.view.live.messages import Frame, Moment, Outbox, decode
 from skidpad.view.live.room import SLOWEST, Bucket, Verdict, Viewer, Wheel
+from skidpad.view.stage import Ranges
 
 
 def frame(sequence: int, *, new: bool = False, last: bool = False) -> Frame:
@@ -101,7 +102,7 @@ def take_all(viewer: Viewer) -> list[Any]:
 
 
 def sequences(items: list[Any]) -> list[int]:
-    return [decoded(item, 1).sequence for item in items if isinstance(item, bytes)]
+    return [decode(item, 1).sequence for item in items if isinstance(item, bytes)]
 
 
 def test_a_viewer_who_does_not_read_misses_frames_and_gets_the_scans_later() -> None:
@@ -112,11 +113,11 @@ def test_a_viewer_who_does_not_read_misses_frames_and_gets_the_scans_later() -> 
     viewer.offer(frame(3, new=True), 3.0 / 60.0)
     viewer.offer(frame(4), 4.0 / 60.0)
     (last,) = take_all(viewer)
-    assert decoded(last, 1).sequence == 4
-    assert [one.scan for one in decoded(last, 1).scans] == [0], "though frame 3 was missed"
+    assert decode(last, 1).sequence == 4
+    assert [one.scan for one in decode(last, 1).scans] == [0], "though frame 3 was missed"
     viewer.offer(frame(5), 5.0 / 60.0)
     (following,) = take_all(viewer)
-    assert decoded(following, 1).scans == []
+    assert decode(following, 1).scans == []
 
 
 def test_a_viewer_who_reads_at_last_gets_the_newest_frame() -> None:
@@ -176,7 +177,7 @@ def test_texts_come_before_frames_and_a_new_stage_drops_the_old_frame() -> None:
     viewer.offer(frame(2), 0.1)
     first, second = take_all(viewer)
     assert first == "stage"
-    assert decoded(second, 1).sequence == 2
+    assert decode(second, 1).sequence == 2
 
 
 def test_a_viewer_with_too_many_texts_is_closed() -> None:

@@ -39,7 +39,7 @@ DRIVE = {"type": "drive", "vehicle": "car", "ahead": 0.5, "left": -1, "handbrake
     ],
 )
 def test_messages_of_the_protocol_are_understood(text: object, message: said.Message) -> None:
-    assert said.parsed(json.dumps(text)) == message
+    assert said.parse(json.dumps(text)) == message
 
 
 @pytest.mark.parametrize(
@@ -77,12 +77,12 @@ def test_messages_of_the_protocol_are_understood(text: object, message: said.Mes
 )
 def test_anything_else_is_refused_with_words(text: str, words: str) -> None:
     with pytest.raises(InvalidValue, match=words):
-        said.parsed(text)
+        said.parse(text)
 
 
 def test_bytes_are_refused() -> None:
     with pytest.raises(InvalidValue, match="not bytes"):
-        said.parsed(b"\x00\x01")
+        said.parse(b"\x00\x01")
 
 
 @given(texts(200) | st.recursive(
@@ -93,7 +93,7 @@ def test_bytes_are_refused() -> None:
 ).map(json.dumps))  # fmt: skip
 def test_nothing_but_an_invalid_value_comes_out_of_garbage(text: str) -> None:
     try:
-        answer: object = said.parsed(text)
+        answer: object = said.parse(text)
     except InvalidValue as error:
         answer = error
     assert isinstance(answer, said.Message) or len(str(answer)) < 300, "it repeats the garbage"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from threading import Event
 
-from skidpad.view.live.messages import Frame, decoded
+from skidpad.view.live.messages import Frame, decode
 from skidpad.view.live.session import Session
 from view.live.worlds import ROBOT, arena
 from waiting import PATIENCE
@@ -33,7 +33,7 @@ def test_no_moment_is_shown_twice_on_a_machine_that_stalls() -> None:
 
     def take() -> None:
         frames = [one for one in session.outbox.take() if isinstance(one, Frame)]
-        times.extend(decoded(one.whole, channels).time for one in frames)
+        times.extend(decode(one.whole, channels).time for one in frames)
         if len(times) >= _FRAMES:
             enough.set()
 

@@ -13,7 +13,7 @@ import pytest
 from skidpad.errors import InvalidValue
 from skidpad.view.film import Film
 from skidpad.view.pages import page as page_files
-from skidpad.view.pages.page import html_of, packed
+from skidpad.view.pages.page import html_of, pack_film
 from view.pages.films import ten_minutes, two_cars
 
 
@@ -61,12 +61,12 @@ def test_ten_minutes_of_a_car_stay_far_below_the_limit(tmp_path: Path) -> None:
     path = tmp_path / "long.html"
     ten_minutes().to_html(path)
     assert path.stat().st_size < 7.5e6
-    assert note_of(packed(ten_minutes(channels=4), 1e9)) == ""
+    assert note_of(pack_film(ten_minutes(channels=4), 1e9)) == ""
 
 
 def shrunk(film: Film, share: float) -> tuple[bytes, str]:
-    whole = len(packed(film, np.inf))
-    block = packed(film, share * whole)
+    whole = len(pack_film(film, np.inf))
+    block = pack_film(film, share * whole)
     assert len(block) <= share * whole
     return block, note_of(block)
 

@@ -10,7 +10,7 @@ import pytest
 import skidpad as sp
 from skidpad.errors import InvalidValue, SimulationDiverged
 from skidpad.units import m, rad
-from skidpad.view.plots.comparison import aligned, common_columns, difference
+from skidpad.view.plots.comparison import align_runs, common_columns, difference
 from view.plots.drawn import curves, diagrams, keys, titles
 from view.plots.laps import lap
 
@@ -109,14 +109,14 @@ def test_a_run_that_ended_early_is_named():
 
 def test_starts_are_aligned_on_request():
     runs = (ramp([0.0, 1.0], name="a"), ramp([7.0, 8.0], name="b"))
-    assert [r.t[0] for r in aligned(runs, None, "time").values()] == [0.0, 7.0]
-    assert [r.t[0] for r in aligned(runs, None, "start").values()] == [0.0, 0.0]
+    assert [r.t[0] for r in align_runs(runs, None, "time").values()] == [0.0, 7.0]
+    assert [r.t[0] for r in align_runs(runs, None, "start").values()] == [0.0, 0.0]
 
 
 def test_names_come_from_the_runs_and_are_told_apart():
     run = lap()
-    assert list(aligned((run, run), None, "time")) == ["lap 1", "lap 2"]
-    assert list(aligned((run, ramp([0.0, 1.0])), None, "time")) == ["lap", "run 2"]
+    assert list(align_runs((run, run), None, "time")) == ["lap 1", "lap 2"]
+    assert list(align_runs((run, ramp([0.0, 1.0])), None, "time")) == ["lap", "run 2"]
     figure = sp.view.plots.compare(run, run, names=["dry", "wet 5 $"])
     assert keys(figure.legends[0]) == ["dry", r"wet 5 \$"]
 

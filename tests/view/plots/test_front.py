@@ -18,10 +18,10 @@ from skidpad.view.plots.style import (
     headings,
     literal,
     new_figure,
+    quantity_title,
     room,
     shades,
     symbol,
-    titled,
 )
 from view.plots.drawn import keys
 from view.plots.laps import lap
@@ -180,9 +180,9 @@ def test_symbols_of_print():
     assert symbol("F_z_fl") == r"$F_{\mathrm{z,fl}}$"
     assert symbol("steer") == r"$\mathrm{steer}$"
     assert literal("5 $") == r"5 \$"
-    assert titled("v_y", "m/s") == r"Velocity to the left $v_{\mathrm{y}}$ [m/s]"
-    assert titled("yaw", "rad") == "Heading [°]"
-    assert titled("twice $", "") == r"twice \$"
+    assert quantity_title("v_y", "m/s") == r"Velocity to the left $v_{\mathrm{y}}$ [m/s]"
+    assert quantity_title("yaw", "rad") == "Heading [°]"
+    assert quantity_title("twice $", "") == r"twice \$"
     assert axis_label("omega", "rad/s") == "yaw rate $ω$ [°/s]"
     assert axis_label("F_z", "N") == "F_z [N]"
 

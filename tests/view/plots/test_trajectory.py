@@ -12,7 +12,7 @@ import pytest
 from skidpad.errors import InvalidValue, SimulationDiverged
 from skidpad.run.trajectory import Trajectory
 from skidpad.units import N, Nm, m, m_s, m_s2, rad, rad_s
-from skidpad.view.plots.motion import thinned
+from skidpad.view.plots.motion import thin_line
 from skidpad.view.plots.runs import TARGET, panels
 from view.plots.drawn import curves, keys, titles
 
@@ -216,7 +216,7 @@ def test_thinning_keeps_the_ends_and_the_peaks():
     values = np.zeros_like(t)
     values[54_321] = 7.0
     values[12_345] = -3.0
-    times, kept = thinned(t, values)
+    times, kept = thin_line(t, values)
     assert times.size < 4100
     assert (times[0], times[-1]) == (0.0, 99_999.0)
     assert kept[times == 54_321.0].tolist() == [7.0]

@@ -13,7 +13,7 @@ import zstandard
 
 from skidpad.errors import InvalidValue
 from skidpad.view.recording import Recorder, info, read, recover
-from skidpad.view.recording.mcap import opened
+from skidpad.view.recording.mcap import open_mcap
 from view.recording.stages import full_stage, same_bits, small_stage, some_rows, surroundings
 
 OLD = Path(__file__).parents[2] / "data" / "recordings" / "format_1.mcap"
@@ -54,7 +54,7 @@ def test_a_damaged_topic_is_taken_from_the_summary_or_noticed(path: Path) -> Non
     path.write_bytes(bad)
     assert same_bits(read(path).rows, rows)
     assert read(path).scans[0].index == 0
-    with opened(path) as contents:
+    with open_mcap(path) as contents:
         end = contents.chunks[-1].end
     path.write_bytes(bad[:end])
     with pytest.raises(InvalidValue, match="/car/front_lidar is not what was written"):
@@ -73,7 +73,7 @@ def test_a_damaged_summary_is_a_file_that_was_not_closed(path: Path) -> None:
 
 def _with_chunk(path: Path, size: int, stored: bytes) -> None:
     """The file up to its first chunk, and a chunk that says that it holds so many bytes."""
-    with opened(path) as contents:
+    with open_mcap(path) as contents:
         begin = contents.chunks[0].offset
     content = struct.pack("<QQQI", 0, 0, size, 0) + struct.pack("<I4sQ", 4, b"zstd", len(stored))
     record = struct.pack("<BQ", 6, len(content) + len(stored)) + content + stored
@@ -166,13 +166,13 @@ def test_a_recording_is_shown_in_a_line(path: Path, tmp_path: Path) -> None:
 def test_a_chunk_that_is_not_one_any_more_is_missed(path: Path) -> None:
     """Its opcode says that it is something else, which others would pass over."""
     data = bytearray(path.read_bytes())
-    with opened(path) as contents:
+    with open_mcap(path) as contents:
         data[contents.chunks[0].offset] = 0x86
     path.write_bytes(data)
     recording = read(path)
     assert recording.times.size == 0
     assert not recording.complete
-    with opened(path) as contents:
+    with open_mcap(path) as contents:
         end = contents.end
     path.write_bytes(data[:end])
     assert read(path).times.size == 0

@@ -12,7 +12,7 @@ import skidpad.cli.recordings
 from skidpad import __version__
 from skidpad.cli import main
 from skidpad.view.recording import Recorder, info, read, recorder
-from skidpad.view.recording.mcap import opened
+from skidpad.view.recording.mcap import open_mcap
 from view.recording.stages import full_stage, some_rows
 
 assert skidpad.cli.recordings
@@ -83,7 +83,7 @@ def test_a_torn_file_is_told_and_mended(path: Path, capsys: pytest.CaptureFixtur
 def _spoil(path: Path, count: int) -> None:
     """Bytes inside of the first chunks are overwritten."""
     data = bytearray(path.read_bytes())
-    with opened(path) as contents:
+    with open_mcap(path) as contents:
         chunks = contents.chunks[:count]
     for chunk in chunks:
         data[chunk.end - 100 : chunk.end - 90] = bytes(10)
@@ -103,7 +103,7 @@ def test_a_damaged_chunk_is_told(path: Path, capsys: pytest.CaptureFixture[str])
 
 
 def test_a_file_of_which_nothing_is_whole(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with opened(path) as contents:
+    with open_mcap(path) as contents:
         begin = contents.chunks[0].offset
     torn = path.with_name("torn.mcap")
     torn.write_bytes(path.read_bytes()[: begin + 50])
@@ -122,7 +122,7 @@ def test_a_file_of_which_nothing_is_whole(path: Path, capsys: pytest.CaptureFixt
 def test_info_of_what_is_not_compressed(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As pages that drive write it."""
     assert "kB of messages before zstd written by" in said(capsys, "info", str(path))
-    with opened(path) as contents:
+    with open_mcap(path) as contents:
         first = contents.chunks[0]
         messages = contents.messages(first).tobytes()
     content = struct.pack("<QQQI", first.start_time, first.end_time, len(messages), 0)

@@ -121,7 +121,7 @@ def test_cut_off_anywhere(
 def test_only_what_was_not_whole_is_missing(tmp_path: Path, source: Path) -> None:
     path, data = tmp_path / "run.mcap", source.read_bytes()
     path.write_bytes(data)
-    with file_contents.opened(path) as contents:
+    with file_contents.open_mcap(path) as contents:
         ends = [chunk.end for chunk in contents.chunks]
     assert len(ends) > 5
     for k, end in enumerate(ends):
@@ -140,7 +140,7 @@ def _samples(path: Path, data: bytes) -> int:
 def test_a_damaged_chunk_is_told_and_left_out(tmp_path: Path, source: Path) -> None:
     path, data = tmp_path / "run.mcap", source.read_bytes()
     path.write_bytes(data)
-    with file_contents.opened(path) as contents:
+    with file_contents.open_mcap(path) as contents:
         chunk = contents.chunks[2]
     bad = bytearray(data)
     bad[(chunk.offset + chunk.end) // 2] ^= 0x55

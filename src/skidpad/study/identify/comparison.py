@@ -18,18 +18,18 @@ from ...errors import SimulationDiverged
 from ...run.trajectory import Trajectory
 from ...vehicles.command_driven import autoware
 from ...vehicles.command_driven.parameters import UnknownParameter, gather, period
-from ...view.plots.motion import thinned
+from ...view.plots.motion import thin_line
 from ...view.plots.style import (
     BLUE,
     DASHES,
     GREY,
     ORANGE,
     check,
-    finished,
     headings,
     new_figure,
     on_screen,
     screen_unit,
+    write_figure,
 )
 from .log import Log, read_log
 from .replay import CHANNELS, Curve, Replay, error, recording
@@ -214,7 +214,7 @@ def replay_figure(
         looks = {"recorded": RECORDED, "replayed": REPLAYED, "replayed - recorded": ERROR}
         keys: list[Any] = [Line2D([], [], label=label, **look) for label, look in looks.items()]
         headings(figure, title, keys)
-    return finished(figure, path)
+    return write_figure(figure, path)
 
 
 def _draw(above: Axes, below: Axes, name: str, curve: Curve, starts: Array) -> None:
@@ -248,7 +248,7 @@ def _draw(above: Axes, below: Axes, name: str, curve: Curve, starts: Array) -> N
 
 def _line(t: Array, values: Array, starts: Array) -> tuple[Array, Array]:
     """The samples to draw, with the line broken where a window starts again."""
-    return thinned(_broken(t, starts), _broken(values, starts))
+    return thin_line(_broken(t, starts), _broken(values, starts))
 
 
 def _broken(values: Array, starts: Array) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core.arrays import AnyArray, Array, Mask
 from ...core.files import brief_repr
-from ...view.plots.style import COLOURS, GREY, RED, check, finished, headings, new_figure, room
+from ...view.plots.style import COLOURS, GREY, RED, check, headings, new_figure, room, write_figure
 from .measurements import BINS, Measurements, levels, numbers_of_steps, step_of
 from .stages import Stage
 
@@ -70,7 +70,7 @@ def residual_figure(
             _draw(above, below, part, loads)
             above.tick_params(labelbottom=False)
         headings(figure, title, _keys(loads, not all(r.kept.all() for r in residuals)))
-    return finished(figure, path)
+    return write_figure(figure, path)
 
 
 def _draw(above: Axes, below: Axes, part: Residuals, loads: Array) -> None:

@@ -20,21 +20,20 @@ from ...control.keyboard import Axes, Memory, demand_of_keys, demand_to_stop
 from ...control.pure_pursuit import arc
 from ...control.speed import Course, Grip
 from ...core import record
-from ...core.body import Demand, Outline, Velocity
-from ...core.body import Pose as line_follower_Pose
+from ...core.body import Demand, Outline, Pose, Velocity
 from ...core.record import unknown_name
 from ...errors import InvalidValue, SimulationDiverged, SkidpadError
 from ...geometry.line import Line, lengths, vertices
 from ...geometry.pose import to_body
 from ...units import Allowed, m, one, s
 from ...world.motion.groups import Group
-from ...world.scene import BlockSpec, Pose, Scene, Shape, TimedPath
+from ...world.scene import BlockSpec, Scene, Shape, TimedPath
+from ...world.scene import Pose as ScenePose
 from ...world.vehicle import Route, WorldVehicle
-from ...world.world import Snapshot, World
-from ..stage import Line as pilots_Line
-from ..stage import Stage
+from ...world.world import World
+from ..stage import Line as GroundLine
+from ..stage import Ranges, Stage
 from ..stages import WorldStage
-from .messages import Ranges
 
 MOST = 200
 """Dropped into one world."""
@@ -50,7 +49,7 @@ def cone(name: str, x: m, y: m, colour: str = "#ff7f0e") -> BlockSpec:
     outline = tuple((CONE_RADIUS * cos(a), CONE_RADIUS * sin(a)) for a in corners)
     return BlockSpec(
         name,
-        Pose(x, y),
+        ScenePose(x, y),
         Shape(outline, (outline,), 0.0, 0.35),
         mass=1.5,
         ground_friction=0.6,
@@ -65,7 +64,7 @@ def box(name: str, x: m, y: m, yaw: float = 0.0, colour: str = "#b5803f") -> Blo
     outline: Outline = ((-half, -half), (half, -half), (half, half), (-half, half))
     return BlockSpec(
         name,
-        Pose(x, y, yaw=yaw),
+        ScenePose(x, y, yaw=yaw),
         Shape(outline, (outline,), 0.0, BOX_SIDE),
         mass=12.0,
         ground_friction=0.5,
@@ -76,7 +75,7 @@ def box(name: str, x: m, y: m, yaw: float = 0.0, colour: str = "#b5803f") -> Blo
 _KINDS = {"cone": cone, "box": box}
 
 
-def dropped(world: World, kind: str, x: m, y: m, count: int) -> BlockSpec:
+def obstacle(world: World, kind: str, x: m, y: m, count: int) -> BlockSpec:
     """An obstacle at a place where there is nothing, as number `count` of those dropped."""
     if kind not in _KINDS:
         raise InvalidValue(unknown_name("the protocol", kind[:40], list(_KINDS), "obstacle"))
@@ -108,16 +107,14 @@ def with_blocks(world: World, blocks: Sequence[BlockSpec]) -> World:
     """A world with more blocks that goes on where another one is, with its parameters."""
     scene: Scene = replace(world.scene, blocks=(*world.scene.blocks, *blocks))
     grown = World(scene, seed=world.seed, on_diverge=world.on_diverge)
-    grown.restore(_joined(grown.snapshot(), world.snapshot()))
+    # What is new stands as at its start, all else as it was.
+    kept = world.snapshot()
+    bodies, *contacts = kept.encounters
+    bodies = {**grown.snapshot().encounters[0], **bodies}
+    grown.restore(kept._replace(encounters=(bodies, *contacts)))
     for mine, before in zip(grown.groups, world.groups, strict=True):
         mine.params[:] = before.params
     return grown
-
-
-def _joined(fresh: Snapshot, kept: Snapshot) -> Snapshot:
-    """A snapshot in which what is new stands as at its start and all else as it was."""
-    bodies, *contacts = kept.encounters
-    return kept._replace(encounters=({**fresh.encounters[0], **bodies}, *contacts))
 
 
 _SHARE: one = 0.5
@@ -155,7 +152,7 @@ class LineFollower:
         self._course = Course.fastest(even.vertices, grip, closed=closed, v_end=0.0)
         self._progress: m | None = None
 
-    def demand(self, pose: line_follower_Pose, now: Velocity) -> Demand:
+    def demand(self, pose: Pose, now: Velocity) -> Demand:
         """What leads along the line from where the vehicle is."""
         can, line = self._can, self._course.line
         here = self._progress = self._nearest(pose)
@@ -169,7 +166,7 @@ class LineFollower:
         omega = max(now.v_x, 0.2 * can.omega_max * can.wheel_base) * curvature
         return Demand(steer, a, v, min(max(omega, -can.omega_max), can.omega_max))
 
-    def _nearest(self, pose: line_follower_Pose) -> m:
+    def _nearest(self, pose: Pose) -> m:
         """Distance along the line to the nearest point: of all at first, then about the last."""
         line, last = self._course.line, self._progress
         if last is None:
@@ -190,7 +187,7 @@ class Pilot:
     """
 
     def __init__(
-        self, vehicle: WorldVehicle, path: TimedPath | None, lines: Sequence[pilots_Line]
+        self, vehicle: WorldVehicle, path: TimedPath | None, lines: Sequence[GroundLine]
     ) -> None:
         self._vehicle, self._dt = vehicle, vehicle.bodies.group.dt
         self._kind = vehicle.vehicle
@@ -277,7 +274,7 @@ class Pilot:
         command = self._kind.body.command(self._vehicle.state, demand, self._kind.params)
         self._vehicle.bodies.group.inputs[self._vehicle.row] = record.flatten(command)
 
-    def _nearest_line(self) -> pilots_Line:
+    def _nearest_line(self) -> GroundLine:
         x, y, *_ = self._vehicle.truth
         return min(self._lines, key=lambda line: min(hypot(a - x, b - y) for a, b in line.points))
 
@@ -362,16 +359,10 @@ def known_tunables(Params: type, values: Sequence[float]) -> dict[str, Tunable]:
         value = float(values[column])
         if value > 0.0:
             leaf = record.fields(Params)[column]
-            low, high = _within(leaf, known.low * value, known.high * value)
+            allowed = leaf.allowed or Allowed()
+            low, high = max(known.low * value, allowed.low), min(known.high * value, allowed.high)
             tunables[name] = Tunable(name, known.label, leaf.unit.symbol, low, high, column)
     return tunables
-
-
-def _within(leaf: record.Field, low: float, high: float) -> tuple[float, float]:
-    allowed = leaf.allowed
-    if allowed is None:
-        return low, high
-    return max(low, allowed.low), min(high, allowed.high)
 
 
 def tune(group: Group, row: int, known: dict[str, Tunable], name: str, value: float) -> None:
@@ -406,7 +397,7 @@ class Arena:
         scene: Scene,
         *,
         seed: int = 0,
-        lines: Sequence[pilots_Line] = (),
+        lines: Sequence[GroundLine] = (),
         starts: dict[str, str] | None = None,
         title: str = "",
     ) -> None:
@@ -416,7 +407,7 @@ class Arena:
         self._lines, self._title, self._seed = tuple(lines), title, seed
         self._starts = starts or {}
         self._drops: list[BlockSpec] = []
-        self._begin(_started(self._scene, seed))
+        self._begin(_start_world(self._scene, seed))
         self._warm_up()
 
     def _begin(self, world: World) -> None:
@@ -428,7 +419,6 @@ class Arena:
         self._pilots = self._new_pilots()
         for name, controller in self._starts.items():
             self._pilots[name].choose(controller)
-        self._seen: dict[int, s] = {}
         self._told_stopped: set[str] = set()
 
     def _warm_up(self) -> None:
@@ -512,7 +502,7 @@ class Arena:
 
     def drop(self, kind: str, x: m, y: m) -> None:
         """Put an obstacle into the world; the stage is another one afterwards."""
-        block = dropped(self.world, kind, x, y, len(self._drops))
+        block = obstacle(self.world, kind, x, y, len(self._drops))
         world = with_blocks(self.world, [block])
         self._drops.append(block)
         before = self._pilots
@@ -525,7 +515,7 @@ class Arena:
         """Start again without what was dropped; whether the stage is another one."""
         changed = bool(self._drops)
         self._drops.clear()
-        self._begin(_started(self._scene, self._seed))
+        self._begin(_start_world(self._scene, self._seed))
         return changed
 
     def diagnosis(self, error: Exception) -> str | None:
@@ -549,13 +539,9 @@ class Arena:
             yield f"{name} was stopped at t = {time:.2f} s: {reason}. Reset to start again."
         self._told_stopped = set(stopped)
 
-    def scans(self) -> Iterator[tuple[Ranges, bool]]:
+    def scans(self) -> list[tuple[Ranges, bool]]:
         """The latest scan of each lidar that has one, and whether it is new since the last call."""
-        for index, reading in enumerate(self.view.readings()):
-            if reading is not None:
-                new = self._seen.get(index) != reading.stamp
-                self._seen[index] = reading.stamp
-                yield Ranges(index, reading.ranges), new
+        return self.view.scans_now()
 
     def row(self) -> NDArray[np.float64]:
         """The numbers of this moment, by the channels of the stage."""
@@ -568,7 +554,7 @@ class Arena:
         return self._pilots[vehicle]
 
 
-def _started(scene: Scene, seed: int) -> World:
+def _start_world(scene: Scene, seed: int) -> World:
     """A world in which a vehicle that diverges is stopped alone, if there are others."""
     alone = len(scene.vehicles) == 1
     return World(scene, seed=seed, on_diverge="raise" if alone else "stop")

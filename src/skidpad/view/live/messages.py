@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from ...core.record import unknown_name
 from ...errors import InvalidValue
 from ...units import Allowed, m, one
+from ..stage import Ranges, Stage
 
 MOST_BYTES = 4096
 """Of a message."""
@@ -142,7 +143,7 @@ _KINDS: dict[str, type[Message]] = {
 }
 
 
-def parsed(text: str | bytes) -> Message:
+def parse(text: str | bytes) -> Message:
     """The message in a text; raises `InvalidValue` for anything else."""
     if isinstance(text, bytes):
         raise InvalidValue("a client sends texts, not bytes")
@@ -168,13 +169,13 @@ def _built(message: Mapping[str, Any]) -> Message:
     values: dict[str, Any] = {}
     for field in known:
         if field.name in message:
-            values[field.name] = _checked(f"{name}.{field.name}", hints[field.name], message)
+            values[field.name] = _check(f"{name}.{field.name}", hints[field.name], message)
         elif field.default is MISSING:
             raise InvalidValue(f"{name} needs {field.name}")
     return kind(**values)
 
 
-def _checked(label: str, hint: Any, message: Mapping[str, Any]) -> Any:
+def _check(label: str, hint: Any, message: Mapping[str, Any]) -> Any:
     value = message[label.partition(".")[2]]
     base, *notes = get_args(hint) or (hint,)
     if base is str:
@@ -221,15 +222,6 @@ _COUNT = struct.Struct("<H")
 _SCAN = struct.Struct("<HH")
 
 
-class Ranges(NamedTuple):
-    """What a lidar measured."""
-
-    scan: int
-    """Which scan of the stage."""
-    ranges: NDArray[Any]
-    """In m."""
-
-
 class Moment(NamedTuple):
     """What a frame holds."""
 
@@ -266,16 +258,16 @@ class Frame:
     @cached_property
     def whole(self) -> bytes:
         """With all scans, for those who have not seen the frame before."""
-        return encoded(self._moment)
+        return encode(self._moment)
 
     @cached_property
     def changed(self) -> bytes:
         """With new scans only."""
         kept = [one for one in self._moment.scans if one.scan in self._new]
-        return encoded(self._moment._replace(scans=kept))
+        return encode(self._moment._replace(scans=kept))
 
 
-def encoded(moment: Moment) -> bytes:
+def encode(moment: Moment) -> bytes:
     """The bytes of a frame."""
     head = _HEAD.pack(KIND, moment.flags, moment.sequence & 0xFFFF, moment.time)
     parts = [head, np.asarray(moment.row, "<f4").tobytes(), _COUNT.pack(len(moment.scans))]
@@ -284,7 +276,7 @@ def encoded(moment: Moment) -> bytes:
     return b"".join(parts)
 
 
-def decoded(data: bytes, channels: int) -> Moment:
+def decode(data: bytes, channels: int) -> Moment:
     """The moment in the bytes of a frame, for a stage with this number of channels."""
     try:
         kind, flags, sequence, time = _HEAD.unpack_from(data)
@@ -358,6 +350,17 @@ class Outbox:
         with self._lock:
             self._items.append(Said(about, fields, to))
         self._notify()
+
+    def say_stage(self, stage: Stage) -> None:
+        """Put a stage, as text: that of a large world takes a while to write."""
+        text = json.dumps(stage.to_json(), separators=(",", ":"), allow_nan=False)
+        self.say("stage", stage=text)
+
+    def say_status(self, **fields: Any) -> None:
+        """Put a status: of a world that runs in real time and is not recorded, but for `fields`."""
+        usual: dict[str, Any] = {"paused": False, "factor": 1.0, "real_time_factor": 1.0}
+        usual |= {"recording": False, "file": None, "message": ""}
+        self.say("status", None, **(usual | fields))
 
     def take(self) -> Sequence[Item]:
         """Everything there is."""

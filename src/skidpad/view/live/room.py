@@ -234,10 +234,7 @@ class Room:
     """
 
     def __init__(
-        self,
-        submit: Callable[[int, said.Message], None],
-        rate: per_s,
-        clock: Callable[[], s],
+        self, submit: Callable[[int, said.Message], None], rate: per_s, clock: Callable[[], s]
     ) -> None:
         self._submit, self._rate, self._clock = submit, rate, clock
         self._viewers: dict[int, Viewer] = {}
@@ -276,7 +273,7 @@ class Room:
         verdict = viewer.bucket.take(now)
         if verdict is Verdict.HEAR:
             try:
-                self._obey(viewer, said.parsed(text), now)
+                self._obey(viewer, said.parse(text), now)
             except SkidpadError as error:
                 viewer.tell(_text("error", text=str(error)))
         elif verdict is Verdict.WARN:

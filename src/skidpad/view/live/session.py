@@ -6,7 +6,6 @@ the world starts again. `Source` is what a server shows; a `Session` is one.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable
 from datetime import datetime
@@ -245,7 +244,7 @@ class Session:
 
     def start(self) -> None:
         """Begin to run."""
-        self._tell_stage()
+        self.outbox.say_stage(self.arena.stage)
         self._tell_vehicles(self._clock())
         self._report(self._clock())
         self._thread.start()
@@ -396,7 +395,7 @@ class Session:
             case said.Drop(x, y, kind):
                 arena.drop(kind, x, y)
                 self._kept = arena.world.snapshot()
-                self._tell_stage()
+                self.outbox.say_stage(self.arena.stage)
                 self._changed = True
                 self._recordings.renew(self.arena)
                 self._report(self._clock())
@@ -437,7 +436,7 @@ class Session:
         self._diverged, self._held_since = False, None
         self._pace.restart(now)
         if changed:
-            self._tell_stage()
+            self.outbox.say_stage(self.arena.stage)
         self._tell_vehicles(now)
         self._changed = True
         self._recordings.renew(self.arena)
@@ -460,11 +459,6 @@ class Session:
             self._unanswered = None
         self.outbox.frame(Frame(moment, fresh, last=self._paused, heard=heard))
 
-    def _tell_stage(self) -> None:
-        # As text, once: the stage of a large world takes a while to write.
-        text = json.dumps(self.arena.stage.to_json(), separators=(",", ":"), allow_nan=False)
-        self.outbox.say("stage", stage=text)
-
     def _tell_vehicles(self, now: s) -> None:
         self._vehicles_changed, self._next_vehicles = False, now + _NEWS
         self.outbox.say("vehicles", vehicles=self.arena.vehicles)
@@ -472,8 +466,7 @@ class Session:
     def _report(self, now: s) -> None:
         self._next_status = now + _STATUS
         file = self._recordings.file
-        self.outbox.say(
-            "status",
+        self.outbox.say_status(
             paused=self._paused,
             factor=self._pace.factor,
             real_time_factor=0.0 if self._paused else round(self._pace.reached, 3),

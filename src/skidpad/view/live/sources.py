@@ -7,11 +7,10 @@ with the clock; both are to be watched, not driven.
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import atan2, cos, pi, sin
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -186,14 +185,40 @@ def _walls() -> tuple[WallSpec, ...]:
 
 _STATUS: s = 0.5
 """Between two status messages."""
+_REASON = "an environment runs here; it is driven by its actions"
+_RATE = 60.0
 
 
-class WatchedWorld:
+class _Watched:
+    """A source to be watched, not driven; `reason` is sent to clients who try."""
+
+    def __init__(self, reason: str, rate: per_s) -> None:
+        self.outbox, self.rate = Outbox(), rate
+        self._reason, self._sequence = reason, 0
+
+    def stop(self) -> None:
+        """What is shown continues without being watched."""
+
+    def submit(self, client: int, message: Message) -> None:
+        """Refuse what a client wants."""
+        if not isinstance(message, LetGo):
+            self.outbox.say("error", to=client, text=self._reason)
+
+    def _put_frame(
+        self, time: s, row: NDArray[np.float64], scans: Sequence[tuple[Ranges, bool]]
+    ) -> None:
+        """Put a frame; of each scan, whether it is new."""
+        self._sequence += 1
+        moment = Moment(self._sequence, 0, time, row, [scan for scan, _ in scans])
+        self.outbox.frame(Frame(moment, frozenset(scan.scan for scan, new in scans if new)))
+
+
+class WatchedWorld(_Watched):
     """The frames of a world, taken by the thread that steps it.
 
     Args:
         world: what is shown.
-        reason: why it cannot be driven here, told to those who try.
+        reason: why it cannot be driven here, for clients who try.
         title: of what is shown.
         rate: frames a second.
         clock: a clock in s that never goes back.
@@ -208,82 +233,47 @@ class WatchedWorld:
         rate: per_s = 30.0,
         clock: Callable[[], s] = perf_counter,
     ) -> None:
-        self.outbox, self.rate = Outbox(), rate
-        self._world, self._reason, self._title, self._clock = world, reason, title, clock
-        self._sequence, self._seen = 0, dict[int, s]()
+        super().__init__(reason, rate)
+        self._world, self._title, self._clock = world, title, clock
         self._next_frame = self._next_status = clock()
         self._noted = clock(), world.time
         self._view = WorldStage(world, title)
-        self._stage = json.dumps(self._view.stage.to_json(), separators=(",", ":"), allow_nan=False)
+        self._stage = self._view.stage
 
     def start(self) -> None:
         """Say what there is to see."""
-        self.outbox.say("stage", stage=self._stage)
+        self.outbox.say_stage(self._stage)
         self.outbox.say("vehicles", vehicles=[])
         self._report(0.0)
-
-    def stop(self) -> None:
-        """The world goes on without being watched."""
-
-    def submit(self, client: int, message: Message) -> None:
-        """Tell a client that this is not the place."""
-        if not isinstance(message, LetGo):
-            self.outbox.say("error", to=client, text=self._reason)
 
     def show(self) -> None:
         """Take a frame if it is time for one; from the thread that steps the world."""
         now = self._clock()
         if now >= self._next_frame:
             self._next_frame = max(self._next_frame + 1.0 / self.rate, now)
-            self.outbox.frame(self._frame())
+            self._put_frame(self._world.time, self._view.row(), self._view.scans_now())
         if now >= self._next_status:
             self._next_status = now + _STATUS
             (then, before), self._noted = self._noted, (now, self._world.time)
             self._report((self._world.time - before) / (now - then) if now > then else 0.0)
 
     def renew(self) -> None:
-        """The world began anew; from the thread that steps it."""
+        """Show a world that began anew; from the thread that steps it."""
         self._view = WorldStage(self._world, self._title)
-        self._seen.clear()
         self._noted = self._clock(), self._world.time
         self._next_frame = self._clock()
 
-    def _frame(self) -> Frame:
-        scans: list[Ranges] = []
-        fresh: set[int] = set()
-        for index, reading in enumerate(self._view.readings()):
-            if reading is not None:
-                scans.append(Ranges(index, reading.ranges))
-                if self._seen.get(index) != reading.stamp:
-                    self._seen[index] = reading.stamp
-                    fresh.add(index)
-        self._sequence += 1
-        moment = Moment(self._sequence, 0, self._world.time, self._view.row(), scans)
-        return Frame(moment, frozenset(fresh))
-
     def _report(self, reached: float) -> None:
-        self.outbox.say(
-            "status",
-            paused=False,
-            factor=1.0,
-            real_time_factor=round(max(reached, 0.0), 3),
-            recording=False,
-            file=None,
-            message="",
-            watched=self._reason,
-        )
+        factor = round(max(reached, 0.0), 3)
+        self.outbox.say_status(real_time_factor=factor, watched=self._reason)
 
 
-_REASON = "an environment runs here; it is driven by its actions"
-_RATE = 60.0
-
-
-class WatchedEpisode:
+class WatchedEpisode(_Watched):
     """What a server shows of an environment; see `Source`."""
 
     def __init__(self, task: Task) -> None:
-        self.outbox, self.rate = Outbox(), _RATE
-        self._task, self._sequence = task, 0
+        super().__init__(_REASON, _RATE)
+        self._task = task
         self._names = [f"car_{k}" for k in range(task.agents)]
         self._shown: tuple[Any, ...] = ()
         self._view: EpisodeStage | None = None
@@ -291,35 +281,25 @@ class WatchedEpisode:
     def start(self) -> None:
         """Say what there is to see."""
         self.outbox.say("vehicles", vehicles=[])
-        self.outbox.say(
-            "status", paused=False, factor=1.0, real_time_factor=1.0, recording=False, file=None,
-            message="", watched=_REASON,
-        )  # fmt: skip
-
-    def stop(self) -> None:
-        """The environment goes on without being watched."""
-
-    def submit(self, client: int, message: Message) -> None:
-        """Tell a client that this is not the place."""
-        if not isinstance(message, LetGo):
-            self.outbox.say("error", to=client, text=_REASON)
+        self.outbox.say_status(watched=_REASON)
 
     def show(self, seen: SeenMoment) -> None:
-        """A frame of this moment, on the stage of its track."""
+        """Put a frame of this moment, on the stage of its track."""
         if self._view is None or (seen.track, seen.marks) != self._shown:
             self._view, self._shown = self._stage(seen), (seen.track, seen.marks)
-            stage = self._view.stage.to_json()
-            text = json.dumps(stage, separators=(",", ":"), allow_nan=False)
-            self.outbox.say("stage", stage=text)
-        self._sequence += 1
+            self.outbox.say_stage(self._view.stage)
         row = self._view.row([one[:3] for one in seen.vehicles])
-        scans = [Ranges(k, v.ranges) for k, v in enumerate(seen.vehicles) if len(v.ranges)]
-        moment = Moment(self._sequence, 0, seen.time, row, scans)
-        self.outbox.frame(Frame(moment, frozenset(range(len(scans)))))
+        scans = [(Ranges(k, v.ranges), True) for k, v in enumerate(seen.vehicles) if len(v.ranges)]
+        self._put_frame(seen.time, row, scans)
 
     def _stage(self, seen: SeenMoment) -> EpisodeStage:
         task = self._task
         track = None if seen.track is None else task.tracks[seen.track]
+        scans: list[Scan] = []
+        if (lidar := task.lidar) is not None:
+            first, second = lidar.angles[:2].tolist()
+            rays = (first, second - first, lidar.rays, lidar.range)
+            scans = [Scan("lidar", name, lidar.x, lidar.y, 0.0, *rays) for name in self._names]
         return EpisodeStage(
             task.name if track is None else f"{task.name}: {track.name}",
             task.vehicle,
@@ -327,16 +307,8 @@ class WatchedEpisode:
             walls=None if track is None else track.walls,
             grid=None if track is None else track.grid,
             polygons=seen.marks,
-            scans=self._scans(),
+            scans=scans,
         )
-
-    def _scans(self) -> list[Scan]:
-        lidar = self._task.lidar
-        if lidar is None:
-            return []
-        first, second = lidar.angles[:2].tolist()
-        rays = (first, second - first, lidar.rays, lidar.range)
-        return [Scan("lidar", name, lidar.x, lidar.y, 0.0, *rays) for name in self._names]
 
 
 class EpisodePage:

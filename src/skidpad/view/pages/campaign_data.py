@@ -46,7 +46,7 @@ def order_statistics(batches: Callable[[], Iterable[Array]], ranks: Sequence[int
     rest = list(places)
     for shift in range(64 - _BITS, -1, -_BITS):
         distinct = sorted(set(prefixes))
-        counts = _counted(batches(), np.array(distinct, np.uint64), shift)
+        counts = _count_digits(batches(), np.array(distinct, np.uint64), shift)
         for k, prefix in enumerate(prefixes):
             row = counts[distinct.index(prefix)].cumsum()
             # Of numbers that became fewer meanwhile, the last.
@@ -57,7 +57,7 @@ def order_statistics(batches: Callable[[], Iterable[Array]], ranks: Sequence[int
     return values[np.searchsorted(places, ranks)]
 
 
-def _counted(batches: Iterable[Array], wanted: AnyArray, shift: int) -> Any:
+def _count_digits(batches: Iterable[Array], wanted: AnyArray, shift: int) -> Any:
     """How many numbers go on with which 16 bits, (wanted, 65536), for those that begin with the
     wanted bits."""
     counts = np.zeros((len(wanted), 1 << _BITS), np.int64)

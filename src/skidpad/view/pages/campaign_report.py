@@ -33,7 +33,7 @@ from ...study.results import Case, Study, lost_runs
 from ...study.statistics import Interval, SobolIndices, reason_against, reason_for_no_interval
 from ..film import Film
 from ..plots import notebook
-from ..plots.notebook import folded, heading, short
+from ..plots.notebook import fold, heading, short
 from ..sheet import Html, Sheet
 from ..stages import trajectory_stage
 from .campaign_data import (
@@ -81,7 +81,7 @@ _UNASKED, _UNASKED_GROUPS = 3, 4
 _MOST_FACTORS = 12
 
 
-def labelled(study: Study, name: str) -> str:
+def label(study: Study, name: str) -> str:
     """A name with its unit: "v_x in m/s"."""
     unit = next((one.unit for one in study.columns if one.name == name), "")
     return f"{name} in {unit}" if unit and unit != "1" else name
@@ -108,7 +108,7 @@ def spread_table(study: Study, spreads: Sequence[Spread]) -> str:
         beside = ", ".join(f"{count} {kind}" for count, kind in lost if count)
         rows.append(
             [
-                _named(study, one.name, labelled(study, one.name)),
+                _named(study, one.name, label(study, one.name)),
                 Html(f"{extent.runs}{f'<small>{beside}</small>' if beside else ''}"),
                 _with_interval(one.mean),
                 number_text(extent.std),
@@ -220,7 +220,7 @@ def cases_html(study: Study, groups: Sequence[CaseGroup], films: Mapping[int, in
 def _group_table(study: Study, group: CaseGroup, films: Mapping[int, int]) -> str:
     factors = study.factors[:_MOST_FACTORS]
     column = [group.column] if group.column else []
-    head = ["run", *(labelled(study, name) for name in (*column, *factors)), ""]
+    head = ["run", *(label(study, name) for name in (*column, *factors)), ""]
     rows: list[list[str]] = []
     for case in group.cases:
         own = _factors_of(study, case.run)
@@ -415,7 +415,7 @@ def sensitivity_html(study: Study, names: Sequence[str], level: float) -> str:
         except SkidpadError as error:
             remarks.append(str(error))
             continue
-        figures.append(figure(escape(labelled(study, name)), _index_bars(sobol)))
+        figures.append(figure(escape(label(study, name)), _index_bars(sobol)))
         if sobol.left_out:
             remarks.append(
                 f"{name}: {sobol.left_out} of {sobol.left_out + sobol.samples} "
@@ -536,7 +536,7 @@ def _head(study: Study, totals: Totals, digest: str, date: str) -> str:
     }
     factors = factor_sheet(study)
     table = "" if factors is None else factors.report()
-    text = json.dumps(_shortened(plan), indent=1, ensure_ascii=False)
+    text = json.dumps(_shorten(plan), indent=1, ensure_ascii=False)
     text = text if len(text) <= _PLAN_LETTERS else f"{text[:_PLAN_LETTERS]} …"
     return header(
         plan["name"],
@@ -557,12 +557,12 @@ def _experiment_text(experiment: Mapping[str, Any]) -> str:
     return ", ".join([*words, *facts][:8])
 
 
-def _shortened(value: Any) -> Any:
+def _shorten(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {name: _shortened(one) for name, one in value.items()}
+        return {name: _shorten(one) for name, one in value.items()}
     if isinstance(value, list) and len(value) > _PLAN_ITEMS and not isinstance(value[0], Mapping):
-        return [*map(_shortened, value[:_PLAN_ITEMS]), f"… {len(value)} in all"]
-    return [_shortened(one) for one in value] if isinstance(value, list) else value
+        return [*map(_shorten, value[:_PLAN_ITEMS]), f"… {len(value)} in all"]
+    return [_shorten(one) for one in value] if isinstance(value, list) else value
 
 
 def _caution(study: Study, more: str, columns: Collection[str]) -> str:
@@ -597,7 +597,7 @@ def _distributions(study: Study, spreads: Sequence[Spread], level: float) -> str
         return ""
     drawn = not reason_against(study.plan)
     figures = "".join(
-        figure(escape(one.name) + _out_of_sight(one), histogram_svg(one, labelled(study, one.name)))
+        figure(escape(one.name) + _out_of_sight(one), histogram_svg(one, label(study, one.name)))
         for one in spreads
         if len(one.edges)
     )
@@ -673,7 +673,7 @@ def _responses(
                 one,
                 view,
                 (points[one.factor], points[column]),
-                (labelled(study, one.factor), labelled(study, column)),
+                (label(study, one.factor), label(study, column)),
             ),
         )
         for one in own[:MOST_FACTORS]
@@ -698,11 +698,11 @@ def _surfaces(
     design = study.plan["design"]
     figures = (
         figure(
-            escape(labelled(study, one.column)),
+            escape(label(study, one.column)),
             surface_html(
                 one,
                 views[one.column],
-                (labelled(study, one.x), labelled(study, one.y)),
+                (label(study, one.x), label(study, one.y)),
                 design.get("threshold") if design.get("column") == one.column else None,
             ),
         )
@@ -743,7 +743,7 @@ def study_html(study: Study) -> str:
         notebook.events_table(estimates, _LEVEL, shares=bool(reason_against(study.plan))),
         notebook.remark(f"No probabilities: {reason}") if reason else "",
         notebook.warning(failed) if failed else "",
-        folded(counted(len(study.factors), "factor"), factors.notebook()),
+        fold(counted(len(study.factors), "factor"), factors.notebook()),
     )
 
 

@@ -129,12 +129,7 @@ class Trace(NamedTuple):
 
 
 def chart_svg(
-    curves: Sequence[Trace],
-    x_label: str,
-    y_label: str,
-    *,
-    x_log: bool = False,
-    equal: bool = False,
+    curves: Sequence[Trace], x_label: str, y_label: str, *, x_log: bool = False, equal: bool = False
 ) -> str:
     """The chart; `equal`: a metre is as long on both axes."""
     x, y, height = _axes(curves, x_log, equal)
@@ -215,7 +210,7 @@ def _frame(x: Axis, y: Axis, x_label: str, y_label: str, height: float) -> list[
 
 def curve_svg(curve: Trace, x: Axis, y: Axis) -> str:
     """A curve on axes."""
-    kept = _thinned(np.asarray(curve.x, float), np.asarray(curve.y, float), curve.kind in DOTS)
+    kept = _thin_points(np.asarray(curve.x, float), np.asarray(curve.y, float), curve.kind in DOTS)
     at_x, at_y = x.place(kept[0]), y.place(kept[1])
     # Numbers far outside the picture would make a file large and some browsers slow.
     known = np.isfinite(at_x) & np.isfinite(at_y) & (np.abs(at_x) < 1e5) & (np.abs(at_y) < 1e5)
@@ -233,7 +228,7 @@ def curve_svg(curve: Trace, x: Axis, y: Axis) -> str:
     return f'<path {look} d="{line}"/>' if line else ""
 
 
-def _thinned(x: Array, y: Array, dots: bool) -> tuple[Array, Array]:
+def _thin_points(x: Array, y: Array, dots: bool) -> tuple[Array, Array]:
     """At most some hundred points; of a line the lowest and highest of each stretch."""
     if len(x) <= MOST_POINTS:
         return x, y
@@ -283,7 +278,7 @@ def contour(x: Array, y: Array, heights: Array, height: float) -> list[tuple[_Po
     (m, n); NaN counts as its neighbours do."""
     if len(x) < 2 or len(y) < 2:
         return []
-    level = _filled(heights) - height
+    level = _fill_gaps(heights) - height
     pieces: list[tuple[_Point, _Point]] = []
     for row in range(len(y) - 1):
         for column in range(len(x) - 1):
@@ -295,17 +290,14 @@ def contour(x: Array, y: Array, heights: Array, height: float) -> list[tuple[_Po
                 if (first < 0.0) != (last < 0.0):
                     part = first / (first - last)
                     crossings.append(
-                        (
-                            float(x[b] + part * (x[d] - x[b])),
-                            float(y[a] + part * (y[c] - y[a])),
-                        )
+                        (float(x[b] + part * (x[d] - x[b])), float(y[a] + part * (y[c] - y[a])))
                     )
             # Four of a saddle: which two belong together is not known.
             pieces += zip(crossings[::2], crossings[1::2], strict=True)
     return pieces
 
 
-def _filled(heights: Array) -> Array:
+def _fill_gaps(heights: Array) -> Array:
     """With gaps closed by the mean of what is next to them, again and again."""
     filled = heights.copy()
     if not np.isfinite(filled).any():

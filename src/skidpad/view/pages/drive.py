@@ -49,7 +49,7 @@ from ...world.scene import PropertyRegion, Scene
 from ...world.world import World
 from ..live.arena import known_tunables
 from ..recording import libraries
-from ..recording.mcap import encoded, with_checksum
+from ..recording.mcap import encode_records, with_checksum
 from ..recording.messages import Message, message_record
 from ..recording.recorder import SHOWN_RATE, STILL_PERIOD
 from ..recording.topics import FORMAT, NOTES, RECORDING, Topics
@@ -89,12 +89,16 @@ def recording_templates(stage: Stage, meta: Mapping[str, Any]) -> dict[str, Any]
     metadata = {RECORDING: about, NOTES: notes}
     records = libraries.records
     rotations = topics.rotations
+
+    def text(record: Any) -> str:
+        return page_files.base64_text(encode_records(record))
+
     return {
-        "header": page_files.encoded(encoded(records.Header("", program))),
-        "schemas": [page_files.encoded(encoded(schema)) for schema in topics.schemas],
-        "channels": [page_files.encoded(encoded(channel)) for channel in topics.channels],
+        "header": text(records.Header("", program)),
+        "schemas": list(map(text, topics.schemas)),
+        "channels": list(map(text, topics.channels)),
         "metadata": [
-            [name, page_files.encoded(encoded(records.Metadata(name, with_checksum(name, values))))]
+            [name, text(records.Metadata(name, with_checksum(name, values)))]
             for name, values in metadata.items()
         ],
         "notes": NOTES,
@@ -115,7 +119,7 @@ def _messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
         record = message_record(channel, template)
         slots = [list(slot) for slot in record.slots]
         described.append(
-            {"channel": channel, "record": page_files.encoded(record.data), "slots": slots}
+            {"channel": channel, "record": page_files.base64_text(record.data), "slots": slots}
         )
     return described
 
@@ -165,7 +169,7 @@ def command_program(vehicle: Vehicle, can: Abilities) -> Program:
         Port("driver", ("period", "held")),
     )
     outputs = (Port("command", record.names(vehicle.Input)), Port("memory", Memory._fields))
-    return _traced(vehicle, "command", function, inputs, outputs)
+    return _trace(vehicle, "command", function, inputs, outputs)
 
 
 def motion_program(vehicle: Vehicle) -> Program:
@@ -178,7 +182,7 @@ def motion_program(vehicle: Vehicle) -> Program:
 
     fields = tuple(f"{k}.{name}" for k in range(len(trailers)) for name in POSE_NAMES)
     outputs = (Port("pose", POSE_NAMES), Port("velocity", VELOCITY), Port("towed", fields))
-    return _traced(vehicle, "motion", function, (), outputs)
+    return _trace(vehicle, "motion", function, (), outputs)
 
 
 def rest_program(vehicle: Vehicle) -> Program:
@@ -197,7 +201,7 @@ def rest_program(vehicle: Vehicle) -> Program:
         return (record.flatten(standing if settle is None else settle(standing, p)),)
 
     outputs = (Port("x", record.names(vehicle.State)),)
-    return _traced(vehicle, "rest", function, (Port("pose", POSE_NAMES),), outputs)
+    return _trace(vehicle, "rest", function, (Port("pose", POSE_NAMES),), outputs)
 
 
 def steering_states(vehicle: Vehicle) -> list[str]:
@@ -206,7 +210,7 @@ def steering_states(vehicle: Vehicle) -> list[str]:
     return [name for name in record.names(vehicle.State) if name in angles]
 
 
-def _traced(
+def _trace(
     vehicle: Vehicle,
     name: str,
     function: Callable[..., Any],
@@ -658,10 +662,10 @@ def drive_block(made: Export, place: Place) -> bytes:
         "notes": list(place.notes),
         "recording": recording_templates(shown.stage, {"vehicle": place.vehicle.name, **how}),
     }
-    return zlib.compress(_packed(head, {"fused": modules.fused, "exact": modules.exact}), 9)
+    return zlib.compress(_pack(head, {"fused": modules.fused, "exact": modules.exact}), 9)
 
 
-def _packed(head: dict[str, Any], blobs: Mapping[str, bytes]) -> bytes:
+def _pack(head: dict[str, Any], blobs: Mapping[str, bytes]) -> bytes:
     """Length of the head in four bytes, the head with the sizes of the blobs, the blobs."""
     head = {**head, "blobs": [[name, len(data)] for name, data in blobs.items()]}
     text = json.dumps(head, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()

@@ -63,35 +63,35 @@ def module_sources() -> dict[str, str]:
 def live_page(base: str = "/page/") -> str:
     """The page that connects to the server it comes from; `base` is where its modules are."""
     imports = {f"skidpad/{name}": f"{base}{name}" for name in module_sources()}
-    return _assembled("skidpad", imports, "live", "")
+    return _assemble("skidpad", imports, "live", "")
 
 
 def replay_page(title: str, film: bytes) -> str:
     """One self-contained page; `film` is the packed block of `viewer.film`."""
-    return _assembled(title, _embedded(module_sources()), "replay", encoded(film))
+    return _assemble(title, _data_addresses(module_sources()), "replay", base64_text(film))
 
 
 def drive_page(title: str, block: bytes, more: Mapping[str, str]) -> str:
     """One self-contained page that drives; `block` is what `view.pages.drive` packs, `more` are
     the modules and styles that only it has, by name."""
     scripts = {name: source for name, source in more.items() if name.endswith(".js")}
-    imports = _embedded(module_sources() | scripts)
+    imports = _data_addresses(module_sources() | scripts)
     style = "".join(source for name, source in more.items() if name.endswith(".css"))
-    return _assembled(title, imports, "drive", encoded(block), style, "drive_main.js")
+    return _assemble(title, imports, "drive", base64_text(block), style, "drive_main.js")
 
 
-def encoded(data: bytes) -> str:
+def base64_text(data: bytes) -> str:
     """Bytes in base64."""
     return base64.b64encode(data).decode()
 
 
-def _embedded(sources: Mapping[str, str]) -> dict[str, str]:
+def _data_addresses(sources: Mapping[str, str]) -> dict[str, str]:
     """The map of imports of modules as `data:` addresses."""
     head = "data:text/javascript;charset=utf-8;base64,"
-    return {f"skidpad/{name}": head + encoded(text.encode()) for name, text in sources.items()}
+    return {f"skidpad/{name}": head + base64_text(text.encode()) for name, text in sources.items()}
 
 
-def _assembled(
+def _assemble(
     title: str,
     imports: Mapping[str, str],
     mode: str,
@@ -144,10 +144,10 @@ def html_of(film: Film, *, limit_mb: float = 15.0) -> str:
     frame = len(replay_page(film.stage.title, b""))
     # Base64 makes four characters of three bytes.
     room = max(0.75 * (1e6 * limit_mb - frame), 0.0)
-    return replay_page(film.stage.title, packed(film, room))
+    return replay_page(film.stage.title, pack_film(film, room))
 
 
-def packed(film: Film, room: float) -> bytes:
+def pack_film(film: Film, room: float) -> bytes:
     """The deflated block of a film, which is thinned as far as needed to fit into `room` bytes.
 
     First fewer pictures, then fewer scans, then only channels that are drawn; what remains after

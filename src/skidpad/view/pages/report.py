@@ -218,7 +218,7 @@ def _card(name: str, rows: Sequence[Row], beside: str) -> str:
     several = len(own) > 1
     lines = "".join(
         f"<p>{f'<i>{escape(row.car)}</i>' if several else ''}<b>{number_text(row.value)}</b> "
-        f"<span>{escape(row.unit)}</span>{_customary(row)}{_compared(row, beside)}</p>"
+        f"<span>{escape(row.unit)}</span>{_customary(row)}{_comparison(row, beside)}</p>"
         for row in own
     )
     link = f'<a href="#{escape(manoeuvre)}">{escape(words(manoeuvre))}</a>'
@@ -232,7 +232,7 @@ def _customary(row: Row) -> str:
     return f"<small>{number_text(factor * row.value)} {unit}</small>"
 
 
-def _compared(row: Row, beside: str) -> str:
+def _comparison(row: Row, beside: str) -> str:
     """Beside what it is compared with."""
     if row.reference is None or number_text(row.reference) == NONE:
         return ""

@@ -22,7 +22,7 @@ from ...study.manoeuvres.proving_ground import Result
 from ..film import Film
 from ..stage import Disc
 from ..stages import trajectory_stage
-from .page import encoded, packed, replay_page
+from .page import base64_text, pack_film, replay_page
 
 FPS = 25.0
 """Pictures a second."""
@@ -48,7 +48,7 @@ class Replay(NamedTuple):
     @classmethod
     def of(cls, group: str, label: str, film: Film, room: float) -> Replay:
         """The replay of a film, thinned to `room` bytes."""
-        return cls(group, label, encoded(packed(film.thinned(FPS), room)))
+        return cls(group, label, base64_text(pack_film(film.thinned(FPS), room)))
 
 
 def replays(evaluation: Evaluation) -> list[Replay]:
@@ -248,7 +248,7 @@ def replay_data(films: Sequence[Replay]) -> str:
     """The replay page once, and the films that it shows."""
     if not films:
         return ""
-    page = encoded(replay_page("Replay", b"").encode())
+    page = base64_text(replay_page("Replay", b"").encode())
     kind = 'type="application/octet-stream"'
     blocks = "".join(
         f'<script {kind} id="film-{k}">{film.film}</script>' for k, film in enumerate(films)

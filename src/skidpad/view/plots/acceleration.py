@@ -133,7 +133,7 @@ def gg(
         # Dots as small as in the diagram would hardly show their colour.
         style.legend_above(axes, markerscale=2.0)
         style.headings(figure, title)
-    return style.finished(figure, path)
+    return style.write_figure(figure, path)
 
 
 def _draw_rings(axes: Axes, radius: float) -> None:

@@ -13,7 +13,7 @@ from ...errors import InvalidValue
 from ...run.trajectory import Trajectory
 from ...run.trajectory_table import Column, interpolated, is_heading, slack, snapped
 from . import style
-from .motion import thinned, with_motions
+from .motion import thin_line, with_motions
 from .style import COLOURS, INK, FilePath, Size, on_screen, room
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Difference(NamedTuple):
     """The run's value less the reference's, in SI units; headings the short way."""
 
 
-def aligned(
+def align_runs(
     runs: Sequence[Trajectory], names: Sequence[str] | None, align: str
 ) -> dict[str, Trajectory]:
     """The runs by the names they are shown under, with their times aligned."""
@@ -125,7 +125,7 @@ def compare(
     are taken at the times of the first run within both, the other run interpolated.
     """
     style.check(path, backend, size)
-    named_runs = aligned(with_motions(runs, vehicle), names, align)
+    named_runs = align_runs(with_motions(runs, vehicle), names, align)
     shown = common_columns(named_runs, columns)
     looks = {name: _look(k) for k, name in enumerate(named_runs)}
     with_path = columns is None and all({"x", "y"} <= set(run.names) for run in named_runs.values())
@@ -152,7 +152,7 @@ def compare(
             axes.tick_params(labelbottom=lowest)
             axes.set_xlabel("time [s]" if lowest else "")
         style.headings(figure, title, _keys(looks), warning=_warning(named_runs))
-    return style.finished(figure, path)
+    return style.write_figure(figure, path)
 
 
 def _look(k: int) -> dict[str, Any]:
@@ -190,11 +190,11 @@ def _draw_overlay(axes: Axes, runs: Mapping[str, Trajectory], name: str, looks: 
     shown: list[Any] = []
     for label, run in runs.items():
         column = run.column(name)
-        t, values = thinned(run.t, on_screen(column.values, column.unit.symbol))
+        t, values = thin_line(run.t, on_screen(column.values, column.unit.symbol))
         _draw_line(axes, column, t, values, looks[label])
         shown.append(values)
     column = next(iter(runs.values())).column(name)
-    axes.set_title(style.titled(name, column.unit.symbol))
+    axes.set_title(style.quantity_title(name, column.unit.symbol))
     axes.set_ylim(*room(shown))
 
 
@@ -207,7 +207,7 @@ def _draw_differences(axes: Axes, runs: Mapping[str, Trajectory], name: str, loo
     most = 1e-9 * max(1.0, _largest(on_screen(column.values, unit)))
     for label, run in others:
         apart = difference(run, reference, name)
-        t, values = thinned(apart.t, on_screen(apart.values, unit))
+        t, values = thin_line(apart.t, on_screen(apart.values, unit))
         look = {**looks[label], "linestyle": "-", "linewidth": 1.1}
         _draw_line(axes, column, t, values, look)
         most = max(most, _largest(values))

@@ -185,7 +185,7 @@ def fan(
     heights = (3.4,) * -(-len(fans) // across)
     with style.new_figure(widths, heights, size) as (figure, grid):
         draw_fans(figure, grid, fans, rules, title=title)
-    return style.finished(figure, path)
+    return style.write_figure(figure, path)
 
 
 def draw_fans(
@@ -230,7 +230,7 @@ def _draw_fan(axes: Axes, fan: Fan, rules: Sequence[float]) -> list[Any]:
     if 0.5 in fan.levels:
         middle = by * fan.quantiles[:, fan.levels.index(0.5)]
         keys += axes.plot(t, middle, color=style.INK, linewidth=1.7, label="median", zorder=2.3)
-    axes.set(title=style.titled(fan.name, fan.unit), xlabel="time [s]")
+    axes.set(title=style.quantity_title(fan.name, fan.unit), xlabel="time [s]")
     if t[-1] > t[0]:
         axes.set_xlim(float(t[0]), float(t[-1]))
     return keys

@@ -103,7 +103,7 @@ def steering_system(vehicle: Vehicle, x: Any, u: Any) -> tuple[LinearSystem, boo
     A, B, C, D, by_demand = _derivatives(vehicle, x, u)
     units = [field.unit.symbol for field in record.fields(vehicle.Input)]
     angles = all(units[k] == "rad" for k in np.flatnonzero(by_demand))
-    return _reduced(
+    return _reduce(
         LinearSystem(A, B @ by_demand, C, D @ by_demand, ("v_y", "omega", "steer"))
     ), angles
 
@@ -155,7 +155,7 @@ def _symbols(vehicle: Vehicle) -> _Symbols:
     return _Symbols(columns, x, u, p, ca.substitute(traced.f_expl, traced.w, calm))
 
 
-def _reduced(system: LinearSystem) -> LinearSystem:
+def _reduce(system: LinearSystem) -> LinearSystem:
     """Without the states that have no way to an output."""
     seen = (system.C != 0.0).any(axis=0)
     while True:
@@ -217,7 +217,7 @@ def bode(
         _draw(axes[:, 1], hertz, across, labels, PER_DEGREE, "gain [(m/s²)/°]")
         own = f"Steering response of {vehicle.name}"
         style.headings(figure, own if title is None else title, lines)
-    return style.finished(figure, path)
+    return style.write_figure(figure, path)
 
 
 def _draw(

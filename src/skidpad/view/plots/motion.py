@@ -118,7 +118,7 @@ MOST_POINTS = 4000
 """Above this many samples a line is thinned."""
 
 
-def thinned(t: Array, values: Array, most: int = MOST_POINTS) -> tuple[Array, Array]:
+def thin_line(t: Array, values: Array, most: int = MOST_POINTS) -> tuple[Array, Array]:
     """The samples that can be seen: of each block its least and its greatest value."""
     if t.size <= most:
         return t, values
@@ -135,7 +135,7 @@ def thinned(t: Array, values: Array, most: int = MOST_POINTS) -> tuple[Array, Ar
     return t[rows], values[rows]
 
 
-def placed_along(
+def place_along(
     run: Trajectory, vehicle: Vehicle | BodyShape, times: Array
 ) -> list[tuple[Body, PlacedUnit]]:
     """A vehicle and its trailers at some times of a run, in s."""

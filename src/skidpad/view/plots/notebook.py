@@ -79,10 +79,10 @@ def _long_table(sheet: Sheet, most: int, what: str) -> str:
     """A table whose rows beyond the first are folded."""
     first, others = (replace(sheet, rows=rows) for rows in (sheet.rows[:most], sheet.rows[most:]))
     more = f"{len(others.rows)} more {what}"
-    return first.notebook() + (folded(more, others.notebook()) if others.rows else "")
+    return first.notebook() + (fold(more, others.notebook()) if others.rows else "")
 
 
-def folded(summary: str, content: str) -> str:
+def fold(summary: str, content: str) -> str:
     """Something that is shown on a click."""
     return (
         f'<details style="margin-top:0.4em"><summary style="cursor:pointer">{escape(summary)}'
@@ -150,7 +150,7 @@ def inline_svg(figure: Any, title: str) -> str:
     text = re.sub(r'<g id="[^"]*"', "<g", text)
     text = re.sub(r'(?<= style=")[^"]*(?=")', lambda match: _style(match[0]), text)
     # Hundredths of a point cannot be seen.
-    text = re.sub(r' (?:d|x|y|transform)="[^"]*"', lambda match: _rounded(match[0]), text)
+    text = re.sub(r' (?:d|x|y|transform)="[^"]*"', lambda match: _round_numbers(match[0]), text)
     text = re.sub(r"\s*\n\s*", "", text)
     head, body = text.split(">", 1)
     head = re.sub(r'"([\d.]+)pt"', lambda match: f'"{PIXELS * float(match[1]):.0f}"', head)
@@ -164,7 +164,7 @@ def _style(text: str) -> str:
     return text
 
 
-def _rounded(text: str) -> str:
+def _round_numbers(text: str) -> str:
     return re.sub(r"(\.\d\d)\d+", r"\1", text)
 
 
@@ -182,7 +182,7 @@ def monte_carlo_html(study: MonteCarlo) -> str:
         _fans(study),
         events_table(events, level),
         warning(f"{counted(len(lost), 'run')} diverged: not counted after that") if lost else "",
-        folded(
+        fold(
             counted(len(study.quantities), "quantity", "quantities") + " at the end", _ends(study)
         ),
     )
@@ -248,7 +248,7 @@ def trajectory_html(run: Trajectory) -> str:
         heading(run.name or "trajectory", f"{counted(len(run), 'sample')}, {span(run.t)}"),
         beside(_drawing(run), Sheet((), _figures(run), [1]).notebook()),
         ended,
-        folded(counted(len(run.columns), "column"), _columns(run)),
+        fold(counted(len(run.columns), "column"), _columns(run)),
     )
 
 
@@ -317,7 +317,7 @@ def vehicle_html(vehicle: Vehicle) -> str:
     return page(
         heading(vehicle.name, note + ", ".join(about)),
         beside(_vehicle_drawing(vehicle), _parameters(vehicle)),
-        folded("states, inputs and outputs", _fields(vehicle)),
+        fold("states, inputs and outputs", _fields(vehicle)),
     )
 
 

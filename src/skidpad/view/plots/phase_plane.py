@@ -289,7 +289,7 @@ def streams(field: Field, low: Array, high: Array) -> Streams:
         return field(low + span * points) / span
 
     seeds = _seeds()
-    forward, backward = (followed(unit_field, seeds, sign) for sign in (1.0, -1.0))
+    forward, backward = (follow(unit_field, seeds, sign) for sign in (1.0, -1.0))
     lines = _spread(seeds, forward, backward)
     middles = [len(line) // 2 for line in lines]
     heads = np.array([line[k] for line, k in zip(lines, middles, strict=True)]).reshape(-1, 2)
@@ -299,7 +299,7 @@ def streams(field: Field, low: Array, high: Array) -> Streams:
     )
 
 
-def followed(field: Field, starts: Array, sign: float) -> list[Array]:
+def follow(field: Field, starts: Array, sign: float) -> list[Array]:
     """Lines from points (n, 2) of the unit square along the field, or against it for sign -1.
 
     Each ends where it leaves the square, or where the field vanishes or turns back on itself.
@@ -313,7 +313,7 @@ def followed(field: Field, starts: Array, sign: float) -> list[Array]:
         rows = np.flatnonzero(alive)
         if not rows.size:
             break
-        moved, direction = _stepped(field, at[rows], sign)
+        moved, direction = _runge_kutta_step(field, at[rows], sign)
         inside = ((moved >= 0.0) & (moved <= 1.0)).all(axis=1)
         onwards = (direction * last[rows]).sum(axis=1) > 0.0
         good = inside & onwards & np.isfinite(moved).all(axis=1)
@@ -337,7 +337,7 @@ def boundary(field: Field, point: FixedPoint, low: Array, high: Array) -> list[A
     inwards /= np.hypot(*inwards)
     at = (point.at - low) / span
     starts = np.array([at + _NUDGE * inwards, at - _NUDGE * inwards])
-    lines = followed(lambda p: field(low + span * p) / span, starts, -1.0)
+    lines = follow(lambda p: field(low + span * p) / span, starts, -1.0)
     return [low + span * np.vstack([at, line]) for line in lines]
 
 
@@ -348,7 +348,7 @@ def _direction(field: Field, points: Array, sign: float) -> Array:
     return sign * rates / np.where(length > 0.0, length, np.inf)[:, None]
 
 
-def _stepped(field: Field, at: Array, sign: float) -> tuple[Array, Array]:
+def _runge_kutta_step(field: Field, at: Array, sign: float) -> tuple[Array, Array]:
     """The classical Runge-Kutta step of one length, and the direction at its start."""
     k1 = _direction(field, at, sign)
     k2 = _direction(field, at + 0.5 * STEP * k1, sign)
@@ -443,13 +443,13 @@ def phase_portrait(
         )
         _draw_flow(axes, flow, by)
         if borders:
-            border = _joined(borders, by)
+            border = _join_lines(borders, by)
             axes.plot(*border, color=ORANGE, lw=1.8, label="stability boundary", zorder=3.0)
         _draw_points(axes, points, by)
         style.legend_above(axes)
         own = f"{vehicle.name} at {speed:g} m/s, steered by {math.degrees(steer):.3g}°"
         style.headings(figure, own if title is None else title)
-    return style.finished(figure, path)
+    return style.write_figure(figure, path)
 
 
 def _range(plane: Plane, name: str, limits: Range) -> tuple[float, float]:
@@ -472,7 +472,7 @@ def _range(plane: Plane, name: str, limits: Range) -> tuple[float, float]:
 def _draw_flow(axes: Axes, flow: Streams, by: Array) -> None:
     from matplotlib.patches import FancyArrowPatch
 
-    axes.plot(*_joined(flow.lines, by), color=_LINE, linewidth=1.0, zorder=2.0)
+    axes.plot(*_join_lines(flow.lines, by), color=_LINE, linewidth=1.0, zorder=2.0)
     # A patch, as in unequal axes a direction is known only when the figure is laid out.
     for head, direction in zip(flow.heads * by, flow.directions * by, strict=True):
         axes.add_patch(
@@ -497,7 +497,7 @@ def _draw_points(axes: Axes, points: Sequence[FixedPoint], by: Array) -> None:
             axes.plot(*places.T, ls="none", ms=8.0, mew=1.3, label=kind, zorder=4.0, **look)
 
 
-def _joined(lines: Sequence[Array], by: Array) -> tuple[Array, Array]:
+def _join_lines(lines: Sequence[Array], by: Array) -> tuple[Array, Array]:
     """Many lines as one, broken by NaN between them."""
     broken = [np.vstack([line * by, [[np.nan, np.nan]]]) for line in lines]
     points = np.concatenate(broken)[:-1] if broken else np.empty((0, 2))

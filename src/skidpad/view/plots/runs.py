@@ -21,16 +21,18 @@ from ...run.trajectory import Trajectory
 from ...run.trajectory_table import Column
 from ..stage import Body, BodyShape, PlacedUnit, Stage
 from . import style
-from .motion import (
-    MOST_POINTS,
-    moments,
-    placed_along,
-    speed,
-    thinned,
-    travelled,
-    with_motion,
+from .motion import MOST_POINTS, moments, place_along, speed, thin_line, travelled, with_motion
+from .style import (
+    INK,
+    FilePath,
+    Size,
+    headings,
+    legend_above,
+    literal,
+    new_figure,
+    room,
+    write_figure,
 )
-from .style import INK, FilePath, Size, finished, headings, legend_above, literal, new_figure, room
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -120,10 +122,10 @@ def draw_cells(
     from matplotlib.transforms import Affine2D
 
     merge = -(-max(occupied.shape) // MOST_CELLS)
-    shown = _merged(occupied, merge)
+    shown = _merge_cells(occupied, merge)
     image = np.zeros((*shown.shape, 4))
     if unknown is not None:
-        image[_merged(unknown, merge)] = to_rgba(UNKNOWN)
+        image[_merge_cells(unknown, merge)] = to_rgba(UNKNOWN)
     image[shown] = to_rgba(colour)
     rows, columns = merge * resolution * np.array(shown.shape)
     x, y, yaw = origin
@@ -138,7 +140,7 @@ def draw_cells(
     )
 
 
-def _merged(cells: Any, size: int) -> Any:
+def _merge_cells(cells: Any, size: int) -> Any:
     """Blocks of cells as one that is true where any of them is."""
     rows, columns = (-(-length // size) for length in cells.shape)
     padded = np.zeros((rows * size, columns * size), dtype=np.bool_)
@@ -175,7 +177,7 @@ def plot(map_: Map, path: FilePath = None, *, title: str | None = None) -> Figur
         draw_map(axes, map_)
         heading = literal(map_.name if title is None else title)
         axes.set(xlabel="x [m]", ylabel="y [m]", title=heading)
-    return finished(figure, path)
+    return write_figure(figure, path)
 
 
 def png(map_: Map) -> bytes:
@@ -261,7 +263,7 @@ def path(
             ratio = float(np.clip((y1 - y0) / (x1 - x0), 0.3, 1.4))
             figure.set_size_inches(7.0, 7.0 * ratio * 0.86 + 0.8)
         headings(figure, run.name if title is None else title)
-    return finished(figure, path)
+    return write_figure(figure, path)
 
 
 def draw_path(
@@ -284,7 +286,7 @@ def draw_path(
             "the run was recorded with, and all of its states and inputs in the run; there are "
             f"{', '.join(run.names) or 'none'}"
         )
-    bodies = [] if vehicle is None else placed_along(recorded, vehicle, moments(run, every, count))
+    bodies = [] if vehicle is None else place_along(recorded, vehicle, moments(run, every, count))
     x, y = run["x"], run["y"]
     seen = [np.column_stack([x, y]), *(o for _, unit in bodies for o in unit.world_outlines)]
     if ground is not None:
@@ -508,7 +510,7 @@ def trajectory(
         draw_panels(figure, grid, int(with_path), run.t, shown)
         warning = "" if run.error is None else f"ended early at {run.t[-1]:g} s: {run.error}"
         headings(figure, run.name if title is None else title, warning=warning)
-    return finished(figure, path)
+    return write_figure(figure, path)
 
 
 def draw_panels(
@@ -538,7 +540,7 @@ def _draw_panel(axes: Axes, t: Array, panel: Panel, most: int) -> None:
     whole: Any = {"linewidth": 1.4}
     steps: Any = {"linestyle": style.DASHES, "linewidth": 1.0, "drawstyle": "steps-post"}
     for line in panel.lines:
-        times, values = thinned(t, line.values, most)
+        times, values = thin_line(t, line.values, most)
         look = steps if line.held else whole
         # A single sample would be an invisible line.
         marker = "o" if times.size == 1 else ""

@@ -125,15 +125,7 @@ def picture(figure: Figure) -> bytes:
 
 DEGREES = {"rad": "°", "rad/s": "°/s", "rad/s²": "°/s²"}
 """Angles are in radians everywhere but on screen."""
-GREEK = {
-    "alpha": "α",
-    "beta": "β",
-    "delta": "δ",
-    "kappa": "κ",
-    "mu": "μ",
-    "omega": "ω",
-    "tau": "τ",
-}
+GREEK = {"alpha": "α", "beta": "β", "delta": "δ", "kappa": "κ", "mu": "μ", "omega": "ω", "tau": "τ"}
 WORDS = {
     "x": "Position",
     "y": "Position",
@@ -182,7 +174,7 @@ def literal(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def titled(name: str, unit: str) -> str:
+def quantity_title(name: str, unit: str) -> str:
     """Heading of a quantity: its words and symbol, or its name where it has no words; its unit."""
     words = WORDS.get(name)
     if words is None:
@@ -194,7 +186,7 @@ def titled(name: str, unit: str) -> str:
 
 def axis_label(name: str, unit: str) -> str:
     """Label of an axis: words, symbol and unit."""
-    heading = titled(name, unit)
+    heading = quantity_title(name, unit)
     return heading[0].lower() + heading[1:] if name in WORDS else heading
 
 
@@ -258,7 +250,7 @@ def new_figure(
         )
 
 
-def finished(figure: Figure, path: FilePath) -> Figure:
+def write_figure(figure: Figure, path: FilePath) -> Figure:
     """The figure, written to a file if there is a path."""
     if path is not None:
         save(figure, path)

@@ -23,7 +23,7 @@ from ...tyres.curves import (
 from ...tyres.tyre import Tyre
 from ..sheet import Sheet
 from . import style
-from .notebook import beside, drawing, folded, heading, page, short, warning
+from .notebook import beside, drawing, fold, heading, page, short, warning
 from .style import COLOURS, DASHES, DOTS, GREY, INK, FilePath, Size, new_figure, symbol
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def sheet(
             _key(style.literal(s.name), color=s.colours[0]) for s in subjects if s.colours
         ]
         style.headings(figure, own, [*tyres_by_colour, *([] if beside else keys)])
-    return style.finished(figure, path)
+    return style.write_figure(figure, path)
 
 
 def _subjects(
@@ -341,7 +341,7 @@ def tyre_html(tyre: Tyre) -> str:
     """The page of a tyre."""
     facts = summary(tyre)
     about = f"{facts.model}, {facts.side}"
-    left_out = folded(f"{len(facts.filled)} keys were left out", ", ".join(facts.filled))
+    left_out = fold(f"{len(facts.filled)} keys were left out", ", ".join(facts.filled))
     return page(
         heading(facts.name, about if facts.name != facts.model else facts.side),
         beside(_drawing(tyre), Sheet(("", "value", "unit"), _rows(facts), [1]).notebook()),

@@ -224,7 +224,7 @@ def tyre_curves(
                 axes.legend(loc="upper left", handlelength=1.4)
         own = f"Tyres of {vehicle.name}" if isinstance(vehicle, Vehicle) else ""
         style.headings(figure, own if title is None else title)
-    return style.finished(figure, path)
+    return style.write_figure(figure, path)
 
 
 def _loads(law: TyreLaw, loads: Sequence[float] | None) -> list[float]:

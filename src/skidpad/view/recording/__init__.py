@@ -48,14 +48,7 @@ __all__ = [
 __getattr__ = lazy_attributes(
     __name__,
     {
-        ".bag_tools": (
-            "BagFile",
-            "BagInfo",
-            "BagTopic",
-            "RecoveredBag",
-            "bag_info",
-            "recover_bag",
-        ),
+        ".bag_tools": ("BagFile", "BagInfo", "BagTopic", "RecoveredBag", "bag_info", "recover_bag"),
         ".bags": ("BagWriter",),
         ".world_recorder": ("WorldRecorder",),
     },

@@ -37,7 +37,7 @@ from .bags import (
     write_metadata,
 )
 from .inspection import NothingWhole, Recovered, message_indexes
-from .mcap import ChunkPlace, Contents, Damaged, McapFile, MessageIndexes, opened
+from .mcap import ChunkPlace, Contents, Damaged, McapFile, MessageIndexes, open_mcap
 from .recorder import CHUNK_SIZE
 
 STORAGES = {".mcap": "mcap", ".db3": "sqlite3"}
@@ -127,7 +127,7 @@ class BagInfo:
     @property
     def topics(self) -> tuple[BagTopic, ...]:
         """Of all files together, by name."""
-        return joined_topics([topic for file in self.files for topic in file.topics])
+        return join_topics([topic for file in self.files for topic in file.topics])
 
 
 def bag_info(path: str | os.PathLike[str]) -> BagInfo:
@@ -169,14 +169,14 @@ def bag_file(path: Path) -> BagFile:
         raise InvalidValue(f"{path}: files of bags must be {' or '.join(SUFFIXES)}")
     if path.suffix.lower() == ".db3":
         return _of_database(path)
-    with opened(path) as contents:
+    with open_mcap(path) as contents:
         closed = contents.complete and contents.statistics is not None
         if closed and contents.statistics is not None:
             about = contents.statistics
             counts = Counter(about.channel_message_counts)
             span = about.message_start_time, about.message_end_time
         else:
-            counts, span = _counted(contents)
+            counts, span = _count_messages(contents)
         return BagFile(path, closed, *span, topics_of(contents, counts))
 
 
@@ -195,10 +195,10 @@ def topics_of(contents: Contents, counts: Counter[int]) -> tuple[BagTopic, ...]:
                 channel.metadata.get("topic_type_hash", ""),
             )
         )
-    return joined_topics(topics)
+    return join_topics(topics)
 
 
-def joined_topics(topics: Sequence[BagTopic]) -> tuple[BagTopic, ...]:
+def join_topics(topics: Sequence[BagTopic]) -> tuple[BagTopic, ...]:
     """Each topic once, with the messages of all that are the same."""
     joined: dict[tuple[str, str], BagTopic] = {}
     for topic in topics:
@@ -218,7 +218,7 @@ def loose_messages(contents: Contents, most: int) -> list[bytes]:
     return [bytes(block) for block in blocks]
 
 
-def _counted(contents: Contents) -> tuple[Counter[int], tuple[int, int]]:
+def _count_messages(contents: Contents) -> tuple[Counter[int], tuple[int, int]]:
     """Messages by channel, and first and last time, by looking at each of them."""
     counts: Counter[int] = Counter()
     times: list[int] = []
@@ -256,7 +256,7 @@ def _of_database(path: Path) -> BagFile:
         )
         start = min((int(start) for _, start, _ in counts.values()), default=0)
         end = max((int(end) for _, _, end in counts.values()), default=0)
-        return BagFile(path, True, start, end, joined_topics(topics))
+        return BagFile(path, True, start, end, join_topics(topics))
 
 
 class RecoveredBag(NamedTuple):
@@ -302,7 +302,7 @@ def recover_bag(
     bag = path_of(path)
     if not bag.is_dir():
         target = bag.with_suffix(".recovered.mcap") if out is None else path_of(out, "out")
-        return RecoveredBag(target, (_recovered_file(bag, target, alone=True),), "")
+        return RecoveredBag(target, (_recover_file(bag, target, alone=True),), "")
     files = files_of_folder(bag)
     if len({file.suffix.lower() for file in files}) > 1:
         raise InvalidValue(f"{bag} has files of MCAP and of SQLite: a bag has one kind")
@@ -312,7 +312,7 @@ def recover_bag(
             make_bag_folder(folder)
         except OSError as error:
             raise InvalidValue(f"cannot write to {folder}: {error.strerror or error}") from error
-    recovered = tuple(_recovered_file(file, folder / file.name) for file in files)
+    recovered = tuple(_recover_file(file, folder / file.name) for file in files)
     mended = [bag_file(file.path) for file in recovered]
     fault = metadata_fault(bag, mended)
     if fault or folder != bag:
@@ -320,12 +320,12 @@ def recover_bag(
     return RecoveredBag(folder, recovered, fault)
 
 
-def _recovered_file(source: Path, target: Path, *, alone: bool = False) -> Recovered:
+def _recover_file(source: Path, target: Path, *, alone: bool = False) -> Recovered:
     """A file made whole, at its place or another; one that is `alone` must have something whole."""
     if source.suffix.lower() == ".db3":
         bag_file(source)  # which says what is wrong with it, if anything is
-        return _copied(source, target, Recovered(target, 0, 0, 0, True))
-    with opened(source) as contents:
+        return _copy(source, target, Recovered(target, 0, 0, 0, True))
+    with open_mcap(source) as contents:
         whole = _whole(contents)
     complete = whole.closed and not whole.damaged
     if alone and not (complete or whole.chunks or whole.loose):
@@ -335,16 +335,16 @@ def _recovered_file(source: Path, target: Path, *, alone: bool = False) -> Recov
         raise InvalidValue(f"{kept} is there already: move it away, or say where to with OUT")
     result = Recovered(target, len(whole.chunks), whole.damaged, whole.lost, complete)
     if complete:
-        return _copied(source, target, result)
+        return _copy(source, target, result)
     with replacing(target) as temporary:
-        with opened(source) as contents:
+        with open_mcap(source) as contents:
             _write(contents, whole, temporary)
         if target == source:
             _keep(source, kept)
     return result
 
 
-def _copied(source: Path, target: Path, result: Recovered) -> Recovered:
+def _copy(source: Path, target: Path, result: Recovered) -> Recovered:
     if source != target:
         with replacing(target) as temporary:
             shutil.copyfile(source, temporary)
@@ -392,12 +392,7 @@ def _for_all_releases(channel: Any) -> Any:
 
 def _write(contents: Contents, whole: _Whole, path: Path) -> None:
     file = McapFile(
-        path,
-        whole.schemas,
-        whole.channels,
-        {},
-        library=contents.library,
-        profile=contents.profile,
+        path, whole.schemas, whole.channels, {}, library=contents.library, profile=contents.profile
     )
     try:
         for chunk, indexes in whole.chunks:

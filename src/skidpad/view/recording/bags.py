@@ -316,10 +316,7 @@ class BagWriter(ThreadedWriter):
             if name not in self._schemas:
                 text = definition_text(topic.type).encode()
                 schema = records.Schema(id=number, data=text, encoding="ros2msg", name=name)
-            metadata = {
-                "offered_qos_profiles": topic.qos,
-                "topic_type_hash": topic.type.hash,
-            }
+            metadata = {"offered_qos_profiles": topic.qos, "topic_type_hash": topic.type.hash}
             channel = records.Channel(
                 id=topic.number,
                 topic=topic.name,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ...core.files import brief_repr, counted, path_of, replacing
 from ...errors import InvalidValue
 from ..stage import Stage
-from .mcap import Contents, Damaged, McapFile, MessageIndexes, intact, opened, with_checksum
+from .mcap import Contents, Damaged, McapFile, MessageIndexes, intact, open_mcap, with_checksum
 from .reading import about, notes_of, stage_of
 from .topics import BODY, LOST, NOTES
 
@@ -79,7 +79,7 @@ class Info:
 def info(path: str | os.PathLike[str]) -> Info:
     """What is inside a recording; raises if the file is not a recording."""
     file = path_of(path)
-    with opened(file) as contents:
+    with open_mcap(file) as contents:
         values, stage, notes = about(contents), stage_of(contents), notes_of(contents)
         (counts, damaged), chunks = _counts(contents), contents.chunks
         start = min((chunk.start_time for chunk in chunks), default=0) / 1e9
@@ -171,7 +171,7 @@ def recover(path: str | os.PathLike[str], out: str | os.PathLike[str] | None = N
     """
     source = path_of(path)
     target = source.with_suffix(".recovered.mcap") if out is None else path_of(out, "out")
-    with opened(source) as contents:
+    with open_mcap(source) as contents:
         texts = contents.metadata
         contents.metadata = [(name, values) for name, values in texts if intact(name, values)]
         stage_of(contents)

@@ -104,7 +104,8 @@ class McapFile:
         self._counts: dict[int, int] = {}
         self._times: list[int] = []
         self._end = 0
-        footer = encoded(libraries.records.DataEnd(0), libraries.records.Footer(0, 0, 0)) + MAGIC
+        records = libraries.records
+        footer = encode_records(records.DataEnd(0), records.Footer(0, 0, 0)) + MAGIC
         self._ending = footer if always_ended else b""
         """Behind what was written; the next part is written over it."""
         try:
@@ -113,7 +114,7 @@ class McapFile:
             raise RecordingFailed(_reason(path, error)) from error
         try:
             header = libraries.records.Header(profile, library)
-            self._write(MAGIC, encoded(header, *schemas, *channels))
+            self._write(MAGIC, encode_records(header, *schemas, *channels))
             for name, values in metadata.items():
                 self.add_metadata(name, values)
         except RecordingFailed:
@@ -123,16 +124,16 @@ class McapFile:
     def add_channel(self, channel: Channel, schema: Schema | None = None) -> None:
         """A channel that messages may be on from now on, with its schema if that is new."""
         added = [schema] if schema is not None else []
-        self._write(encoded(*added, channel))
+        self._write(encode_records(*added, channel))
         self._schemas += added
         self._channels.append(channel)
 
     def add_metadata(self, name: str, values: Mapping[str, str]) -> None:
         """Texts by name."""
-        record, begin = encoded(libraries.records.Metadata(name, dict(values))), self._end
+        record, begin = encode_records(libraries.records.Metadata(name, dict(values))), self._end
         self._write(record)
         index = libraries.records.MetadataIndex(begin, len(record), name)
-        self._metadata_indexes.append(encoded(index))
+        self._metadata_indexes.append(encode_records(index))
 
     def add_messages(self, data: memoryview, indexes: Sequence[MessageIndexes]) -> None:
         """Message records one after the other as a chunk, and where each of them is."""
@@ -172,7 +173,7 @@ class McapFile:
             compressed_size=len(chunk.data),
             uncompressed_size=chunk.uncompressed_size,
         )
-        self._chunk_indexes.append(encoded(chunk_index))
+        self._chunk_indexes.append(encode_records(chunk_index))
         for index in indexes:
             for channel in index.channels.tolist():
                 self._counts[channel] = self._counts.get(channel, 0) + len(index.times)
@@ -195,14 +196,14 @@ class McapFile:
             schema_count=len(self._schemas),
         )
         # Without a sum of the data: each chunk has its own.
-        data_end = encoded(records.DataEnd(0))
+        data_end = encode_records(records.DataEnd(0))
         begin = self._end + len(data_end)
         offsets: list[McapRecord] = []
         summary = b""
         for group in (
-            encoded(*self._schemas),
-            encoded(*self._channels),
-            encoded(statistics),
+            encode_records(*self._schemas),
+            encode_records(*self._channels),
+            encode_records(statistics),
             b"".join(self._chunk_indexes),
             b"".join(self._metadata_indexes),
         ):
@@ -210,13 +211,13 @@ class McapFile:
                 offsets.append(records.SummaryOffset(group[0], begin + len(summary), len(group)))
                 summary += group
         places = begin + len(summary)
-        summary += encoded(*offsets)
+        summary += encode_records(*offsets)
         # The sum is that of everything from the summary up to itself.
-        unsummed = encoded(records.Footer(begin, places, 0))[:-4]
+        unsummed = encode_records(records.Footer(begin, places, 0))[:-4]
         footer = records.Footer(begin, places, zlib.crc32(summary + unsummed))
         self._ending = b""
         try:
-            self._write(data_end, summary, encoded(footer), MAGIC)
+            self._write(data_end, summary, encode_records(footer), MAGIC)
         finally:
             self.close()
 
@@ -246,7 +247,7 @@ class McapFile:
         self._end = end
 
 
-def encoded(*records: McapRecord) -> bytes:
+def encode_records(*records: McapRecord) -> bytes:
     """Records one after the other."""
     builder = libraries.data_stream.RecordBuilder()
     for record in records:
@@ -256,7 +257,7 @@ def encoded(*records: McapRecord) -> bytes:
 
 def _chunk_head(chunk: Chunk) -> bytes:
     """A chunk record up to its data, which the package would copy."""
-    head = bytearray(encoded(replace(chunk, data=b"")))
+    head = bytearray(encode_records(replace(chunk, data=b"")))
     struct.pack_into("<Q", head, 1, len(head) - 9 + len(chunk.data))
     struct.pack_into("<Q", head, len(head) - 8, len(chunk.data))
     return bytes(head)
@@ -498,9 +499,9 @@ class _Content(io.BytesIO):
 
 
 @contextmanager
-def opened(path: Path) -> Generator[Contents]:
+def open_mcap(path: Path) -> Generator[Contents]:
     """What a file holds, as long as the block lasts; bytes that make no sense raise there."""
-    with _mapped(path) as data:
+    with _map_file(path) as data:
         if data[: len(MAGIC)] != MAGIC:
             raise InvalidValue(f"{path} is not a recording: it is no MCAP file")
         try:
@@ -515,7 +516,7 @@ def opened(path: Path) -> Generator[Contents]:
             ) from error
 
 
-def _mapped(path: Path) -> mmap.mmap:
+def _map_file(path: Path) -> mmap.mmap:
     try:
         with open_file(path) as file:
             size = file.seek(0, 2)

@@ -82,7 +82,7 @@ class Template(NamedTuple):
     slots: tuple[Slot, ...] = ()
 
 
-def joined(parts: Sequence[Template]) -> Template:
+def join_templates(parts: Sequence[Template]) -> Template:
     """Parts one behind the other."""
     offsets = accumulate((len(part.data) for part in parts), initial=0)
     slots = [
@@ -109,8 +109,8 @@ def _tag(number: int, kind: int) -> bytes:
 
 def message(number: int, *parts: Template) -> Template:
     """A field that is a message."""
-    content = joined(parts)
-    return joined([Template(_tag(number, _BYTES) + varint(len(content.data))), content])
+    content = join_templates(parts)
+    return join_templates([Template(_tag(number, _BYTES) + varint(len(content.data))), content])
 
 
 def octets(number: int, value: bytes) -> Template:
@@ -284,8 +284,8 @@ MOST_CHANNELS = 2048 - FIRST_CHANNEL
 
 def descriptor_set(name: str) -> bytes:
     """A message type and those that it uses, as a FileDescriptorSet."""
-    files = [message(1, _file(kind, _fields(kind))) for kind in _with_used(name)]
-    return joined(files).data
+    files = [message(1, _file(kind, _fields(kind))) for kind in _dependencies(name)]
+    return join_templates(files).data
 
 
 def state_descriptor(name: str, channels: Sequence[str]) -> bytes:
@@ -298,9 +298,9 @@ def _fields(name: str) -> dict[int, re.Match[str] | None]:
     return dict(enumerate(_FIELD.finditer(MESSAGES[name]), 1))
 
 
-def _with_used(name: str) -> list[str]:
+def _dependencies(name: str) -> list[str]:
     """A message type behind all that it uses, as readers want it."""
-    used = [kind for other in _used(name) for kind in _with_used(other)]
+    used = [kind for other in _used(name) for kind in _dependencies(other)]
     return list(dict.fromkeys([*used, name]))
 
 
@@ -329,17 +329,12 @@ def _file(name: str, numbered: Mapping[int, re.Match[str] | None]) -> Template:
             enums.append(_enum(match["type"], match["values"].split(",")))
         elif kind == _MESSAGE:
             of = f".{_FULL[match['type']]}"
-        parts = [
-            string(1, match["name"]),
-            integer(3, number),
-            integer(4, label),
-            integer(5, kind),
-        ]
+        parts = [string(1, match["name"]), integer(3, number), integer(4, label), integer(5, kind)]
         fields.append(message(2, *parts, *([string(6, of)] if of else [])))
     uses = [string(3, _file_name(used)) for used in _used(name)]
     described = message(4, string(1, short), *fields, *enums)
     head = string(1, _file_name(name)), string(2, package), *uses
-    return joined([*head, described, string(12, "proto3")])
+    return join_templates([*head, described, string(12, "proto3")])
 
 
 def _enum(name: str, values: Sequence[str]) -> Template:
@@ -389,7 +384,7 @@ class MessageRows:
         sizes = [len(record.data) for record in records]
         self.offsets = np.cumsum([0, *sizes])[:-1].astype(np.uint64)
         """Where the messages begin in a row."""
-        row = joined(records)
+        row = join_templates(records)
         self._words = _by_word(row.slots)
         self._rows = np.frombuffer(bytearray(row.data), np.uint8)[None]
 
@@ -449,7 +444,7 @@ def message_record(channel: int, template: Template) -> Template:
     """A message behind the head of its MCAP record; the sequence number stays 0, unused."""
     head = struct.pack("<BQHIQQ", _MESSAGE_ROWS_MESSAGE, 22 + len(template.data), channel, 0, 0, 0)
     log_time, publish_time = Slot(15, "log_time", 0), Slot(23, "log_time", 0)
-    return joined([Template(head, (log_time, publish_time)), template])
+    return join_templates([Template(head, (log_time, publish_time)), template])
 
 
 def _by_word(slots: Sequence[Slot]) -> list[_Words]:
@@ -620,14 +615,14 @@ def poses(places: Sequence[Place]) -> Template:
         message(3, _variables(1, "row", place[:3]), _variables(2, "rotation", place.rotation))
         for place in places
     ]
-    return joined([timestamp(1), string(2, WORLD), *templates])
+    return join_templates([timestamp(1), string(2, WORLD), *templates])
 
 
 def state(columns: Sequence[int]) -> Template:
     """The numbers of a body: time, then its channels from field `FIRST_CHANNEL` on."""
     numbered = enumerate(columns, FIRST_CHANNEL)
     numbers = [variable(k, "row", column) for k, column in numbered]
-    return joined([variable(1, "time", 0), *numbers])
+    return join_templates([variable(1, "time", 0), *numbers])
 
 
 def laser_scan(scan: Scan, frame: str) -> Template:
@@ -636,7 +631,7 @@ def laser_scan(scan: Scan, frame: str) -> Template:
     at = still_pose(3, scan.x, scan.y, 0.0, turned)
     last = scan.first_angle + scan.step * (scan.count - 1)
     angles = double(4, scan.first_angle), double(5, last)
-    return joined([timestamp(1), string(2, frame), at, *angles, laser_ranges(scan.count)])
+    return join_templates([timestamp(1), string(2, frame), at, *angles, laser_ranges(scan.count)])
 
 
 def laser_ranges(count: int) -> Template:
@@ -649,19 +644,19 @@ def true_imu(frame: str, a_x: int, a_y: int, omega: int) -> Template:
     rate = _variables(4, "row", (None, None, omega))
     force = variable(1, "row", a_x), variable(2, "row", a_y)
     forces = message(5, *force, double(3, STANDARD_GRAVITY))
-    return joined([timestamp(1), string(2, frame), rate, forces])
+    return join_templates([timestamp(1), string(2, frame), rate, forces])
 
 
 def imu(frame: str, oriented: bool) -> Template:
     """A reading of an inertial unit: three rates and three forces, the quaternion if it has one."""
-    return joined([timestamp(1), string(2, frame), imu_numbers(oriented)])
+    return join_templates([timestamp(1), string(2, frame), imu_numbers(oriented)])
 
 
 def imu_numbers(oriented: bool) -> Template:
     """What a reading of an inertial unit ends with: the quaternion, rates, then forces."""
     orientation = [_variables(3, "reading", range(6, 10))] if oriented else []
     rates, forces = _variables(4, "reading", range(3)), _variables(5, "reading", range(3, 6))
-    return joined([*orientation, rates, forces])
+    return join_templates([*orientation, rates, forces])
 
 
 def location_fix(frame: str, variances: Sequence[float]) -> Template:
@@ -669,28 +664,28 @@ def location_fix(frame: str, variances: Sequence[float]) -> Template:
     east, north, up = variances
     matrix = [east, 0.0, 0.0, 0.0, north, 0.0, 0.0, 0.0, up]
     covariance = octets(4, struct.pack("<9d", *matrix)), integer(5, DIAGONAL_KNOWN)
-    return joined([timestamp(6), string(7, frame), *covariance, location_numbers()])
+    return join_templates([timestamp(6), string(7, frame), *covariance, location_numbers()])
 
 
 def location_numbers() -> Template:
     """What a fix ends with: latitude, longitude, altitude."""
-    return joined([variable(k + 1, "reading", k) for k in range(3)])
+    return join_templates([variable(k + 1, "reading", k) for k in range(3)])
 
 
 def odometry(frame: str, child: str, number: int) -> Template:
     """Wheel odometry of one of several vehicles whose readings come together."""
     names = string(2, frame), string(3, child)
-    return joined([timestamp(1), *names, odometry_numbers(number)])
+    return join_templates([timestamp(1), *names, odometry_numbers(number)])
 
 
 def odometry_numbers(number: int) -> Template:
     """What wheel odometry ends with: x, y, yaw, v_x and yaw rate."""
-    return joined([variable(4 + k, "reading", 5 * number + k) for k in range(5)])
+    return join_templates([variable(4 + k, "reading", 5 * number + k) for k in range(5)])
 
 
 def bumper(frame: str) -> Template:
     """Whether a vehicle touches something."""
-    return joined([timestamp(1), string(2, frame), bumper_flag()])
+    return join_templates([timestamp(1), string(2, frame), bumper_flag()])
 
 
 def bumper_flag() -> Template:
@@ -701,7 +696,7 @@ def bumper_flag() -> Template:
 def contact(event: ContactEvent) -> Template:
     """Two things that begin or cease to touch."""
     numbers = event.normal_impulse, event.tangential_impulse, event.since
-    return joined(
+    return join_templates(
         [
             timestamp(1),
             integer(2, int(event.kind == "begin")),

@@ -29,7 +29,7 @@ from ...units import Unit
 from ..film import Film, ScanAt
 from ..stage import Channel, Scan, Stage
 from . import messages
-from .mcap import ChunkPlace, Contents, Damaged, MessagePlaces, opened
+from .mcap import ChunkPlace, Contents, Damaged, MessagePlaces, open_mcap
 from .messages import MESSAGE_HEAD, Bytes, MessageDecoder
 from .sensors import KINDS, SensorLog, SensorMount
 from .topics import BODY, LOST, NOTES, NUMBER, RECORDING, SENSOR, channels_by_body
@@ -380,7 +380,7 @@ def read(
     if not low <= high:
         raise InvalidValue(f"start = {low:g} s must not be after end = {high:g} s")
     file = path_of(path)
-    with opened(file) as contents:
+    with open_mcap(file) as contents:
         stage = stage_of(contents)
         if contents.missing:
             raise Damaged("not all of its chunks can be found")
@@ -568,7 +568,7 @@ class _Reader:
 def recorded_runs(path: Path) -> dict[str, Trajectory] | None:
     """The trajectory of each body of a recording; None for an MCAP file of another program."""
     try:
-        with opened(path) as contents:
+        with open_mcap(path) as contents:
             own = any(name == RECORDING for name, _ in contents.metadata)
     except InvalidValue:  # said by who reads the files of others
         return None

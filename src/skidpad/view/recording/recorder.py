@@ -302,10 +302,10 @@ class ChunkEncoder:
             MessageIndexes(part.messages.channels, part.times, part.messages.offsets[:, None] + own)
             for part, own in zip(parts, np.split(begins, np.cumsum(counts)[:-1]), strict=True)
         ]
-        return joined(self._buffer, [rows[k] for k in order.tolist()]), indexes
+        return join_arrays(self._buffer, [rows[k] for k in order.tolist()]), indexes
 
 
-def joined(buffer: io.BytesIO, arrays: Sequence[AnyArray]) -> memoryview:
+def join_arrays(buffer: io.BytesIO, arrays: Sequence[AnyArray]) -> memoryview:
     """Arrays one behind the other, in a buffer that is kept.
 
     Memory that is new takes longer to get than to fill, and np.concatenate lets go of the
@@ -464,12 +464,12 @@ class Recorder(ThreadedWriter):
     def add(self, time: float, row: ArrayLike) -> None:
         """A sample at a time in s, later than the one before; skipped if too soon for the rate."""
         if time >= self._next or not time > self._time:
-            self._add_sample(time, _shaped(np.array(row, np.float64), (self._width,)))
+            self._add_sample(time, _check_shape(np.array(row, np.float64), (self._width,)))
 
     def add_rows(self, times: ArrayLike, rows: ArrayLike) -> None:
         """Samples at increasing times (T,) in s, rows (T, channels)."""
         when, table = np.asarray(times, np.float64), np.asarray(rows, np.float64)
-        _shaped(table, (when.size, self._width))
+        _check_shape(table, (when.size, self._width))
         if when.ndim != 1 or not _increasing(when, self._time):
             raise InvalidValue(
                 "times must be finite, have one axis and increase, "
@@ -492,7 +492,7 @@ class Recorder(ThreadedWriter):
         """A scan of a lidar of the stage, in m; kept as float32, which is 1 µm at 20 m."""
         if not 0 <= index < len(self.stage.scans):
             raise InvalidValue(f"there is no lidar {index}; there are {len(self.stage.scans)}")
-        values = _shaped(np.array(ranges, np.float32), (self.stage.scans[index].count,))
+        values = _check_shape(np.array(ranges, np.float32), (self.stage.scans[index].count,))
         self._add_reading(Reading(index, time, values))
 
     def add_reading(self, index: int, time: float, values: ArrayLike) -> None:
@@ -506,7 +506,7 @@ class Recorder(ThreadedWriter):
         """
         if not 0 <= index < len(self._sensors):
             raise InvalidValue(f"there is no sensor {index}; there are {len(self._sensors)}")
-        numbers = _shaped(np.array(values, np.float64), self._shapes[index])
+        numbers = _check_shape(np.array(values, np.float64), self._shapes[index])
         self._add_reading(Reading(len(self.stage.scans) + index, time, numbers))
 
     def add_contact(self, event: ContactEvent) -> None:
@@ -578,7 +578,7 @@ class Recorder(ThreadedWriter):
 
     def _write(self, batch: Batch) -> None:
         """In the thread: a batch as a chunk."""
-        rows = np.frombuffer(joined(self._buffer, batch.rows)).reshape(
+        rows = np.frombuffer(join_arrays(self._buffer, batch.rows)).reshape(
             len(batch.times), self._width
         )
         if self._rows_of is not None and batch.times:
@@ -596,7 +596,7 @@ class Recorder(ThreadedWriter):
             self._end_file()
 
 
-def _shaped(numbers: AnyArray, shape: tuple[int, ...]) -> AnyArray:
+def _check_shape(numbers: AnyArray, shape: tuple[int, ...]) -> AnyArray:
     if numbers.shape != shape:
         raise InvalidValue(f"expected numbers of shape {shape}, got {numbers.shape}")
     return numbers

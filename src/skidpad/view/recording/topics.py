@@ -32,7 +32,7 @@ from .messages import (
     Place,
     Rotations,
     Template,
-    joined,
+    join_templates,
     quaternion,
     still_pose,
     vector,
@@ -171,7 +171,7 @@ def bodies_scene(frames: Mapping[str, Body]) -> Template:
                 cylinder = _wheel_cylinder(wheel, 0.0, 0.0, 0.0)
                 name = f"{body.name} {wheel.name}"
                 entities.append(_entity(f"{frame}/{wheel.name}", name, [cylinder]))
-    return pb.joined(entities)
+    return pb.join_templates(entities)
 
 
 def _body_entity(body: Body, frame: str) -> Template:
@@ -211,7 +211,7 @@ def still_scene(stage: Stage) -> Template:
         entities.append(_entity(WORLD, f"still {kind}s", parts))
     if stage.discs:
         entities.append(_entity(WORLD, "still discs", [_disc(disc) for disc in stage.discs]))
-    return pb.joined(entities)
+    return pb.join_templates(entities)
 
 
 def _ground(relief: Relief) -> Template:
@@ -266,7 +266,7 @@ def grid_message(grid: Grid) -> Template:
         pb.message(8, pb.string(1, n), pb.fixed32(2, k), pb.integer(3, 1))
         for k, n in enumerate(names)
     ]
-    return pb.joined(
+    return pb.join_templates(
         [
             pb.timestamp(1),
             pb.string(2, WORLD),
@@ -304,11 +304,7 @@ class Topics:
     """The topics of a stage; `rotations` gives the table that goes with rows."""
 
     def __init__(
-        self,
-        stage: Stage,
-        sensors: Sequence[Sequence[SensorMount]] = (),
-        *,
-        contacts: bool = False,
+        self, stage: Stage, sensors: Sequence[Sequence[SensorMount]] = (), *, contacts: bool = False
     ) -> None:
         self._stage, self._mounts = stage, sensors
         self.schemas: list[Schema] = []
@@ -398,7 +394,7 @@ class Topics:
                     at, name = (wheel.x, wheel.y, 0.0), f"{frame}/{wheel.name}"
                     transforms.append(messages.steered_transform(frame, name, at, rotation))
         number = self._topic("/tf", "foxglove.FrameTransforms", "transforms")
-        yield number, joined(transforms)
+        yield number, join_templates(transforms)
         vehicles = [f for f, body in self._bodies.items() if body.kind == "vehicle"]
         yield from self._pose_messages({frame: places[frame] for frame in vehicles})
         for frame in vehicles:
@@ -471,10 +467,7 @@ class Topics:
         return channel, messages.bumper(body)
 
     def _still_messages(self) -> Iterator[Message]:
-        scenes = {
-            "/bodies": bodies_scene(self._bodies),
-            "/still": still_scene(self._stage),
-        }
+        scenes = {"/bodies": bodies_scene(self._bodies), "/still": still_scene(self._stage)}
         for topic, template in scenes.items():
             if template.data:
                 yield self._topic(topic, "foxglove.SceneUpdate", "scene"), template
@@ -489,7 +482,7 @@ class Topics:
             mounts.append(messages.still_transform(parent, child, at, rotation))
         if mounts:
             number = self._topic("/tf_static", "foxglove.FrameTransforms", "transforms")
-            yield number, joined(mounts)
+            yield number, join_templates(mounts)
 
 
 def _tilt(body: Body) -> tuple[int, int] | None:
