@@ -120,7 +120,7 @@ def _runs_done(plan: Campaign, folder: str) -> int:
 
 
 def plan_sheet(plan: Campaign, estimate: Estimate) -> RenderableType:
-    """What differs between runs, what is kept of each, and what it will take."""
+    """Factors, columns, and an estimate of time and size."""
     units = plan.experiment.factor_units()
     factors = [
         (name, units[name], _number(one.low), _number(one.high))
@@ -164,7 +164,7 @@ def state_sheet(state: Mapping[str, Any]) -> RenderableType:
 
 
 def summary_sheet(summary: Mapping[str, Any]) -> RenderableType:
-    """What a campaign found."""
+    """State and results of a campaign."""
     parts: list[RenderableType] = [state_sheet(summary)]
     if summary["reason"]:
         parts += [Text(), Text(f"No means: {summary['reason']}.", "yellow")]

@@ -1,4 +1,4 @@
-"""What the shell may complete: names of vehicles, tyres, demos, manoeuvres and groups of figures.
+"""Shell completion: names of vehicles, tyres, demos, manoeuvres and groups of figures.
 
 A shell asks at every press of a key, so nothing here imports what is heavy. To load all vehicles or
 manoeuvres takes a second; their names are written down, and a test holds them to the real ones.

@@ -33,7 +33,7 @@ SECTIONS = {
     "disturbances": "Disturbance",
     "outputs": "Outputs",
 }
-"""What the fields of the records of a model are called."""
+"""Records of a model, by the words for their fields."""
 
 
 def models(
@@ -255,7 +255,7 @@ class Suggestion(NamedTuple):
     command: str
     """As it is typed, without `skidpad`."""
     extras: tuple[str, ...] = ()
-    """What it needs beyond the base."""
+    """Optional extras that it needs."""
 
 
 SUGGESTIONS = (

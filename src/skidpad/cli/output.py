@@ -108,7 +108,7 @@ def write_everything() -> None:
 
 
 def spell(error: UnicodeError) -> tuple[str | bytes, int]:
-    """What to write for a character that an encoding lacks, and where to continue."""
+    """Replacement for a character that an encoding lacks, and where to continue."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     character = error.object[error.start]

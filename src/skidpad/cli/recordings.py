@@ -56,7 +56,7 @@ def recover(
     out: Annotated[
         Path | None,
         typer.Argument(
-            help="Where to; NAME.recovered.mcap beside it if not given. The folder of a bag is "
+            help="Where to; NAME.recovered.mcap next to it by default. The folder of a bag is "
             "mended where it is."
         ),
     ] = None,

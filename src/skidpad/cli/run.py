@@ -116,7 +116,7 @@ _OTHERS = {
     ".py": "a Python program, not a world file: python {0} runs it",
     ".html": "a page: open it in a browser",
 }
-"""What files are that are not worlds, by their suffix."""
+"""Advice on files that are not worlds, by their suffix."""
 
 
 def show_of(

@@ -65,13 +65,13 @@ def subjects_of(
 
 @dataclass(frozen=True)
 class Against:
-    """What vehicles are to be compared with, as far as it is known before they drive."""
+    """What the vehicles under test are compared with, as far as it is known before they drive."""
 
     earlier: Reference | None = None
     drive: CaseRun | None = None
     aligned: bool = True
     wheel_base: float | None = None
-    """Of the measured vehicle in m; that of the vehicle under test if None."""
+    """Wheelbase of the measured vehicle in m; that of the vehicle under test if None."""
     notes: Sequence[str] = ()
     cars: Sequence[Subject] = ()
     """Another vehicle, which has to drive, too."""
@@ -154,7 +154,7 @@ def compared_with(
 
 STYLES = {PASS: "green", FAIL: "bold red"}
 ABOVE = ("metric", "unit", "verdict")
-"""Columns that stand above the numbers where all of them do not fit beside each other."""
+"""Columns that stand above the numbers where all of them do not fit in one row."""
 
 
 class Column(NamedTuple):

@@ -124,7 +124,7 @@ def _read(files: Sequence[str]) -> tuple[list[Tyre], list[str]]:
 
 
 Row = tuple[str, str, "Callable[[Summary], str]"]
-"""What a row is called, its unit, and its cell for a tyre."""
+"""Name of a row, its unit, and its cell for a tyre."""
 NONE = "–"
 """In place of a missing value."""
 DEGREES = 180.0 / math.pi

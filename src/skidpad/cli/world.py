@@ -47,7 +47,7 @@ def check(file: File, *, reading: WorldReading, json: AsJson = False) -> None:
 
 
 def _built(scene: Scene) -> tuple[list[SkidpadError], list[str]]:
-    """What shows only when the world is made: errors and warnings."""
+    """Errors and warnings that show only when the world is made."""
     from ..world.scene import WorldWarning
     from ..world.world import World
 

@@ -32,7 +32,7 @@ class Demo(NamedTuple):
 
     name: str
     text: str
-    """What one sees, in a line."""
+    """Description in one line."""
 
     def show(self, seed: int = 0) -> Show:
         """The show of the demo with this seed, ready to be performed."""
@@ -51,7 +51,7 @@ _LISTED = (
 DEMOS: Mapping[str, Demo] = {demo.name: demo for demo in _LISTED}
 """The demos by name."""
 BEST = ("lap", "fan")
-"""What `skidpad demo` runs."""
+"""Demos that `skidpad demo` runs."""
 
 
 def get(name: str) -> Demo:

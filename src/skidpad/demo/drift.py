@@ -27,9 +27,9 @@ from .shows import Driver, TrajectoryShow, driving_show
 MOVING = ("v", "beta", "omega", "omega_f", "omega_r", "steer")
 """States of `commonroad_std` that are at rest in a steady drift."""
 WEIGHTS = (0.5, 20.0, 20.0, 0.0, 0.02, 1.0)
-"""What a deviation of each of them costs."""
+"""Cost of a deviation of each of them."""
 COSTS = (5.0, 0.5)
-"""What steering rate and acceleration cost."""
+"""Costs of steering rate and acceleration."""
 REACH = (3.0, 11.0)
 """Most that the driver does: rad/s and m/s²."""
 
@@ -44,7 +44,7 @@ class Balance(NamedTuple):
 
     @property
     def radius(self) -> m:
-        """Of the circle that the car draws."""
+        """Radius of the circle that the car draws."""
         return float(self.z[0] / self.z[2])
 
 

@@ -123,7 +123,7 @@ class Params(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What the driver remembers."""
+    """Memory of the driver between steps."""
 
     progress: m = 0.0
     """Distance along the line, laps included."""

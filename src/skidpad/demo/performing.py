@@ -49,7 +49,7 @@ class Figures(NamedTuple):
     name: str
     distance: m
     lap_times: tuple[s, ...] | None
-    """Of the laps that were completed; None for a vehicle without a start line."""
+    """Times of the laps that were completed; None for a vehicle without a start line."""
     top_speed: m_s
     a_along: m_s2
     """Largest acceleration along the vehicle, either way."""
@@ -174,7 +174,7 @@ class Outcome:
     elapsed: s
     """How long that took, of wall time; without the first step, which may have to compile."""
     error: SkidpadError | None
-    """Why it could not go on."""
+    """Error that ended it early, if any."""
 
     __repr__ = brief_repr
 

@@ -29,7 +29,7 @@ class InputColumn(NamedTuple):
     """An input of a vehicle: a column of `Segment.inputs`."""
 
     vehicle: int
-    """Whose it is: place in `Show.vehicles`."""
+    """Place of its vehicle in `Show.vehicles`."""
     name: str
     model: str
     """Inputs of one name and model are compared with each other."""
@@ -50,7 +50,7 @@ def input_columns(vehicle: Vehicle, owner: int) -> list[InputColumn]:
 
 
 class Segment(NamedTuple):
-    """What happened during T steps of B vehicles, and S samples of it for the eye."""
+    """Motion of B vehicles during T steps, and S samples of it to be shown."""
 
     t: Array
     """(T,): time at the end of each step, s."""
@@ -65,7 +65,7 @@ class Segment(NamedTuple):
     rows: Array
     """(S, channels of the stage); inputs are those that led to the sample."""
     scans: Sequence[ScanAt] = ()
-    """What lidars saw."""
+    """Scans of lidars."""
 
     __repr__ = brief_repr
 
@@ -74,8 +74,8 @@ class Show(Protocol):
     """Something that moves step by step.
 
     1. `begin` is called once, before any step; it gives the first moment (one T, one S).
-    2. `advance` makes some steps and tells what happened. A show that cannot go on tells what
-       happened until then and keeps the reason in `error`; it is not called again.
+    2. `advance` makes some steps and returns what happened. A show that cannot continue returns
+       what happened until then and keeps the reason in `error`; it is not called again.
     3. Samples are taken each `every` steps from the beginning, the argument of `begin`.
     4. The same seed gives the same numbers, however the steps are divided into calls.
     """
@@ -98,7 +98,7 @@ class Show(Protocol):
     remarks: tuple[str, ...]
     """Lines worth printing with the figures."""
     picture: Picture | None
-    """What draws a picture of it for paper."""
+    """Function that draws a picture of it for paper."""
     error: SkidpadError | None
 
     def record(
@@ -123,7 +123,7 @@ _LARGEST = float(np.finfo(np.float32).max)
 
 
 class FilmBuffer:
-    """What a replay shows, in memory.
+    """The samples of a replay, in memory.
 
     Of a run that gets too long for that, every second sample goes, and again when it is needed.
     """

@@ -229,9 +229,9 @@ WORLD_SHOW_RATE: per_s = 30.0
 """Default samples per second."""
 DURATION: s = 10.0
 APART: s = 1.0
-"""Who touches the same thing again within this time collides with it once."""
+"""Contacts with the same thing within this time count as one collision."""
 HALF_WIDTH: m = 1.0
-"""Of the start line of a vehicle that follows a closed path of its own."""
+"""Half width of the start line of a vehicle that follows a closed path of its own."""
 
 
 class WorldShow:

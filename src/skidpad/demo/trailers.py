@@ -70,7 +70,7 @@ class Path:
 
     @property
     def left(self) -> m:
-        """What is left of it."""
+        """Distance to its end."""
         return self.line.length - self.progress
 
     def goal(self, x: m, y: m, ahead: m) -> tuple[m, m]:

@@ -45,10 +45,11 @@ A_LATERAL: m_s2 = 4.0
 A_ALONG: m_s2 = 2.5
 V_MAX: m_s = 20.0
 V_LATE: m_s = 5.4
-"""The same of vehicles whose commands arrive late."""
+"""Largest speed of vehicles whose commands arrive late."""
 CONE_COLOURS = {"blue": BLUE, "yellow": YELLOW, "orange": ORANGE}
 WHEEL_BASE: m = 1.57
-"""Of the Formula Student car, for which the tracks are made; they grow with that of others."""
+"""Wheelbase of the Formula Student car, for which the tracks are made; they grow with that of
+others."""
 
 
 def show(

@@ -30,11 +30,11 @@ class Grid(NamedTuple):
     """Streets: their places, and how far right of the middle one drives."""
 
     xs: tuple[m, ...]
-    """Of the streets along y."""
+    """Places of the streets along y."""
     ys: tuple[m, ...]
-    """Of the streets along x."""
+    """Places of the streets along x."""
     beside_x: m
-    """Of the lanes of streets along x, from the middle."""
+    """Distance of the lanes of streets along x from the middle."""
     beside_y: m
 
     def place(self, at: Crossing) -> tuple[m, m]:
@@ -92,7 +92,7 @@ class Route:
 
 
 class Crossings:
-    """Who has which crossing."""
+    """The robots that hold crossings."""
 
     def __init__(self) -> None:
         self.owner: dict[Crossing, str] = {}
@@ -115,7 +115,7 @@ PUSHING: m_s = 0.35
 PATIENCE: s = 3.0
 """After so long before something that does not move, a robot pushes."""
 LONG_PATIENCE: s = 8.0
-"""The same beside another robot, which may be waiting itself."""
+"""The same behind another robot, which may be waiting itself."""
 STOP: m = 1.5
 """Robots wait so far before the middle of a crossing."""
 CLEAR: m = 1.2

@@ -31,7 +31,7 @@ class Canvas:
         self.left = round(centre[0] * scale - 0.5 * width)
         """Pixels from the origin of the world to the left border of the picture."""
         self.top = round(-centre[1] * scale - 0.5 * height)
-        """The same down to its upper border."""
+        """Pixels from the origin of the world down to the upper border of the picture."""
         self.pixels: Pixels = np.empty((height, width, 3), np.uint8)
         # Row by row, which is many times as fast as pixel by pixel.
         self.pixels[0] = rgb(ground)
@@ -147,5 +147,5 @@ def _written(text: str) -> Array:
 
 @cache
 def font() -> Any:
-    """What text is written with; raises where Pillow is missing."""
+    """Font of text on pictures; raises where Pillow is missing."""
     return require("PIL.ImageFont", purpose="Text on a picture").load_default(FONT_SIZE)

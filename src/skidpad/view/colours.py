@@ -13,7 +13,7 @@ from ..errors import InvalidValue
 from ..geometry.polygon import frozen
 
 VEHICLES = ("#0072b2", "#d55e00", "#009e73", "#c0619a", "#c58800", "#3d9bd1", "#6b6f76", "#8a7a00")
-"""Of vehicles in order, from Okabe and Ito's palette for colour-blind readers."""
+"""Colours of vehicles in order, from Okabe and Ito's palette for colour-blind readers."""
 
 GROUND, GRID, GRID_STRONG = "#eceff2", "#dfe4e9", "#ccd4db"
 WALL, WALL_EDGE, BLOCK, BLOCK_EDGE = "#4c5866", "#36414d", "#a68a64", "#75603f"
@@ -25,9 +25,9 @@ GLASS, GLASS_OPACITY = "#1b2a3a", 0xD9 / 255.0
 SHADOW, SHADOW_OPACITY = "#0d1824", 0x38 / 255.0
 
 CONES = {"blue": "#2b6fd6", "yellow": "#f2c400", "orange": "#f26a00"}
-"""Of cones by the names that maps have for them."""
+"""Colours of cones by the names that maps have for them."""
 CONE = "#f28c28"
-"""Of cones without a colour."""
+"""Colour of cones without a named one."""
 
 
 class PolygonLook(NamedTuple):

@@ -168,7 +168,7 @@ class Film:
         )
 
     def header(self) -> dict[str, Any]:
-        """What the page has to know before it reads the numbers, for JSON."""
+        """Header of the block as JSON values: what the page needs before it reads the numbers."""
         return {
             "samples": int(self.times.size),
             "scans": [

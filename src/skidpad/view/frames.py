@@ -53,7 +53,7 @@ class _Stroke(NamedTuple):
 
 
 class Scenery:
-    """What does not move, checked and ready to be drawn."""
+    """The scene that does not move, checked and ready to be drawn."""
 
     def __init__(
         self,
@@ -282,7 +282,7 @@ class _Extents(NamedTuple):
 
 
 class _Parts(NamedTuple):
-    """Of a unit, in its own frame; what has four corners as arrays (n, 4, 2)."""
+    """Parts of a unit in its own frame; what has four corners as arrays (n, 4, 2)."""
 
     extents: _Extents
     bodies: tuple[Array, ...]
@@ -463,7 +463,7 @@ SCALES = Allowed(1e-3, 1e5)
 _LENGTHS_SEEN = 9.0
 """How many lengths of the vehicle a picture is wide."""
 _WIDTHS: tuple[m, m] = (8.0, 60.0)
-"""What a picture is wide at least and at most."""
+"""Least and largest width of a picture."""
 _LEAST_LENGTHS = 2.5
 """Least width of a picture in lengths of the vehicle, however long a road train is."""
 _MARGIN = 0.05

@@ -43,7 +43,7 @@ from ..world.scene import ElevationMap, OccupancyGrid, PropertyRegion, Scene
 from .colours import rgb
 
 VERSION = 1
-"""Of the description: readers refuse newer ones."""
+"""Version of the description: readers refuse newer ones."""
 
 Point = tuple[float, float]
 Outline = tuple[Point, ...]
@@ -122,7 +122,7 @@ class Scan:
     y: float
     yaw: float
     first_angle: float
-    """Of the first ray, from the x axis of the lidar."""
+    """Angle of the first ray, from the x axis of the lidar."""
     step: float
     """Angle between rays, positive to the left."""
     count: int
@@ -130,7 +130,7 @@ class Scan:
 
 
 class Ranges(NamedTuple):
-    """What a lidar measured."""
+    """Ranges that a lidar measured."""
 
     scan: int
     """Which scan of the stage."""
@@ -194,7 +194,7 @@ class Relief:
     """Ground with heights: points row by row from the one of least x and y."""
 
     x: float
-    """Of the first point."""
+    """Position of the first point."""
     y: float
     step: float
     """Distance of neighbours in m."""
@@ -216,7 +216,7 @@ class Relief:
 
 @dataclass(frozen=True)
 class Stage:
-    """What a simulation shows."""
+    """Everything about a simulation that does not change while it runs."""
 
     title: str
     channels: tuple[Channel, ...]
@@ -250,7 +250,7 @@ class Stage:
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> Stage:
-        """What `to_json` gave; raises for a newer version."""
+        """The stage that `to_json` described; raises for a newer version."""
         version = plain.get("version")
         if not isinstance(version, int) or version > VERSION:
             raise InvalidValue(
@@ -312,7 +312,7 @@ ATTITUDE = (
     Named("pitch", "rad", "output"),
     Named("roll", "rad", "output"),
 )
-"""Of what lies on ground with heights."""
+"""Attitude of what lies on ground with heights."""
 
 
 def named_channels(model: Model) -> tuple[list[Named], list[Named], list[Named]]:
@@ -358,7 +358,7 @@ _VELOCITY = (
 
 
 class ComputedMotion:
-    """What the body of vehicles of one model adds to the channels that their records give.
+    """Channels that the body of vehicles of one model adds to those of their records.
 
     Nothing for most; a mass that moves along a path gets the pose that its body says, and a
     velocity to go with it.
@@ -408,16 +408,16 @@ Box = tuple[m, m, m, m]
 """Least x and y, largest x and y."""
 
 MOST_POINTS = 60_000
-"""Of a relief."""
+"""Most points of a relief."""
 LEAST_STEP: m = 0.1
 AROUND: m = 40.0
 """How far a road without ends is drawn around what stands on it."""
 BESIDE: m = 10.0
-"""How far a road is drawn beside its line."""
+"""How far a road is drawn to either side of its line."""
 
 
 def reliefs_of(scene: Scene) -> tuple[Relief, ...]:
-    """What ground with heights a scene has."""
+    """Ground with heights of a scene."""
     maps = [e for e in scene.elements if isinstance(e, ElevationMap)]
     pieces = [(e.road, _lattice_box(e.road.surface.heights)) for e in maps]
     if scene.road is not None:
@@ -530,7 +530,7 @@ def still_life(scene: Scene) -> dict[str, Any]:
 
 
 def _words(region: PropertyRegion) -> str:
-    """What is so in a region, for those who look at it."""
+    """Text on a region for viewers, such as "friction 0.25"."""
     value = region.value
     if region.name == "gps_no_coverage" and isinstance(value, bool):
         return "no GNSS" if value else "GNSS"
@@ -634,7 +634,7 @@ class _Towed(NamedTuple):
     by: Body
     """The vehicle at the head."""
     shape: BodyShape
-    """Of the unit that tows."""
+    """Shape of the unit that tows."""
     unit: int
     """Its number among those of its row of the chain."""
 
@@ -655,7 +655,7 @@ class _Row:
 
 
 class Trailers:
-    """What some vehicles tow. Their channels come behind those that there are."""
+    """Trailers of some vehicles, whose channels come behind the others."""
 
     def __init__(self, vehicles: Sequence[tuple[Body, BodyShape]], rows: Rows) -> None:
         self.bodies: list[Body] = []
@@ -693,7 +693,7 @@ class PlacedUnit:
     """One rigid piece where it is: a vehicle, or a trailer behind it."""
 
     pose: Pose
-    """Of the point from which outlines and wheels are given, in the world."""
+    """Pose in the world of the point from which outlines and wheels are given."""
     outlines: tuple[BodyOutline, ...]
     wheels: tuple[Wheel, ...] = ()
     """Each with its angle on the unit at this moment as `yaw`."""

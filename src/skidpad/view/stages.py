@@ -106,7 +106,7 @@ class _SeenRun:
                 f"the trajectory {name!r} has no {', '.join(missing)}, so it cannot be drawn"
             )
         self.road = road_under(vehicle)
-        """What it drove on, if that is a road."""
+        """The road that the run drove on, if any."""
         if isinstance(vehicle, Vehicle) and self.road is not None:
             self._lay_on_road(vehicle, self.road)
 
@@ -253,7 +253,7 @@ class WorldStage:
             lines=tuple(lines),
             **still_life(world.scene),
         )
-        """What there is to see."""
+        """The stage."""
 
     def take(self, out: Array | None = None) -> Array:
         """The numbers of this moment, to be turned into rows by `rows`; into `out` if it is given.
@@ -388,7 +388,8 @@ class WorldStage:
             outputs[:, column] = np.where(np.isnan(table[:, :, 6]), given, values)
 
     def _computed(self, part: _Part, known: Array) -> list[Array]:
-        """What the bodies of a group compute (T, B) from states and inputs field by field."""
+        """Channels (T, B) that the bodies of a group compute from states and inputs field by
+        field."""
         return part.motion.values(*self._records(part, known)) if part.motion.named else []
 
     def _records(self, part: _Part, known: Array) -> tuple[Any, Any, Any]:
@@ -498,7 +499,7 @@ class EpisodeStage:
             lines_of(walls),
             grids=() if grid is None else (shown_grid(grid),),
         )
-        """What there is to see."""
+        """The stage."""
 
     def row(self, vehicles: Sequence[tuple[Vehicle, Any, Any]]) -> Array:
         """The numbers of a moment: each vehicle with its state and input."""

@@ -1,4 +1,4 @@
-"""Who may come in: names that the server answers to, origins of its pages, and the token."""
+"""Access to the server: names that it answers to, origins of its pages, and the token."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def new_token() -> str:
 
 @dataclass(frozen=True)
 class Access:
-    """What a request needs to be let in."""
+    """Conditions that a request must meet."""
 
     host: str
     """Address that the server listens on."""

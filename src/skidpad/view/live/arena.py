@@ -104,7 +104,8 @@ def _check_clear(world: World, block: BlockSpec) -> None:
 
 
 def with_blocks(world: World, blocks: Sequence[BlockSpec]) -> World:
-    """A world with more blocks that goes on where another one is, with its parameters."""
+    """A world with more blocks that continues from the state of another one, with its
+    parameters."""
     scene: Scene = replace(world.scene, blocks=(*world.scene.blocks, *blocks))
     grown = World(scene, seed=world.seed, on_diverge=world.on_diverge)
     # What is new stands as at its start, all else as it was.
@@ -118,11 +119,11 @@ def with_blocks(world: World, blocks: Sequence[BlockSpec]) -> World:
 
 
 _SHARE: one = 0.5
-"""Of what tyres and brakes hold."""
+"""Share of what tyres and brakes hold."""
 _AHEAD: s = 0.45
 """How far ahead the point is that is steered for, in time."""
 _SETTLING: s = 0.4
-"""In which the speed comes to that of the line."""
+"""Time constant in which the speed approaches that of the line."""
 _SPACING: m = 0.5
 _REACH: m = 10.0
 """The nearest point is looked for so far about the last one."""
@@ -131,7 +132,7 @@ _CLOSED: one = 1.0
 
 
 class LineFollower:
-    """What follows one line with one vehicle.
+    """Follows one line with one vehicle.
 
     Args:
         line: points (n, 2) in the world, in m; a loop if its ends are near each other.
@@ -153,7 +154,7 @@ class LineFollower:
         self._progress: m | None = None
 
     def demand(self, pose: Pose, now: Velocity) -> Demand:
-        """What leads along the line from where the vehicle is."""
+        """Demand that leads along the line from where the vehicle is."""
         can, line = self._can, self._course.line
         here = self._progress = self._nearest(pose)
         ahead = line.at(here + max(_AHEAD * now.v_x, can.wheel_base, 2.0 * _SPACING))
@@ -178,7 +179,7 @@ KEYBOARD, FILE, PATH = "keyboard", "file", "path"
 
 
 class Pilot:
-    """What drives one vehicle of a world.
+    """Drives one vehicle of a world.
 
     Args:
         vehicle: as the world has it.
@@ -202,7 +203,7 @@ class Pilot:
 
     @property
     def controllers(self) -> list[str]:
-        """What can drive it."""
+        """Names of the controllers that it may have."""
         return [KEYBOARD, FILE, PATH] if self._lines else [KEYBOARD, FILE]
 
     @property
@@ -329,7 +330,7 @@ class Tunable(NamedTuple):
     low: float
     high: float
     column: int
-    """Of the parameters of its group."""
+    """Column of the parameters of its group."""
 
     def describe(self, value: float) -> dict[str, Any]:
         """For the hello message."""
@@ -344,12 +345,12 @@ class Tunable(NamedTuple):
 
 
 def tunables_of(group: Group, row: int) -> dict[str, Tunable]:
-    """What can be changed of a vehicle that still has the parameters it starts with, by name."""
+    """Tunable parameters, by name, of a vehicle that still has the parameters it starts with."""
     return known_tunables(group.model.Params, group.params[row].tolist())
 
 
 def known_tunables(Params: type, values: Sequence[float]) -> dict[str, Tunable]:
-    """What can be changed of a vehicle that starts with these parameters, by name."""
+    """Tunable parameters, by name, of a vehicle that starts with these values."""
     leaves = {leaf.name: k for k, leaf in enumerate(record.fields(Params))}
     tunables: dict[str, Tunable] = {}
     for name, known in _KNOWN.items():
@@ -440,7 +441,7 @@ class Arena:
         self.view = WorldStage(world, self._title, self._lines)
         """Its numbers."""
         self.stage: Stage = self.view.stage
-        """What there is to see."""
+        """The stage of the world."""
 
     def _new_pilots(self) -> dict[str, Pilot]:
         return {
@@ -519,7 +520,7 @@ class Arena:
         return changed
 
     def diagnosis(self, error: Exception) -> str | None:
-        """What became of which vehicles, if that is what the error is about."""
+        """Which vehicles diverged, if that is what the error is about."""
         if not isinstance(error, SimulationDiverged):
             return None
         names = [
@@ -532,7 +533,7 @@ class Arena:
         return f"The state of {', '.join(names) or 'a vehicle'} is no longer finite."
 
     def stopped(self) -> Iterator[str]:
-        """Sentences about vehicles that were stopped since the last call; the others go on."""
+        """Sentences about vehicles that were stopped since the last call; the others continue."""
         stopped = self.world.stopped
         for name in stopped.keys() - self._told_stopped:
             time, reason = stopped[name]

@@ -26,7 +26,7 @@ from ...units import Allowed, m, one
 from ..stage import Ranges, Stage
 
 MOST_BYTES = 4096
-"""Of a message."""
+"""Most bytes of a message."""
 FACTORS = Allowed(0.1, 20.0)
 """Times real time."""
 RATES = Allowed(0.5, 240.0)
@@ -98,7 +98,7 @@ class Pause(Message):
 
 @dataclass(frozen=True)
 class Resume(Message):
-    """Let the clock go on."""
+    """Start the clock again."""
 
 
 @dataclass(frozen=True)
@@ -223,12 +223,12 @@ _SCAN = struct.Struct("<HH")
 
 
 class Moment(NamedTuple):
-    """What a frame holds."""
+    """Contents of a frame."""
 
     sequence: int
     flags: int
     time: float
-    """Of the world, in s."""
+    """Time of the world, in s."""
     row: NDArray[Any]
     """One number for each channel of the stage."""
     scans: Sequence[Ranges]

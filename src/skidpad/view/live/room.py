@@ -26,7 +26,7 @@ BURST = 240.0
 
 
 class Verdict(Enum):
-    """What to do with a message."""
+    """Verdict on a message."""
 
     HEAR = auto()
     WARN = auto()
@@ -37,7 +37,8 @@ class Verdict(Enum):
 
 
 class Bucket:
-    """Fills with time and empties with messages; a client who goes on when it is empty must go.
+    """Fills with time and empties with messages; a client who continues when it is empty is
+    disconnected.
 
     Args:
         now: the time in s.
@@ -152,7 +153,7 @@ class Viewer:
         self._ready.set()
 
     def poll(self) -> str | bytes | None:
-        """What to send next, texts first and then the frame; None: nothing for now."""
+        """The next item to send, texts first and then the frame; None if there is nothing."""
         if self._texts:
             return self._texts.popleft()
         if self._frame is None or self.closing is not None:
@@ -164,7 +165,7 @@ class Viewer:
         return frame.whole if whole else frame.changed
 
     async def next(self) -> str | bytes | None:
-        """What to send next, when there is something; None to close."""
+        """The next item to send, when there is one; None to close."""
         while (item := self.poll()) is None and self.closing is None:
             self._ready.clear()
             await self._ready.wait()
@@ -176,7 +177,7 @@ SILENCE: s = 60.0
 
 
 class Wheel:
-    """Who drives. Times are those of one clock, in s."""
+    """The right to drive, which one client has at a time. Times are those of one clock, in s."""
 
     def __init__(self, silence: s = SILENCE) -> None:
         self.driver: int | None = None

@@ -58,7 +58,7 @@ class LiveServer:
         self._listener = _listener(host, port)
         self.host, self.port = host, int(self._listener.getsockname()[1])
         self.token = token
-        """What others need to come in; None: nothing."""
+        """Token that viewers need; None if they need none."""
         self._gate = Gate()
         config = uvicorn.Config(
             application(session, Access(host, token)),

@@ -81,7 +81,7 @@ class Source(Protocol):
     """A running world, from the thread of the network."""
 
     outbox: Outbox
-    """What it says."""
+    """Messages and frames of the source."""
     rate: per_s
     """Frames a second."""
 
@@ -118,7 +118,7 @@ class Recordings:
 
     @property
     def file(self) -> Path | None:
-        """What is recorded to."""
+        """File that is recorded to, if any."""
         return None if self._recorder is None else self._recorder.path
 
     def begin(self, arena: Arena) -> None:
@@ -223,7 +223,7 @@ class Session:
     ) -> None:
         self.arena, self.rate = arena, rate
         self.outbox = Outbox()
-        """What the session says."""
+        """Messages and frames of the session."""
         self._clock = clock
         self._recordings = Recordings(folder or Path(), record)
         self._commands: Queue[tuple[int, said.Message]] = Queue(_WAITING)

@@ -54,10 +54,10 @@ _CORNERS = (
 _WIDTH: m = 5.0
 _CONES_EVERY: m = 4.5
 _HALF_X, _HALF_Y, _THICK = 47.0, 29.0, 0.5
-"""Of the yard around it, and its walls."""
+"""Half lengths of the yard around it, and thickness of its walls."""
 _LEFT, _RIGHT = "#2f6fde", "#e8b90c"
 _PIT = Pose(-22.0, -25.0)
-"""Where the car waits: beside the straight, out of the way."""
+"""Place where the car waits: next to the straight, out of the way."""
 _GAP = (-14.0, 6.0)
 """Range of x in which no cones stand between the pit and the track."""
 
@@ -139,7 +139,7 @@ def _car(name: str, pose: Pose, *, lidar: bool = False) -> VehicleSpec:
 
 
 def _bounds(shape: BodyShape) -> Shape:
-    """What a car touches others with: the box around its body and wheels."""
+    """Shape of a car for contacts: the box around its body and wheels."""
     x = [x for outline in shape.outlines for x, _ in outline]
     half = max(abs(w.y) + 0.5 * w.width for w in shape.wheels)
     low, high = min(x), max(x)
@@ -197,7 +197,7 @@ class _Watched:
         self._reason, self._sequence = reason, 0
 
     def stop(self) -> None:
-        """What is shown continues without being watched."""
+        """End watching; what is shown continues."""
 
     def submit(self, client: int, message: Message) -> None:
         """Refuse what a client wants."""
@@ -269,7 +269,7 @@ class WatchedWorld(_Watched):
 
 
 class WatchedEpisode(_Watched):
-    """What a server shows of an environment; see `Source`."""
+    """The episode of an environment as a `Source`."""
 
     def __init__(self, task: Task) -> None:
         super().__init__(_REASON, _RATE)

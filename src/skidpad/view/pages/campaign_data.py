@@ -58,7 +58,7 @@ def order_statistics(batches: Callable[[], Iterable[Array]], ranks: Sequence[int
 
 
 def _count_digits(batches: Iterable[Array], wanted: AnyArray, shift: int) -> Any:
-    """How many numbers go on with which 16 bits, (wanted, 65536), for those that begin with the
+    """Counts of the next 16 bits, (wanted, 65536), of the numbers that begin with the
     wanted bits."""
     counts = np.zeros((len(wanted), 1 << _BITS), np.int64)
     for values in batches:
@@ -87,7 +87,7 @@ _MOST_BARS = 60
 _LARGEST = 1e150
 """Numbers beyond count as infinite."""
 _FAR = 2.0
-"""Of the way between the 5 and 95 % quantiles: what lies further beyond them is out of sight."""
+"""Share of the distance between the 5 and 95 % quantiles beyond which values are out of sight."""
 
 
 def within_reach(values: Array) -> AnyArray:
@@ -144,7 +144,7 @@ class Totals:
     failed: int = 0
     first_failed: list[int] = field(default_factory=list[int])
     extents: dict[str, Extent] = field(default_factory=dict[str, Extent])
-    """Of factors and numbers."""
+    """Extents of factors and numbers, by name."""
 
 
 def totals_of(study: Study, most_failed: int) -> Totals:
@@ -172,14 +172,14 @@ class Spread:
     quantiles: tuple[Interval, ...]
     """At `SHARES`."""
     edges: Array
-    """Of the histogram, (bars + 1,); empty where all numbers are one."""
+    """Edges of the histogram, (bars + 1,); empty if all numbers are equal."""
     counts: AnyArray
     """(bars,)"""
 
     below: int = 0
     """Runs that are out of sight to the left."""
     above: int = 0
-    """And to the right."""
+    """Runs that are out of sight to the right."""
 
 
 def spread_of(study: Study, name: str, level: float) -> Spread | None:
@@ -232,7 +232,7 @@ def _known(study: Study, name: str) -> Iterator[Array]:
 
 
 def _edges(extent: Extent, quantiles: Sequence[Interval]) -> Array:
-    """Of bars between what most runs are, or all where none is far out."""
+    """Edges of bars over most of the runs, or all where none is far out."""
     bars = int(np.clip(2.0 * extent.runs ** (1.0 / 3.0), 8, _MOST_BARS))
     inner = [quantiles[SHARES.index(share)].value for share in (0.05, 0.95)]
     low, high = extent.low, extent.high
@@ -307,12 +307,12 @@ def bins_of(factor: Factor, extent: Extent, most: int) -> Bins | None:
 
 BAND = (0.05, 0.95)
 _PARTS = 200
-"""Of a column's view, to tell the band: half a pixel each."""
+"""Parts of a column's view from which the band is computed: half a pixel each."""
 _LEAST, _FEW = 12, 5
-"""Runs of a part below which it has no band, and below which it is not drawn beside fuller ones."""
+"""Runs of a part below which it has no band, and below which it is not drawn among fuller ones."""
 
 View = tuple[float, float]
-"""What of a column is in sight; of what is true or false, 0 and 1."""
+"""Lowest and highest value of a column in sight; 0 and 1 for true-or-false columns."""
 
 
 @dataclass(frozen=True)

@@ -146,7 +146,7 @@ def probability_table(study: Study, estimates: Mapping[str, Probability], level:
 
 
 def factor_sheet(study: Study) -> Sheet | None:
-    """What differs between runs; None if nothing does."""
+    """Factors of the runs with their values; None without factors."""
     units = {one.name: one.unit for one in study.columns}
     rows = [
         (name, factor_text(factor_of(name, plain)), units.get(name, ""))
@@ -180,7 +180,7 @@ class CaseGroup(NamedTuple):
 
     title: str
     column: str
-    """What they were picked for; empty of those that were not."""
+    """Column that they were picked for, if any."""
     cases: tuple[Case, ...]
 
 
@@ -255,7 +255,7 @@ def films_of(study: Study, groups: Sequence[CaseGroup]) -> dict[int, Replay]:
 
 
 def _vehicle(study: Study) -> Vehicle | None:
-    """What was driven, as far as the campaign or its plan knows."""
+    """The vehicle that was driven, as far as the campaign or its plan knows."""
     try:
         vehicle: Any = getattr(study.campaign.experiment, "vehicle", None)
     except (KeyError, SkidpadError):
@@ -566,7 +566,7 @@ def _shorten(value: Any) -> Any:
 
 
 def _caution(study: Study, more: str, columns: Collection[str]) -> str:
-    """What to think of the shares and intervals of a section with these columns."""
+    """How to read the shares and intervals of a section with these columns."""
     reason = reason_against(study.plan)
     even = {"sobol": "Sobol points", "latin_hypercube": "a Latin hypercube"}
     kind = study.plan["design"].get("kind", "")
@@ -716,7 +716,7 @@ _LEVEL = 0.95
 
 
 def study_html(study: Study) -> str:
-    """What a notebook shows of a campaign: how far it is and what it found."""
+    """HTML for a notebook: how far a campaign is and what it found."""
     totals = totals_of(study, 0)
     state = "finished" if study.finished else "under way"
     failed = f"{counted(totals.failed, 'run')} failed" if totals.failed else ""

@@ -103,9 +103,9 @@ WIDTH, HEIGHT = 560, 340
 LEFT, RIGHT, TOP, BOTTOM = 68, 12, 10, 46
 """Margins around the axes."""
 LOWEST, HIGHEST = 120.0, 460.0
-"""Of axes on which a metre is as long both ways."""
+"""Least and largest height of axes on which a metre is as long both ways."""
 MOST_POINTS = 700
-"""Of a line."""
+"""Most points of a line."""
 COLOURS = 8
 """Classes c0 to c7."""
 INK = -1
@@ -243,7 +243,7 @@ def _thin_points(x: Array, y: Array, dots: bool) -> tuple[Array, Array]:
 
 
 def legend_html(curves: Sequence[Trace]) -> str:
-    """What the lines are, below a chart."""
+    """The legend below a chart."""
     entries = dict.fromkeys(
         (curve.label, curve.kind, _colour(curve.colour), curve.opacity)
         for curve in curves
@@ -319,7 +319,7 @@ SHADES = 16
 _MARKED = (0.05, 0.5, 0.95)
 """Quantiles that are drawn into histograms."""
 _LABELS, _ROW = 150, 34
-"""Width of names beside bars, and height of one of them."""
+"""Width of the names of bars, and height of one of them."""
 _LETTER = 6.8
 """Width of a letter, about."""
 
@@ -414,7 +414,7 @@ def _cells(surface: Surface, x: Axis, y: Axis, low: float, high: float) -> str:
 
 
 class BarGroup(NamedTuple):
-    """Bars beside one name, each with its interval."""
+    """Bars with one name, each with its interval."""
 
     label: str
     bars: Sequence[tuple[float, float, float]]

@@ -261,7 +261,7 @@ class Standing:
     shape: BodyShape
     pose: Pose
     angles: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Of what it tows, by the fields of its state."""
+    """Angles of what it tows, by the fields of its state."""
     colour: str = ""
     model: str = ""
 
@@ -270,7 +270,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Solid:
-    """What stops the vehicle that touches it."""
+    """An obstacle, which stops the vehicle that touches it."""
 
     name: str
     points: Outline
@@ -287,7 +287,7 @@ class Place:
 
     title: str
     name: str
-    """Of the vehicle in the picture."""
+    """Name of the vehicle in the picture."""
     vehicle: Vehicle
     start: Any
     """State record at the start, as `Simulator.reset` takes it."""
@@ -296,7 +296,7 @@ class Place:
     standing: Sequence[Standing] = ()
     solids: Sequence[Solid] = ()
     notes: Sequence[str] = ()
-    """What the surroundings have and the page has not."""
+    """Features of the surroundings that the page lacks."""
     dt: s | None = None
     """The step that goes with it, and how it is made; None where all are alike."""
     integrator: str | None = None
@@ -530,7 +530,7 @@ Source = tuple[str, int]
 
 @dataclass(frozen=True)
 class DriveStage:
-    """What a page shows."""
+    """Stage of a page, and where its numbers come from."""
 
     stage: Stage
     """The channels of the vehicle that is driven come first, then those of what it tows."""
@@ -585,7 +585,7 @@ def _standing_body(one: Standing, rows: Rows, values: list[float]) -> tuple[Body
 
 
 VERSION = 1
-"""Of the block; a page refuses newer ones."""
+"""Version of the block; a page refuses newer ones."""
 
 
 def write_drive_page(

@@ -126,7 +126,7 @@ DRAWN = ("v_x", "v_y", "v", "speed", "steer", "a_x", "a_y", "omega")
 def write_html(film: Film, path: str | os.PathLike[str], *, limit_mb: float = 15.0) -> None:
     """Write a film as a page of at most `limit_mb` (10^6 bytes) where that is possible.
 
-    The page is written beside `path` first and renamed, so that it is whole or not there.
+    The file is complete or not there.
     """
     write_page(html_of(film, limit_mb=limit_mb), path)
 

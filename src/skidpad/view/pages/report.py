@@ -184,7 +184,7 @@ def verdict_table(rows: Sequence[Row]) -> str:
 
 
 def unfit_table(results: Sequence[Result]) -> str:
-    """What was not driven, and why."""
+    """Manoeuvres that were not driven, with reasons."""
     rows = "".join(
         f"<tr><th scope='row'>{escape(result.manoeuvre.title)}</th>"
         f"<td>{escape(result.unfit)}</td></tr>"
@@ -253,7 +253,7 @@ def words(name: str) -> str:
 
 
 MOST_DOTS = 600
-"""Of a vehicle in the g-g diagram."""
+"""Most points of a vehicle in the g-g diagram."""
 MOST_NAMED, FADING = 3, 0.6
 """Curves of a kind and vehicle that each have a name, and how much fainter one is than the last."""
 SHARED = ("cones", "limit")
@@ -282,7 +282,7 @@ class Layer(NamedTuple):
 
     name: str
     number: int
-    """Of the vehicle, for its colour."""
+    """Number of the vehicle, for its colour."""
     chart: Chart
 
 
@@ -448,7 +448,7 @@ def _head(evaluation: Evaluation, title: str, date: str) -> str:
 
 
 def _facts(car: Subject) -> str:
-    """What a vehicle is."""
+    """Card with facts about a vehicle."""
     shape = car.geometry
     ahead = shape.centre_of_mass[0] - shape.rear_axle
     share = f"{100.0 * ahead / shape.wheel_base:.1f} %" if shape.wheel_base else ""

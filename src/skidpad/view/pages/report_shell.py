@@ -27,7 +27,7 @@ from .page import base64_text, pack_film, replay_page
 FPS = 25.0
 """Pictures a second."""
 MOST_DRIVES = 8
-"""Of a manoeuvre; of more, some evenly chosen, the first and the last among them."""
+"""Most drives of a manoeuvre; of more, some evenly chosen, the first and the last among them."""
 ROOM = 5.5e6
 """Bytes of all films together."""
 LEAST_ROOM = 30e3
@@ -96,7 +96,7 @@ def _drives(results: Sequence[Result]) -> list[tuple[str, dict[str, tuple[Result
 
 
 def cones_of(results: Sequence[Result]) -> tuple[Disc, ...]:
-    """Those of the charts of the ground, of all vehicles: some stand by the width of each."""
+    """Cones in the charts of the ground of all vehicles: some stand by the width of each."""
     places: dict[tuple[float, float], None] = {}
     for result in results:
         charts = result.findings.charts if result.findings is not None else ()
@@ -219,7 +219,7 @@ def contents(entries: Mapping[str, str]) -> str:
 
 
 def play_link(film: int) -> str:
-    """What shows a film in the frame."""
+    """Link that shows a film in the frame."""
     return f'<a class="play" href="#replay-section" data-film="{film}">replay</a>'
 
 

@@ -51,7 +51,7 @@ class LinearSystem(NamedTuple):
 
 
 class Response(NamedTuple):
-    """What `steering_response` gives, per rad of steering."""
+    """Result of `steering_response`, per rad of steering."""
 
     frequency: Array
     """In Hz."""

@@ -62,7 +62,7 @@ def page(*parts: str) -> str:
 
 
 def heading(name: str, about: str = "") -> str:
-    """A name, and beside it in lighter letters what it is."""
+    """A name, followed by a description in lighter letters."""
     beside = f' <span style="opacity:0.7">{escape(about)}</span>' if about else ""
     return f'<div style="margin-bottom:0.4em"><b>{escape(name)}</b>{beside}</div>'
 
@@ -106,9 +106,9 @@ def short(value: float) -> str:
 
 
 MOST_POINTS = 600
-"""Of a line in a page."""
+"""Most points of a line in a page."""
 MOST_PIECES = 300
-"""Of a path coloured by speed."""
+"""Most pieces of a path coloured by speed."""
 PIXELS = 1.15
 """Per point, so that letters are as high as those of tables."""
 _METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
@@ -189,7 +189,7 @@ def monte_carlo_html(study: MonteCarlo) -> str:
 
 
 def _fans(study: MonteCarlo) -> str:
-    """Those that spread; the others would be lines."""
+    """Fans of the quantities that spread; the others would be lines."""
     names = [name for name in study.quantities if _spreads(study, name)][:MOST_FANS]
     if not names:
         return ""
@@ -202,7 +202,7 @@ def _fans(study: MonteCarlo) -> str:
 
 
 def _spreads(study: MonteCarlo, name: str) -> bool:
-    """Whether the runs differ by something that can be seen beside what they have in common."""
+    """Whether the runs differ visibly, compared with what they have in common."""
     mean, most = study.mean(name), float(np.nanmax(study.std(name)))
     return most > 0.02 * float(np.nanmax(mean) - np.nanmin(mean))
 

@@ -181,7 +181,7 @@ GRID = 61
 """Points across and up among which changes of sign are looked for."""
 NEWTON_STEPS = 30
 TOLERANCE = 1e-10
-"""Of the last Newton step, as a share of the range."""
+"""Largest last Newton step, as a share of the range."""
 _SAME = 1e-4
 """Points nearer than this share of the range are one."""
 _DIFFERENCE = 1e-6
@@ -199,7 +199,7 @@ class FixedPoint(NamedTuple):
 
     @property
     def eigenvalues(self) -> NDArray[np.complex128]:
-        """Of the Jacobian, in 1/s."""
+        """Eigenvalues of the Jacobian, in 1/s."""
         return np.linalg.eigvals(self.jacobian).astype(np.complex128)
 
 
@@ -267,7 +267,7 @@ LEAST_LENGTH = 0.15
 """Lines shorter than this share of the picture are left out."""
 MOST_STEPS = 600
 _NUDGE = 1e-3
-"""How far beside a saddle its boundary begins, as a share of the picture."""
+"""Distance from a saddle at which its boundary begins, as a share of the picture."""
 
 
 class Streams(NamedTuple):

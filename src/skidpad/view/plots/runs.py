@@ -159,7 +159,7 @@ SOLID = "#D6DAE0"
 CONES = {"blue": "#1F6FD0", "yellow": "#F2C200", "orange": "#E8720C"}
 
 _LONGER_SIDE = 6.4
-"""Of the area with the map, in inches."""
+"""Longer side of the area with the map, in inches."""
 
 
 def plot(map_: Map, path: FilePath = None, *, title: str | None = None) -> Figure:
@@ -188,7 +188,7 @@ def png(map_: Map) -> bytes:
 
 
 def draw_map(axes: Axes, map_: Map, *, line_colour: str = style.BLUE) -> None:
-    """What is in a map, on axes with equal scales."""
+    """Draw the contents of a map on axes with equal scales."""
     from matplotlib.collections import LineCollection, PathCollection
 
     if (cells := map_.grid) is not None:
@@ -231,7 +231,7 @@ MOST_PIECES = 4000
 DARTS = 7
 """Marks along the path where the vehicle points, at equal distances."""
 ABOVE_BODIES = 3.5
-"""Of the path, which vehicles close to each other would hide."""
+"""Layer of the path, which vehicles close to each other would hide."""
 _DART = np.array([[-0.7, -0.6], [1.0, 0.0], [-0.7, 0.6], [-0.3, 0.0], [-0.7, -0.6]])
 
 

@@ -146,7 +146,7 @@ _SYMBOLLESS = frozenset({"yaw", "steer", "a_long", "a_lat"})
 
 
 def factor(unit: str) -> float:
-    """What a value in this SI unit is multiplied by for the screen."""
+    """Factor from an SI unit to the unit of the screen."""
     return float(np.rad2deg(1.0)) if unit in DEGREES else 1.0
 
 
@@ -197,7 +197,7 @@ _TITLE_SIZE = 12.0
 _POINTS = 72.0
 """Per inch."""
 _MOST_COLUMNS = 5
-"""Of a legend."""
+"""Most columns of a legend."""
 
 
 def check(path: FilePath, backend: str, size: Size) -> None:
@@ -260,7 +260,7 @@ def write_figure(figure: Figure, path: FilePath) -> Figure:
 def headings(figure: Figure, title: str, keys: Sequence[Artist] = (), *, warning: str = "") -> None:
     """Title at the left, a legend of the whole figure at the right, a warning in red below.
 
-    Where title and legend do not fit beside each other, the legend stands below the title.
+    Where title and legend do not fit next to each other, the legend stands below the title.
     """
     text, width = literal(title), _POINTS * figure.get_figwidth()
     title_width = _text_width(text, _TITLE_SIZE, "bold")

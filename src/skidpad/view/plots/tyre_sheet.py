@@ -36,9 +36,9 @@ POINTS = 361
 BREAKS: tuple[Any, ...] = ("-", DASHES, DOTS, (0, (5, 1.5, 1, 1.5)), (0, (7, 2)))
 """Kinds of lines, which distinguish loads where colours stand for tyres."""
 THREE = (DOTS, "-", DASHES)
-"""The same where the middle one is the usual case."""
+"""Kinds of three lines, the middle one for the usual case."""
 MOST_BESIDE = 3
-"""Keys that have room beside the title of a diagram."""
+"""Keys that have room next to the title of a diagram."""
 USUAL_CAMBER = np.deg2rad(4.0)
 SHARED_AT = (2.0, 4.0, 8.0)
 """Slip angles in degrees at which drive and brake take their share."""
@@ -57,7 +57,7 @@ class Subject(NamedTuple):
     p: float
     """Pressure in Pa."""
     colours: Sequence[str] | None
-    """Of a step of what is varied; None: shades, as there is no other tyre."""
+    """Colours by step of what is varied; None for shades, where there is no other tyre."""
 
     @property
     def nominal(self) -> float:
@@ -65,7 +65,7 @@ class Subject(NamedTuple):
         return nominal_load(self.tyre) or self.loads[len(self.loads) // 2]
 
     def answers(self, question: str, **contact: Any) -> Any:
-        """What the tyre answers at its pressure."""
+        """Answer of the tyre at its pressure, as of `tyres.curves.answers`."""
         return answers(self.tyre, question, p=self.p, **contact)
 
     def looks(self, count: int) -> list[dict[str, Any]]:
@@ -362,7 +362,7 @@ def _drawing(tyre: Tyre) -> str:
 
 
 def _rows(facts: Summary) -> list[tuple[str, str, str]]:
-    """What matters at the middle one of the loads."""
+    """Summary of the tyre at the middle one of the loads."""
     at = facts.at[len(facts.at) // 2]
     rows = [
         ("load", at.F_z, "N"),

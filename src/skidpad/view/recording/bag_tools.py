@@ -41,7 +41,7 @@ from .mcap import ChunkPlace, Contents, Damaged, McapFile, MessageIndexes, open_
 from .recorder import CHUNK_SIZE
 
 STORAGES = {".mcap": "mcap", ".db3": "sqlite3"}
-"""What rosbag2 calls kinds of files."""
+"""Names of rosbag2 for kinds of files."""
 
 
 class BagTopic(NamedTuple):
@@ -50,7 +50,7 @@ class BagTopic(NamedTuple):
     name: str
     type: str
     form: str
-    """Of its messages: "cdr"."""
+    """Serialisation of its messages: "cdr"."""
     messages: int
     profiles: str = ""
     """The offered quality of service, as the file has it: YAML."""
@@ -74,18 +74,18 @@ class BagFile(NamedTuple):
 
     @property
     def messages(self) -> int:
-        """Of all topics."""
+        """Number of messages on all topics."""
         return sum(topic.messages for topic in self.topics)
 
 
 @dataclass(frozen=True)
 class BagInfo:
-    """What `skidpad info` shows of a bag."""
+    """Contents of a bag, as `skidpad info` shows them."""
 
     path: Path
     files: tuple[BagFile, ...] = field(repr=False)
     metadata: str = ""
-    """What is wrong with metadata.yaml; empty if nothing is, or if it is a file alone."""
+    """Fault of metadata.yaml; empty if it is right, or for a file alone."""
 
     __repr__ = brief_repr
 
@@ -121,12 +121,12 @@ class BagInfo:
 
     @property
     def messages(self) -> int:
-        """Of all topics."""
+        """Number of messages on all topics."""
         return sum(file.messages for file in self.files)
 
     @property
     def topics(self) -> tuple[BagTopic, ...]:
-        """Of all files together, by name."""
+        """Topics of all files together, by name."""
         return join_topics([topic for file in self.files for topic in file.topics])
 
 
@@ -260,13 +260,13 @@ def _of_database(path: Path) -> BagFile:
 
 
 class RecoveredBag(NamedTuple):
-    """What became of a bag."""
+    """Result of mending a bag."""
 
     path: Path
-    """Of the mended bag."""
+    """Path of the mended bag."""
     files: tuple[Recovered, ...]
     metadata: str
-    """What was wrong with metadata.yaml; empty if nothing was, or if it is a file alone."""
+    """Fault that metadata.yaml had; empty if it was right, or for a file alone."""
 
     __repr__ = brief_repr
 
@@ -277,7 +277,7 @@ class RecoveredBag(NamedTuple):
 
 
 class _Whole(NamedTuple):
-    """What is whole in a file."""
+    """The parts of a file that are whole."""
 
     schemas: list[Any]
     channels: list[Any]
@@ -296,7 +296,7 @@ def recover_bag(
 
     A folder is mended where it is: a file that was cut off is replaced, and kept as `NAME.torn`;
     metadata.yaml is written anew unless it is right. With `out`, a new folder, it is only read. Of
-    one .mcap of a bag, `out` is `NAME.recovered.mcap` beside it if it is not given, and nothing is
+    one .mcap of a bag, `out` is `NAME.recovered.mcap` next to it by default, and nothing is
     written where no message of it is whole.
     """
     bag = path_of(path)
@@ -407,7 +407,8 @@ def _write(contents: Contents, whole: _Whole, path: Path) -> None:
 
 
 def _metadata(bag: Path, files: Sequence[BagFile]) -> str:
-    """Of what the files hold; what only the old one says is kept."""
+    """Text of metadata.yaml for these files; distribution and custom data are those of the old
+    one."""
     try:
         old: Any = yaml_of(bag / NAME)[ROOT]
         distro, custom = str(old.get("ros_distro", "unknown")), old.get("custom_data")
@@ -439,10 +440,10 @@ _MOTION = {
     "v_y": ("m/s", ".twist.twist.linear.y"),
     "omega": ("rad/s", ".twist.twist.angular.z"),
 }
-"""Of an odometry, behind the name of its topic."""
+"""Unit and field of the motion in an odometry, behind the name of its topic."""
 _LENGTHS = (0.3, 4.5)
-"""Of a body in m: a bag does not say how large it is. It is seen beside its way, a twentieth of
-that, and no larger than a car."""
+"""Least and largest length of a body in m, which a bag does not state. It is a twentieth of its
+path, that, and no larger than a car."""
 
 
 def bag_film(path: Path) -> Film:
@@ -458,7 +459,7 @@ def bag_film(path: Path) -> Film:
 
 
 def _runs(log: Log, fields: _Fields) -> dict[str, Trajectory]:
-    """What moves, of a log whose poses have these fields."""
+    """Trajectories of the bodies whose poses have these fields."""
     ends = tuple(field for _, field in fields.values())
     poses = [name.removesuffix(ends[0]) for name in log.series if name.endswith(ends[0])]
     # Not those within sequences: they are places on a path, or of others.

@@ -123,7 +123,7 @@ def metadata_text(
     ros_distro: str = "skidpad",
     custom_data: Any = None,
 ) -> str:
-    """What is in a bag, without the line above it in metadata.yaml."""
+    """Text of metadata.yaml below its first line."""
     filled = [file for file in files if file.messages]
     start = min((file.start for file in filled), default=0)
     end = max((file.end for file in filled), default=0)
@@ -162,7 +162,8 @@ def _span(start: int, end: int, messages: int) -> dict[str, Any]:
 
 
 _HEAD = struct.Struct("<BQHIQQ")
-"""Of a message record: opcode, length, channel, sequence number, time of log and of publication."""
+"""Head of a message record: opcode, length, channel, sequence number, time of log and of
+publication."""
 _MESSAGE = 5
 """Opcode."""
 _LARGEST_MESSAGE = 256 << 20
@@ -189,7 +190,7 @@ class Quality(Protocol):
 
 
 class _Usual(NamedTuple):
-    """What ROS 2 offers if nothing else is said."""
+    """Default quality of service of ROS 2."""
 
     reliable: bool = True
     latched: bool = False
@@ -380,6 +381,6 @@ def _qos_text(qos: Quality) -> str:
 
 
 def _index(channel: int, messages: Sequence[tuple[int, int]]) -> MessageIndexes:
-    """Of the times and places of the messages of one channel."""
+    """Index of the messages of one channel, from their times and places."""
     table = np.array(messages, np.uint64)
     return MessageIndexes(np.array([channel], np.uint16), table[:, 0], table[None, :, 1])

@@ -36,7 +36,7 @@ class Topic(NamedTuple):
 
 @dataclass(frozen=True)
 class Info:
-    """What `skidpad info` shows."""
+    """Contents of a recording, as `skidpad info` shows them."""
 
     path: Path
     size: int
@@ -72,7 +72,7 @@ class Info:
 
     @property
     def messages(self) -> int:
-        """Of all topics."""
+        """Number of messages on all topics."""
         return sum(topic.messages for topic in self.topics)
 
 
@@ -146,12 +146,12 @@ def _rate(count: int, duration: float) -> float:
 
 
 class Recovered(NamedTuple):
-    """What became of a file."""
+    """Result of mending a file."""
 
     path: Path
-    """Of the mended file."""
+    """Path of the mended file."""
     chunks: int
-    """That were whole and are in it."""
+    """Number of chunks that were whole and are in it."""
     damaged: int
     """Chunks that are not."""
     lost: int
@@ -166,7 +166,7 @@ class NothingWhole(InvalidValue):
 def recover(path: str | os.PathLike[str], out: str | os.PathLike[str] | None = None) -> Recovered:
     """Write a complete recording with everything that is whole in another.
 
-    `out` is `NAME.recovered.mcap` beside the file if it is not given; the file itself is only read.
+    `out` is `NAME.recovered.mcap` next to the file by default; the file itself is only read.
     Where no chunk of a file is whole it raises and writes nothing.
     """
     source = path_of(path)

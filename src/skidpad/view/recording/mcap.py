@@ -50,9 +50,9 @@ LARGEST_CHUNK = LARGEST_BLOCK
 """Bytes of messages in a chunk that is read: a few bytes may claim to be any number of them. What
 is recorded has some megabytes, and as many as the occupancy grids of its stage."""
 _LEVEL = -5
-"""Of the compression. Doubles that all change hardly get smaller: messages of 100 robots shrink by
-1.6 at 1 GB/s with this level, by 1.8 at 0.5 GB/s and 2.1 at 0.2 GB/s with the usual levels 1 and
-3."""
+"""Level of the compression. Doubles that all change hardly get smaller: messages of 100 robots
+shrink by 1.6 at 1 GB/s with this level, by 1.8 at 0.5 GB/s and 2.1 at 0.2 GB/s with the usual
+levels 1 and 3."""
 _MESSAGE_INDEX = 7
 """Opcode."""
 
@@ -287,7 +287,7 @@ class Damaged(ValueError):
 
 
 def with_checksum(name: str, values: Mapping[str, str]) -> dict[str, str]:
-    """The values of something with their check sum beside them."""
+    """Values with their check sum among them."""
     return {**values, _KEY: _checksum(name, values)}
 
 
@@ -333,13 +333,13 @@ class MessagePlaces(NamedTuple):
 
 @dataclass
 class Contents:
-    """What a file holds."""
+    """Contents of an MCAP file."""
 
     path: Path
     data: mmap.mmap
     """Its bytes, while it is open."""
     profile: str = ""
-    """What its messages have in common: "ros2" of a bag."""
+    """Profile of the file: "ros2" for a bag."""
     library: str = ""
     """The program that wrote it."""
     schemas: dict[int, Schema] = field(default_factory=dict[int, Any])
@@ -351,7 +351,7 @@ class Contents:
     loose: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     """Where messages outside of chunks begin and end, as some programs write them."""
     statistics: Statistics | None = None
-    """Of the summary, if it was closed properly."""
+    """Statistics of the summary, if it was closed properly."""
     complete: bool = False
     """Whether it was closed properly."""
     missing: int = 0
@@ -500,7 +500,7 @@ class _Content(io.BytesIO):
 
 @contextmanager
 def open_mcap(path: Path) -> Generator[Contents]:
-    """What a file holds, as long as the block lasts; bytes that make no sense raise there."""
+    """Contents of an MCAP file within a block; bytes that make no sense raise there."""
     with _map_file(path) as data:
         if data[: len(MAGIC)] != MAGIC:
             raise InvalidValue(f"{path} is not a recording: it is no MCAP file")

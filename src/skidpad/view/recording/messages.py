@@ -59,7 +59,7 @@ TIMESTAMP_SIZE = 12
 """Bytes of a Timestamp: two varints of five bytes, each behind its tag."""
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _TAGS = np.array([1 << 3, 2 << 3], np.uint8)
-"""Of the seconds and the nanoseconds in a Timestamp."""
+"""Tags of the seconds and the nanoseconds in a Timestamp."""
 _SHIFTS = np.arange(0, 35, 7, dtype=np.uint64)
 _MORE = np.array([0x80, 0x80, 0x80, 0x80, 0], np.uint64)
 """Each byte of a varint but the last says that there are more."""
@@ -69,10 +69,10 @@ class Slot(NamedTuple):
     """A number of a message that differs from sample to sample."""
 
     offset: int
-    """Of its first byte."""
+    """Place of its first byte."""
     source: Source
     column: int
-    """Of the table of the source."""
+    """Column of the table of the source."""
 
 
 class Template(NamedTuple):
@@ -279,7 +279,7 @@ _FIELD = re.compile(r"(?P<name>\w+):(?P<type>\w+)(\((?P<values>[\w,]+)\))?(?P<li
 FIRST_CHANNEL = 16
 """Number of the field of a body's first channel: from here on all tags take two bytes."""
 MOST_CHANNELS = 2048 - FIRST_CHANNEL
-"""Of one body: beyond that tags take three bytes."""
+"""Most channels of one body: beyond that tags take three bytes."""
 
 
 def descriptor_set(name: str) -> bytes:
@@ -380,7 +380,7 @@ class MessageRows:
     def __init__(self, messages: Sequence[Message]) -> None:
         records = [message_record(channel, template) for channel, template in messages]
         self.channels = np.array([channel for channel, _ in messages], np.uint16)
-        """Of the messages of a row, in order."""
+        """Channels of the messages of a row, in order."""
         sizes = [len(record.data) for record in records]
         self.offsets = np.cumsum([0, *sizes])[:-1].astype(np.uint64)
         """Where the messages begin in a row."""
@@ -490,23 +490,24 @@ class Rotations:
 
     @property
     def upright_angles(self) -> tuple[tuple[int, float], ...]:
-        """Of what turns in the plane: the channel of its angle, and what adds to it. Their sines
-        are the first columns of the table, their cosines the next."""
+        """For each thing that turns in the plane, the channel of its angle, and what adds to it.
+        Their sines are the first columns of the table, their cosines the next."""
         return tuple(self._upright)
 
     @property
     def tilted_angles(self) -> tuple[tuple[int, int, int], ...]:
-        """Of what tilts: channels of yaw, pitch and roll; four columns each behind the others."""
+        """For each thing that tilts, channels of yaw, pitch and roll; four columns each behind the
+        others."""
         return tuple(self._tilted)
 
     def upright(self, yaw: int, fixed: float = 0.0) -> Rotation:
-        """Of something that turns in the plane: the channel of its angle, and what adds to it."""
+        """Add something that turns in the plane, by the channel of its angle and a fixed offset."""
         k = len(self._upright)
         self._upright.append((yaw, fixed))
         return Rotation(None, None, k, self._count + k)
 
     def tilted(self, yaw: int, pitch: int, roll: int) -> Rotation:
-        """Of something that also pitches and rolls, from the channels of its angles."""
+        """Add something that also pitches and rolls, by the channels of its angles."""
         begin = 2 * self._count + 4 * len(self._tilted)
         self._tilted.append((yaw, pitch, roll))
         return Rotation(*range(begin, begin + 4))
@@ -530,7 +531,7 @@ class Rotations:
 
 
 def quaternion(yaw: float, pitch: float = 0.0, roll: float = 0.0) -> Quaternion:
-    """Of a body turned by yaw, then pitch, then roll, about its own axes, in rad."""
+    """Quaternion of a body turned by yaw, then pitch, then roll, about its own axes, in rad."""
     x, y, z, w = quaternions(*(np.array([angle]) for angle in (yaw, pitch, roll)))[0].tolist()
     return x, y, z, w
 
@@ -635,12 +636,12 @@ def laser_scan(scan: Scan, frame: str) -> Template:
 
 
 def laser_ranges(count: int) -> Template:
-    """What a LaserScan ends with."""
+    """End of a LaserScan."""
     return variables(6, count)
 
 
 def true_imu(frame: str, a_x: int, a_y: int, omega: int) -> Template:
-    """What a perfect unit at the reference point of a vehicle on level ground would show."""
+    """Reading of a perfect inertial unit at the reference point of a vehicle on level ground."""
     rate = _variables(4, "row", (None, None, omega))
     force = variable(1, "row", a_x), variable(2, "row", a_y)
     forces = message(5, *force, double(3, STANDARD_GRAVITY))
@@ -653,7 +654,7 @@ def imu(frame: str, oriented: bool) -> Template:
 
 
 def imu_numbers(oriented: bool) -> Template:
-    """What a reading of an inertial unit ends with: the quaternion, rates, then forces."""
+    """End of a reading of an inertial unit: the quaternion, rates, then forces."""
     orientation = [_variables(3, "reading", range(6, 10))] if oriented else []
     rates, forces = _variables(4, "reading", range(3)), _variables(5, "reading", range(3, 6))
     return join_templates([*orientation, rates, forces])
@@ -668,7 +669,7 @@ def location_fix(frame: str, variances: Sequence[float]) -> Template:
 
 
 def location_numbers() -> Template:
-    """What a fix ends with: latitude, longitude, altitude."""
+    """End of a fix: latitude, longitude, altitude."""
     return join_templates([variable(k + 1, "reading", k) for k in range(3)])
 
 
@@ -679,7 +680,7 @@ def odometry(frame: str, child: str, number: int) -> Template:
 
 
 def odometry_numbers(number: int) -> Template:
-    """What wheel odometry ends with: x, y, yaw, v_x and yaw rate."""
+    """End of wheel odometry: x, y, yaw, v_x and yaw rate."""
     return join_templates([variable(4 + k, "reading", 5 * number + k) for k in range(5)])
 
 
@@ -689,7 +690,7 @@ def bumper(frame: str) -> Template:
 
 
 def bumper_flag() -> Template:
-    """What a reading of a bumper ends with."""
+    """End of a reading of a bumper."""
     return flag(3, 0)
 
 
@@ -710,7 +711,7 @@ def contact(event: ContactEvent) -> Template:
 
 
 def contact_event(data: bytes, time: float) -> ContactEvent:
-    """What a message of `contact` says; `time` is its log time in s."""
+    """The event in a message of `contact`; `time` is its log time in s."""
     from ...world.contact.touches import ContactEvent
 
     fields = {number: values[-1] for number, values in protobuf_fields(data).items()}

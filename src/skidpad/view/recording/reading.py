@@ -214,7 +214,7 @@ def _time_field() -> Any:
 
 
 def _sensor_notes(kind: str, body: str, name: str, **place: Any) -> dict[str, str]:
-    """What the metadata of a sensor's file says: what it is, and where it sits in m and rad."""
+    """Metadata of a sensor's file: its kind and name, and where it sits in m and rad."""
     return {"sensor": json.dumps({"kind": kind, "body": body, "name": name, **place})}
 
 
@@ -230,7 +230,7 @@ def _notes(title: str, meta: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """What was recorded; `read` makes it from a file."""
+    """A recorded run; `read` makes it from a file."""
 
     stage: Stage
     times: Array
@@ -240,11 +240,11 @@ class Recording:
     scans: tuple[ScanAt, ...]
     """In the order of their times; `inf` where nothing was in reach."""
     sensors: tuple[SensorLog, ...]
-    """Of inertial units, satellite receivers, wheel odometry and bumpers; see `sensor`."""
+    """Readings of inertial units, satellite receivers, wheel odometry and bumpers; see `sensor`."""
     contacts: tuple[ContactEvent, ...]
     """Beginnings and ends of contacts, in the order of their times."""
     meta: Mapping[str, Any]
-    """What was noted about the run; "error" is what ended it."""
+    """Notes on the run; "error" is what ended it."""
     complete: bool
     """False of a file that was not closed, or that says what is lost (`meta["lost_samples"]`): what
     it has is whole, but there was more."""
@@ -403,7 +403,7 @@ def read(
 
 
 def about(contents: Contents) -> dict[str, str]:
-    """What a file says of itself; raises if it is no recording, or a newer one."""
+    """Metadata of a recording; raises for other files and for recordings of a newer version."""
     values = next((values for name, values in contents.metadata if name == RECORDING), None)
     if values is None:
         torn = "" if contents.complete else ", or was cut off before it said so"
@@ -429,7 +429,7 @@ def stage_of(contents: Contents) -> Stage:
 
 
 def notes_of(contents: Contents) -> dict[str, Any]:
-    """What was noted about the run, the later over the earlier."""
+    """Notes on the run, the later ones winning."""
     notes: dict[str, Any] = {}
     for name, values in contents.metadata:
         if name == NOTES:
@@ -472,7 +472,7 @@ class _Sensor:
 
 
 class _Reader:
-    """What is read between two times, chunk by chunk."""
+    """Reads what lies between two times, chunk by chunk."""
 
     def __init__(
         self, contents: Contents, stage: Stage, low: float, high: float, rate: float | None
@@ -500,7 +500,7 @@ class _Reader:
         self.scans: list[ScanAt] = []
 
     def add(self, chunk: ChunkPlace) -> None:
-        """What a chunk has."""
+        """Take the samples, readings and contacts of a chunk."""
         data = self._contents.messages(chunk)
         places = self._contents.places(data)
         if self._bodies[0][0] in places:

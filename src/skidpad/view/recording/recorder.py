@@ -43,7 +43,7 @@ PATIENCE = 1.0
 
 
 class Reading(NamedTuple):
-    """What a sensor gave."""
+    """A reading of a sensor."""
 
     sensor: int
     """Its number: lidars first, then what is read together."""
@@ -53,7 +53,7 @@ class Reading(NamedTuple):
 
 
 class Event(NamedTuple):
-    """What happened once."""
+    """Something that happened once."""
 
     time: float
     """In s."""
@@ -65,7 +65,7 @@ class Batch:
 
     def __init__(self) -> None:
         self.times: list[float] = []
-        """Of the samples (T,), in s."""
+        """Times of the samples (T,), in s."""
         self.rows: list[Array] = []
         """Numbers of the samples (T, width), one or several samples behind each other in each."""
         self.readings: list[Reading] = []
@@ -182,7 +182,7 @@ class WriterThread:
         self._failed(error, [time for batch in lost for time in batch.times])
 
     def _waiting(self) -> list[Batch]:
-        """What waits, which is then taken out."""
+        """Take out the batches that wait."""
         batches: list[Batch] = []
         while not self._queue.empty():
             batch = self._queue.get()
@@ -282,7 +282,7 @@ class ChunkEncoder:
         return parts
 
     def _repeated(self, now: int) -> list[_Part]:
-        """What does not change, if it is due."""
+        """Messages that do not change, if they are due."""
         tick = int(now / (STILL_PERIOD * _NS))
         if tick <= self._last_still:
             return []
@@ -327,7 +327,8 @@ def _single(message: Message, ns: int) -> _Part:
 
 
 class ThreadedWriter:
-    """What writes a file in a thread until it is closed, at the latest when the program ends.
+    """Base of what writes a file in a thread until it is closed, at the latest at the program's
+    end.
 
     It belongs to the process that made it: in a child, which has the file but not the thread, it
     does nothing.

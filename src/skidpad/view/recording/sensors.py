@@ -51,9 +51,9 @@ class SensorMount(NamedTuple):
     pitch: float = 0.0
     yaw: float = 0.0
     oriented: bool = False
-    """Of an inertial unit: whether it also tells how the body is turned."""
+    """Whether an inertial unit also measures how the body is turned."""
     deviations: tuple[float, float] = (0.0, 0.0)
-    """Of a satellite receiver: horizontal and vertical standard deviation in m."""
+    """Horizontal and vertical standard deviation of a satellite receiver, in m."""
 
     @property
     def columns(self) -> tuple[tuple[str, str], ...]:
@@ -65,7 +65,7 @@ class SensorLog(NamedTuple):
     """Readings of a sensor besides lidars."""
 
     mount: SensorMount
-    """What it is, its name and body, and where it sits."""
+    """Kind, name, body and place of the sensor."""
     times: Array
     """(n,) in s: when each reading was taken."""
     values: Array

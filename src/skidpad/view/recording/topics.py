@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from mcap.records import Channel, Schema
 
 MOST_POINTS = 16_000
-"""Of a mesh; those of a finer relief are taken some apart."""
+"""Most points of a mesh; a finer relief is thinned."""
 
 
 def relief_mesh(relief: Relief) -> tuple[Array, AnyArray]:
@@ -320,7 +320,8 @@ class Topics:
         self.motion = list(self._motion_messages())
         """Come with samples that viewers show."""
         self.sensors = [*self._lidar_messages(), *self._sensor_messages()]
-        """Of each lidar in the order of the stage, then of those that are read together."""
+        """Messages of each lidar in the order of the stage, then of sensors that are read
+        together."""
         self.contacts = self._topic("/contacts", "skidpad.Contact", "contacts") if contacts else 0
         """Number of the channel of contacts; 0 without contacts."""
         self.still = list(self._still_messages())
@@ -401,7 +402,7 @@ class Topics:
             yield from self._true_imu_messages(frame, self._bodies[frame])
 
     def _pose_messages(self, places: Mapping[str, Place]) -> Iterator[Message]:
-        """Of each vehicle, or of all together."""
+        """Poses of each vehicle, or of all together."""
         if len(places) > CROWD:
             number = self._topic("/poses", "foxglove.PosesInFrame", "poses")
             yield number, messages.poses(list(places.values()))
@@ -411,7 +412,8 @@ class Topics:
             yield number, messages.poses([place])
 
     def _true_imu_messages(self, frame: str, body: Body) -> Iterator[Message]:
-        """Of a vehicle on level ground without a unit whose accelerations are outputs or measured.
+        """Inertial readings of a vehicle on level ground without a unit, whose accelerations are
+        outputs or measured.
 
         Where these are states they are what a model remembers, often smoothed, not the motion.
         """

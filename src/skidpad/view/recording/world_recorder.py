@@ -115,7 +115,7 @@ class WorldRecorder(Recorder):
         return due
 
     def _take_readings(self, time: float) -> None:
-        """What sensors and contacts gave since the last time."""
+        """Take readings and contacts since the last time."""
         fresh, events = self._since_last(time)
         for owner, name, reading in fresh:
             lidar = self._lidars.get((owner, name))
