@@ -74,7 +74,10 @@ def show(
     size, fastest = vehicle.geometry.wheel_base / WHEEL_BASE, _fastest(vehicle, speed)
     track = track or TRACKS[0 if _turns(vehicle) else 1]
     if track == "circuit":
-        plan, shown = _circuit(random_track(seed), size, fastest)
+        made = random_track(seed)
+        grown = Track(size * made.centre, size * made.half_width)
+        plan = _around(smooth_loop(grown.centre, size * grown.spacing), fastest)
+        shown = _lap(plan, grown) | {"discs": cones(grown)}
     elif track == "lane_change":
         # The path is made for cars of 2.8 m wheelbase.
         line = path() * min(size * WHEEL_BASE / 2.8, 1.0)
@@ -104,12 +107,6 @@ def _fastest(vehicle: Vehicle, speed: m_s | None) -> m_s:
         usual = V_LATE if vehicle.model.dead_times else V_MAX
         return min(usual, 0.9 * (limit if np.isfinite(limit) else V_MAX))
     return positive("speed", speed, "m/s")
-
-
-def _circuit(track: Track, size: float, v_max: m_s) -> tuple[Course, dict[str, Any]]:
-    track = Track(size * track.centre, size * track.half_width)
-    plan = _around(smooth_loop(track.centre, size * track.spacing), v_max)
-    return plan, _lap(plan, track) | {"discs": cones(track)}
 
 
 def _around(line: Array, v_max: m_s) -> Course:

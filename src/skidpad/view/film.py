@@ -161,7 +161,8 @@ class Film:
         planes = [c.planes for c in coded]
         for reach, scans in zip(self._reaches, by_lidar, strict=True):
             planes.append(_code_ranges([s.ranges for s in scans], reach))
-        head = _pad(json.dumps(self.header(), separators=(",", ":")).encode())
+        head = json.dumps(self.header(), separators=(",", ":")).encode()
+        head += b" " * (-len(head) % 8)
         sizes = np.array([VERSION, len(head)], "<u4").tobytes()
         return b"".join(
             [MAGIC, sizes, head, *(n.astype("<f8").tobytes() for n in numbers), *planes]
@@ -247,10 +248,6 @@ def _planes(numbers: NDArray[np.int32], count: int) -> bytes:
     steps = np.diff(whole, prepend=kind.type(0))
     zigzag = (steps << 1) ^ (steps >> (8 * count - 1))
     return np.ascontiguousarray(zigzag.view(np.uint8).reshape(-1, count).T).tobytes()
-
-
-def _pad(head: bytes) -> bytes:
-    return head + b" " * (-len(head) % 8)
 
 
 def _round_floats(value: Any) -> Any:

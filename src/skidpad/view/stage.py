@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -261,39 +261,37 @@ class Stage:
             return cls(
                 title=plain["title"],
                 channels=tuple(Channel(**c) for c in plain["channels"]),
-                bodies=tuple(_body(b) for b in plain["bodies"]),
+                bodies=tuple(Body(**_decoded(b)) for b in plain["bodies"]),
                 scans=tuple(Scan(**s) for s in plain["scans"]),
-                polygons=tuple(Polygon(**_with_points(p)) for p in plain["polygons"]),
-                lines=tuple(Line(**_with_points(p)) for p in plain["lines"]),
+                polygons=tuple(Polygon(**_decoded(p)) for p in plain["polygons"]),
+                lines=tuple(Line(**_decoded(p)) for p in plain["lines"]),
                 discs=tuple(Disc(**d) for d in plain["discs"]),
-                grids=tuple(_grid(g) for g in plain["grids"]),
+                grids=tuple(Grid(**_decoded(g)) for g in plain["grids"]),
                 # Stages of before there were any have none.
-                reliefs=tuple(_relief(r) for r in plain.get("reliefs", ())),
+                reliefs=tuple(Relief(**_decoded(r)) for r in plain.get("reliefs", ())),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise InvalidValue(f"the stage is damaged: {error}") from error
 
 
-def _body(plain: Mapping[str, Any]) -> Body:
-    outlines = tuple(tuple((float(x), float(y)) for x, y in one) for one in plain["outlines"])
-    wheels = tuple(Wheel(**w) for w in plain["wheels"])
-    fields: dict[str, Any] = {**plain, "outlines": outlines, "wheels": wheels}
-    return Body(**fields)
+_DECODERS: Mapping[str, Callable[[Any], Any]] = {
+    "outlines": lambda outlines: tuple(map(_points, outlines)),
+    "points": lambda points: _points(points),
+    "wheels": lambda wheels: tuple(Wheel(**wheel) for wheel in wheels),
+    "cells": base64.b64decode,
+    "heights": base64.b64decode,
+    "grip": base64.b64decode,
+}
+"""Fields of a stage that JSON has in another form."""
 
 
-def _with_points(plain: Mapping[str, Any]) -> dict[str, Any]:
-    return {**plain, "points": tuple((float(x), float(y)) for x, y in plain["points"])}
+def _points(plain: Any) -> Outline:
+    return tuple((float(x), float(y)) for x, y in plain)
 
 
-def _grid(plain: Mapping[str, Any]) -> Grid:
-    fields: dict[str, Any] = {**plain, "cells": base64.b64decode(plain["cells"])}
-    return Grid(**fields)
-
-
-def _relief(plain: Mapping[str, Any]) -> Relief:
-    points = {name: base64.b64decode(plain[name]) for name in ("heights", "grip")}
-    fields: dict[str, Any] = {**plain, **points}
-    return Relief(**fields)
+def _decoded(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a part of a stage, from JSON values."""
+    return {name: _DECODERS.get(name, lambda value: value)(value) for name, value in plain.items()}
 
 
 class Named(NamedTuple):
@@ -454,7 +452,8 @@ def relief_of(road: Road, box: Box) -> Relief | None:
 
 def road_box(road: Road, places: Array) -> Box:
     """Where a road is drawn: where it has something, and around some places (n, 2)."""
-    boxes = [box for box in (_surface_box(road.surface), _grip_box(road.friction)) if box]
+    grip = _lattice_box(road.friction.mu) if isinstance(road.friction, GripGrid) else None
+    boxes = [box for box in (_surface_box(road.surface), grip) if box]
     if len(places) and not boxes:
         low, high = places.min(axis=0) - AROUND, places.max(axis=0) + AROUND
         boxes.append((*low.tolist(), *high.tolist()))
@@ -480,10 +479,6 @@ def _lattice_box(grid: Any) -> Box:
         )
     )
     return (grid.start_0, grid.start_1, *ends)
-
-
-def _grip_box(friction: Any) -> Box | None:
-    return _lattice_box(friction.mu) if isinstance(friction, GripGrid) else None
 
 
 def _surface_box(surface: Any) -> Box | None:
@@ -665,9 +660,10 @@ class Trailers:
         while towed := [one for one in units if one.shape.hitch in one.by.channels]:
             self._rows.append(_Row(towed))
             number = f" {len(self._rows)}" if len(self._rows) > 1 else ""
-            self.bodies += [
-                _trailers_body(one, f"{one.by.name} trailer{number}", rows) for one in towed
-            ]
+            for one in towed:
+                name, shape = f"{one.by.name} trailer{number}", one.shape.trailer or BodyShape(())
+                places = rows.add(name, POSE)
+                self.bodies.append(vehicle_body(name, shape, POSE_NAMES, places, kind="trailer"))
             units = [
                 _Towed(one.by, one.shape.trailer or BodyShape(()), k) for k, one in enumerate(towed)
             ]
@@ -681,11 +677,6 @@ class Trailers:
             poses = row.behind(poses[:, row.units], rows[:, row.angles])
             added.append(poses.reshape(len(rows), -1))
         return np.hstack(added)
-
-
-def _trailers_body(towed: _Towed, name: str, rows: Rows) -> Body:
-    shape = towed.shape.trailer or BodyShape(())
-    return vehicle_body(name, shape, POSE_NAMES, rows.add(name, POSE), kind="trailer")
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.view.plots.acceleration import Limit, density, limit_of
+from skidpad.view.plots.comparison import Limit, density, limit_of
 from view.plots.drawn import curves, diagrams, keys, labelled
 from view.plots.laps import lap
 

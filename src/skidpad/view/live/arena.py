@@ -467,7 +467,11 @@ class Arena:
                     ],
                 }
             )
-        return sorted(entries, key=_liveliness)
+        # Driven by keys, then drivable, then the rest, each as in the world.
+        return sorted(
+            entries,
+            key=lambda one: (one["controller"] != KEYBOARD, KEYBOARD not in one["controllers"]),
+        )
 
     def step(self) -> None:
         """Let the pilots act and advance by one step."""
@@ -559,8 +563,3 @@ def _start_world(scene: Scene, seed: int) -> World:
     """A world in which a vehicle that diverges is stopped alone, if there are others."""
     alone = len(scene.vehicles) == 1
     return World(scene, seed=seed, on_diverge="raise" if alone else "stop")
-
-
-def _liveliness(vehicle: dict[str, Any]) -> tuple[bool, bool]:
-    """Order: driven by keys, then drivable, then the rest, each as in the world."""
-    return vehicle["controller"] != KEYBOARD, KEYBOARD not in vehicle["controllers"]

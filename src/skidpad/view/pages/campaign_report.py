@@ -210,13 +210,6 @@ def case_groups(study: Study, totals: Totals) -> list[CaseGroup]:
     return [group for group in groups if group.cases]
 
 
-def cases_html(study: Study, groups: Sequence[CaseGroup], films: Mapping[int, int]) -> str:
-    """A table for each group; `films` are the numbers of films by run."""
-    return "".join(
-        f"<h3>{escape(group.title)}</h3>{_group_table(study, group, films)}" for group in groups
-    )
-
-
 def _group_table(study: Study, group: CaseGroup, films: Mapping[int, int]) -> str:
     factors = study.factors[:_MOST_FACTORS]
     column = [group.column] if group.column else []
@@ -478,6 +471,7 @@ def campaign_page(study: Study, *, date: str = "", replay: bool = True, level: f
     totals = totals_of(study, MOST_FAILED)
     groups = case_groups(study, totals)
     films = films_of(study, groups) if replay else {}
+    numbered = {run: k for k, run in enumerate(films)}
     numbers = study.names("number")[:MOST_COLUMNS]
     truths = [name for name in study.names("truth") if name != FAILED or totals.failed]
     truths = truths[:MOST_COLUMNS]
@@ -493,7 +487,10 @@ def campaign_page(study: Study, *, date: str = "", replay: bool = True, level: f
         **_over_factors(study, totals, spreads, truths, level),
         "chosen-runs": (
             "Runs to look at",
-            cases_html(study, groups, {run: k for k, run in enumerate(films)}),
+            "".join(
+                f"<h3>{escape(group.title)}</h3>{_group_table(study, group, numbered)}"
+                for group in groups
+            ),
         ),
     }
     shown = {anchor: pair for anchor, pair in sections.items() if pair[1]}

@@ -48,8 +48,7 @@ from ...world.motion.groups import LONGEST_SUBSTEP
 from ...world.scene import PropertyRegion, Scene
 from ...world.world import World
 from ..live.arena import known_tunables
-from ..recording import libraries
-from ..recording.mcap import encode_records, with_checksum
+from ..recording.mcap import encode_records, libraries, with_checksum
 from ..recording.messages import Message, message_record
 from ..recording.recorder import SHOWN_RATE, STILL_PERIOD
 from ..recording.topics import FORMAT, NOTES, RECORDING, Topics

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 from ...core.lazy import lazy_attributes
 
 if TYPE_CHECKING:
-    from .acceleration import gg
-    from .comparison import compare
+    from .comparison import compare, gg
     from .fans import fan
     from .frequency import bode, steering_response
     from .phase_plane import phase_portrait
@@ -42,8 +41,7 @@ __all__ = [
 __getattr__ = lazy_attributes(
     __name__,
     {
-        ".acceleration": ("gg",),
-        ".comparison": ("compare",),
+        ".comparison": ("compare", "gg"),
         ".fans": ("fan",),
         ".frequency": ("bode", "steering_response"),
         ".phase_plane": ("phase_portrait",),

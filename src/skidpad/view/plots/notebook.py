@@ -150,7 +150,9 @@ def inline_svg(figure: Any, title: str) -> str:
     text = re.sub(r'<g id="[^"]*"', "<g", text)
     text = re.sub(r'(?<= style=")[^"]*(?=")', lambda match: _style(match[0]), text)
     # Hundredths of a point cannot be seen.
-    text = re.sub(r' (?:d|x|y|transform)="[^"]*"', lambda match: _round_numbers(match[0]), text)
+    text = re.sub(
+        r' (?:d|x|y|transform)="[^"]*"', lambda match: re.sub(r"(\.\d\d)\d+", r"\1", match[0]), text
+    )
     text = re.sub(r"\s*\n\s*", "", text)
     head, body = text.split(">", 1)
     head = re.sub(r'"([\d.]+)pt"', lambda match: f'"{PIXELS * float(match[1]):.0f}"', head)
@@ -162,10 +164,6 @@ def _style(text: str) -> str:
     for colour, in_page in _COLOURS.items():
         text = text.replace(colour, in_page)
     return text
-
-
-def _round_numbers(text: str) -> str:
-    return re.sub(r"(\.\d\d)\d+", r"\1", text)
 
 
 MOST_FANS = 3

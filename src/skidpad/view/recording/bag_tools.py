@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.arrays import Array
 from ...core.files import brief_repr, path_of, reading, replacing, yaml_of
 from ...errors import InvalidValue
 from ...run.trajectory import Trajectory
@@ -483,16 +482,12 @@ def _run(log: Log, pose: str, fields: _Fields) -> Trajectory:
             series[name] = unit, motion
     finite = np.all([np.isfinite(one.values) for _, one in series.values()], axis=0)
     units = known_units()
-    columns = [
-        Column(name, units[unit], "state", _continuous(name, one.values[finite]))
-        for name, (unit, one) in series.items()
-    ]
+    columns: list[Column] = []
+    for name, (unit, one) in series.items():
+        # A heading is interpolated, so it must not jump by a turn.
+        values = np.unwrap(one.values[finite]) if name == "yaw" else one.values[finite]
+        columns.append(Column(name, units[unit], "state", values))
     return Trajectory(series["x"][1].t[finite], tuple(columns), name=_topic(pose))
-
-
-def _continuous(name: str, values: Array) -> Array:
-    """As it is interpolated: a heading does not jump by a turn."""
-    return np.unwrap(values) if name == "yaw" else values
 
 
 def _shape(run: Trajectory) -> BodyShape:

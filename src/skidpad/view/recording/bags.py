@@ -25,8 +25,7 @@ import yaml
 from ...core.files import brief_repr, replacing
 from ...errors import InvalidValue
 from ...ros2.messages.types import MessageType, definition_text
-from . import libraries
-from .mcap import McapFile, MessageIndexes, RecordingFailed
+from .mcap import McapFile, MessageIndexes, RecordingFailed, libraries
 from .recorder import CHUNK_SIZE, Batch, Reading, ThreadedWriter, WriterThread
 
 NAME = "metadata.yaml"

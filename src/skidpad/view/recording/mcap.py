@@ -38,12 +38,23 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from ...core.files import LARGEST_BLOCK, open_file, unpacked
-from ...errors import InvalidValue, MissingFile, SkidpadError
-from . import libraries
+from ...errors import InvalidValue, MissingFile, SkidpadError, require
 
 if TYPE_CHECKING:
     from mcap.records import Channel, Chunk, McapRecord, Schema, Statistics
 
+
+class _Libraries:
+    """The packages `mcap` and `zstandard`, loaded when a recording is first written or read."""
+
+    def __getattr__(self, name: str) -> Any:
+        package = name if name == "zstandard" else f"mcap.{name}"
+        module = require(package, purpose="a recording")
+        setattr(self, name, module)
+        return module
+
+
+libraries: Any = _Libraries()
 MAGIC = b"\x89MCAP0\r\n"
 """At the beginning and at the end of a file."""
 LARGEST_CHUNK = LARGEST_BLOCK

@@ -585,29 +585,24 @@ def _variables(number: int, source: Source, columns: Sequence[int | None]) -> Te
     return message(number, *(variable(k, source, column) for k, column in numbered))
 
 
-def _transform(parent: str, child: str, *motion: Template) -> Template:
-    """An entry of FrameTransforms."""
-    return message(1, timestamp(1), string(2, parent), string(3, child), *motion)
-
-
-def moving_transform(child: str, place: Place) -> Template:
-    """The transform of a body's frame to the world's."""
-    position = _variables(4, "row", place[:3])
-    return _transform(WORLD, child, position, _variables(5, "rotation", place.rotation))
-
-
-def steered_transform(
-    parent: str, child: str, at: tuple[float, float, float], rotation: Rotation
+def transform(
+    child: str,
+    at: Sequence[float] | Place,
+    rotation: Rotation | Quaternion = (0.0, 0.0, 0.0, 1.0),
+    *,
+    parent: str = WORLD,
 ) -> Template:
-    """The transform of a wheel that is steered to its vehicle."""
-    return _transform(parent, child, vector(4, *at), _variables(5, "rotation", rotation))
+    """An entry of FrameTransforms: the frame of a child in that of its parent.
 
-
-def still_transform(
-    parent: str, child: str, at: tuple[float, float, float], rotation: Quaternion
-) -> Template:
-    """The transform of something fixed to a body."""
-    return _transform(parent, child, vector(4, *at), vector(5, *rotation))
+    `at` is a place whose channels change, with its rotation, or three numbers in m that stay.
+    """
+    if isinstance(at, Place):
+        position, rotation = _variables(4, "row", at[:3]), at.rotation
+    else:
+        position = vector(4, *at)
+    turned = isinstance(rotation, Rotation)
+    turn = _variables(5, "rotation", rotation) if turned else vector(5, *rotation)
+    return message(1, timestamp(1), string(2, parent), string(3, child), position, turn)
 
 
 def poses(places: Sequence[Place]) -> Template:

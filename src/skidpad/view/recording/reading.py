@@ -41,14 +41,6 @@ if TYPE_CHECKING:
 _PURPOSE = "A recording as Parquet"
 
 
-def write_folder(path: Path, runs: Mapping[str, Trajectory]) -> None:
-    """A file per body."""
-    require("pyarrow", purpose=_PURPOSE)  # before there is a folder
-    path.mkdir(parents=True, exist_ok=True)
-    for name, run in zip(_file_names(runs), runs.values(), strict=True):
-        to_parquet(run, path / f"{name}.parquet")
-
-
 def write_sensors(
     folder: Path,
     lidars: Sequence[Scan],
@@ -282,7 +274,14 @@ class Recording:
         Beams that hit nothing end at the largest range of their lidar.
         """
         far = [scan.max_range for scan in self.stage.scans]
-        scans = [_for_show(scan, far[scan.index]) for scan in self.scans]
+        scans = [
+            scan._replace(
+                ranges=np.nan_to_num(
+                    scan.ranges, nan=far[scan.index], posinf=far[scan.index], neginf=0.0
+                ).astype(np.float32)
+            )
+            for scan in self.scans
+        ]
         film = Film(self.stage, self.times, self.rows.astype(np.float32), tuple(scans))
         return film if fps is None else film.thinned(fps)
 
@@ -320,9 +319,13 @@ class Recording:
         if Path(path).suffix == ".parquet":
             write_table(Path(path), self.stage.title, runs)
         else:
-            write_folder(Path(path), runs)
+            require("pyarrow", purpose=_PURPOSE)  # before there is a folder
+            folder = Path(path)
+            folder.mkdir(parents=True, exist_ok=True)
+            for name, run in zip(_file_names(runs), runs.values(), strict=True):
+                to_parquet(run, folder / f"{name}.parquet")
             write_sensors(
-                Path(path) / "sensors", self.stage.scans, self.scans, self.sensors, self.contacts
+                folder / "sensors", self.stage.scans, self.scans, self.sensors, self.contacts
             )
 
     def between(self, start: float, end: float) -> Recording:
@@ -345,11 +348,6 @@ class Recording:
         if places is None:
             places = [self.stage.body(body).x]  # raises for a name that there is not
         return {self.stage.channels[k].name: k for k in places}
-
-
-def _for_show(scan: ScanAt, far: float) -> ScanAt:
-    ranges = np.nan_to_num(scan.ranges, nan=far, posinf=far, neginf=0.0)
-    return scan._replace(ranges=ranges.astype(np.float32))
 
 
 def _column(channel: Channel, values: Array) -> Column:

@@ -13,7 +13,6 @@ import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
 from math import cos, sin, sqrt
 from typing import TYPE_CHECKING
 
@@ -23,9 +22,8 @@ from ...core.arrays import AnyArray, Array
 from ...errors import InvalidValue
 from ...geometry.polygon import cleaned, convex_parts
 from ..stage import Body, Disc, Grid, Polygon, Relief, Stage, Wheel
-from . import libraries, messages
 from . import messages as pb
-from .mcap import with_checksum
+from .mcap import libraries, with_checksum
 from .messages import (
     WORLD,
     Message,
@@ -130,7 +128,7 @@ class _Mesh:
             for k in range(1, len(part) - 1):
                 self.corners += [begin, begin + k, begin + k + 1]
         if high > low:
-            for a, b in pairwise([*ring, ring[0]]):
+            for a, b in itertools.pairwise([*ring, ring[0]]):
                 begin = len(self.points)
                 self.points += [(*a, low), (*b, low), (*b, high), (*a, high)]
                 self.corners += [begin + k for k in (0, 1, 2, 0, 2, 3)]
@@ -347,9 +345,7 @@ class Topics:
         schema = next((schema for schema in self.schemas if schema.name == kind), None)
         if schema is None:
             state = fields is not None
-            data = (
-                messages.state_descriptor(kind, fields) if state else messages.descriptor_set(kind)
-            )
+            data = pb.state_descriptor(kind, fields) if state else pb.descriptor_set(kind)
             schema = libraries.records.Schema(len(self.schemas) + 1, data, "protobuf", kind)
             self.schemas.append(schema)
         while topic in self._names:
@@ -365,10 +361,10 @@ class Topics:
         kinds: dict[tuple[tuple[str, str], ...], str] = {}
         models = {body.name: body.model or body.kind for body in self._stage.bodies}
         for body, columns in channels_by_body(self._stage).items():
-            if len(columns) > messages.MOST_CHANNELS:
+            if len(columns) > pb.MOST_CHANNELS:
                 raise InvalidValue(
                     f"{body} has {len(columns)} channels; a recording takes at most "
-                    f"{messages.MOST_CHANNELS} of one body"
+                    f"{pb.MOST_CHANNELS} of one body"
                 )
             channels = [self._stage.channels[k] for k in columns]
             kind = tuple((c.name, c.unit) for c in channels)
@@ -381,19 +377,19 @@ class Topics:
             notes = {BODY: body, UNITS: json.dumps({"t": "s", **units}, ensure_ascii=False)}
             topic = f"/{self._frames.get(body) or identifier(body)}/state"
             number = self._topic(topic, kinds[kind], "state", notes, fields)
-            yield number, messages.state(columns)
+            yield number, pb.state(columns)
 
     def _motion_messages(self) -> Iterator[Message]:
         places = {frame: self._place(body) for frame, body in self._bodies.items()}
         if not places:
             return
-        transforms = [messages.moving_transform(*pair) for pair in places.items()]
+        transforms = [pb.transform(*pair) for pair in places.items()]
         for frame, body in self._bodies.items():
             for wheel in body.wheels:
                 if wheel.steer is not None:
                     rotation = self.rotations.upright(wheel.steer, wheel.yaw)
                     at, name = (wheel.x, wheel.y, 0.0), f"{frame}/{wheel.name}"
-                    transforms.append(messages.steered_transform(frame, name, at, rotation))
+                    transforms.append(pb.transform(name, at, rotation, parent=frame))
         number = self._topic("/tf", "foxglove.FrameTransforms", "transforms")
         yield number, join_templates(transforms)
         vehicles = [f for f, body in self._bodies.items() if body.kind == "vehicle"]
@@ -405,11 +401,11 @@ class Topics:
         """Poses of each vehicle, or of all together."""
         if len(places) > CROWD:
             number = self._topic("/poses", "foxglove.PosesInFrame", "poses")
-            yield number, messages.poses(list(places.values()))
+            yield number, pb.poses(list(places.values()))
             return
         for frame, place in places.items():
             number = self._topic(f"/{frame}/pose", "foxglove.PoseInFrame", "pose")
-            yield number, messages.poses([place])
+            yield number, pb.poses([place])
 
     def _true_imu_messages(self, frame: str, body: Body) -> Iterator[Message]:
         """Inertial readings of a vehicle on level ground without a unit, whose accelerations are
@@ -429,7 +425,7 @@ class Topics:
         if {roles.get(a_x), roles.get(a_y)} <= {"output", "measured"}:
             number = self._topic(f"/{frame}/imu", "skidpad.Imu", "true imu")
             forces = body.channels[a_x], body.channels[a_y]
-            yield number, messages.true_imu(frame, *forces, omega)
+            yield number, pb.true_imu(frame, *forces, omega)
 
     def _place(self, body: Body) -> Place:
         tilt = _tilt(body)
@@ -442,7 +438,7 @@ class Topics:
             frame = self._frame(scan.body)
             topic, notes = f"/{frame}/{identifier(scan.name)}", {BODY: scan.body, NUMBER: str(k)}
             number = self._topic(topic, "foxglove.LaserScan", "scan", notes)
-            yield [(number, messages.laser_scan(scan, frame))]
+            yield [(number, pb.laser_scan(scan, frame))]
 
     def _sensor_messages(self) -> Iterator[list[Message]]:
         numbers = itertools.count()
@@ -460,13 +456,13 @@ class Topics:
         notes = {BODY: one.body, NUMBER: str(number), SENSOR: json.dumps(one._asdict())}
         channel = self._topic(f"/{frame}", KINDS[one.kind], one.kind, notes)
         if one.kind == "imu":
-            return channel, messages.imu(frame, one.oriented)
+            return channel, pb.imu(frame, one.oriented)
         if one.kind == "gnss":
             across, up = (deviation * deviation for deviation in one.deviations)
-            return channel, messages.location_fix(frame, (across, across, up))
+            return channel, pb.location_fix(frame, (across, across, up))
         if one.kind == "odometry":
-            return channel, messages.odometry(f"{body}/odom", body, k)
-        return channel, messages.bumper(body)
+            return channel, pb.odometry(f"{body}/odom", body, k)
+        return channel, pb.bumper(body)
 
     def _still_messages(self) -> Iterator[Message]:
         scenes = {"/bodies": bodies_scene(self._bodies), "/still": still_scene(self._stage)}
@@ -481,7 +477,7 @@ class Topics:
         for unit in placed:
             parent, rotation = self._frame(unit.body), quaternion(unit.yaw, unit.pitch, unit.roll)
             child, at = f"{parent}/{identifier(unit.name)}", (unit.x, unit.y, unit.z)
-            mounts.append(messages.still_transform(parent, child, at, rotation))
+            mounts.append(pb.transform(child, at, rotation, parent=parent))
         if mounts:
             number = self._topic("/tf_static", "foxglove.FrameTransforms", "transforms")
             yield number, join_templates(mounts)
