@@ -39,7 +39,7 @@ from ..compile.lower import lower
 from ..compile.program import Program
 from ..core import record
 from ..core.arrays import AnyArray, Array
-from ..core.checks import instance_of, positive, steps_in, whole
+from ..core.checks import instance_of, positive
 from ..core.files import brief_repr
 from ..core.lazy import RecentCache
 from ..core.model import Constant, Vehicle, vehicle_of
@@ -49,7 +49,7 @@ from ..errors import InvalidValue
 from ..integrate.base import Integrator
 from ..random.model import NoUncertainty, UncertaintyModel, checked_model
 from ..random.streams import of_run
-from ..run.monte_carlo import replayed
+from ..run.monte_carlo import disturbance_of, noise_of, replayed, step_count
 from ..run.monte_carlo_runs import Experiment, input_rows
 from ..run.trajectory import Trajectory
 from .experiment import (
@@ -166,8 +166,9 @@ def setup_of(drive: Drive) -> Setup:
     folds = _folds(drive)
     policy = drive.policy
     if policy is None:
-        for name in ("references", "noise", "policy_params"):
-            if getattr(drive, name) not in (None, {}):
+        of_policy = {"references": drive.references, "noise": drive.noise}
+        for name, value in {**of_policy, "policy_params": drive.policy_params or None}.items():
+            if value is not None:
                 raise InvalidValue(f"{name} are for a policy, and there is none: give policy=")
     else:
         instance_of("policy", policy, Policy)
@@ -192,10 +193,15 @@ def setup_of(drive: Drive) -> Setup:
         loop = Loop(replace(driven, Log=_log_record(vehicle, log)))
     Reference = vehicle.model.Input if policy is None else policy.Reference
     inputs = _inputs(drive, loop, Reference)
-    steps = _steps(drive, inputs)
+    dt = loop.base.settings.dt
+    steps = step_count(dt, drive.steps, drive.duration, inputs)
     for name, fold in folds.items():
-        fold.check_time(name, steps, loop.base.settings.dt)
-    course = Course(steps, _disturbance(drive), _noise(drive), _log(log, steps))
+        fold.check_time(name, steps, dt)
+    plant = loop.base.plant
+    disturbance = drive.disturbance
+    if disturbance is not None:
+        disturbance = disturbance_of(plant, disturbance)
+    course = Course(steps, disturbance, noise_of(plant, drive.noise), _log(log, steps))
     common = Common(
         x0=_start(drive),
         memory=np.array(() if policy is None else record.flatten(record.build(policy.Memory))),
@@ -250,21 +256,6 @@ def _pending(drive: Drive, loop: Loop) -> Array | None:
     return rows[:, None]
 
 
-def _steps(drive: Drive, inputs: Array) -> int:
-    counts = {len(inputs)} if len(inputs) > 1 else set[int]()
-    if drive.duration is not None:
-        counts.add(steps_in(drive.duration, drive.dt))
-    if drive.steps is not None:
-        counts.add(whole("steps", drive.steps, "at least 1"))
-    if len(counts) != 1 or min(counts) < 1:
-        listed = " and ".join(map(str, sorted(counts))) or "none given"
-        raise InvalidValue(
-            f"number of steps: {listed}; say one, at least 1, with steps=, duration= in s, or a "
-            "table of inputs"
-        )
-    return counts.pop()
-
-
 def _start(drive: Drive) -> Any:
     State = drive.vehicle.model.State
     if isinstance(drive.x0, UncertaintyModel):
@@ -296,27 +287,6 @@ def _params(drive: Drive) -> dict[str, Any]:
                 )
             named[before + name] = value
     return named
-
-
-def _disturbance(drive: Drive) -> UncertaintyModel | None:
-    if drive.disturbance is None:
-        return None
-    kind = drive.vehicle.model.Disturbance
-    if not record.size(kind):
-        raise InvalidValue(
-            f"{drive.vehicle.name!r} takes no disturbance; `skidpad.with_disturbance(vehicle)` "
-            "makes a vehicle that takes one on the rate of every state"
-        )
-    what = f"the disturbance of {drive.vehicle.name!r}"
-    return checked_model("disturbance", drive.disturbance, record.names(kind), what)
-
-
-def _noise(drive: Drive) -> UncertaintyModel | None:
-    if drive.noise is None:
-        return None
-    State = drive.vehicle.model.State
-    checked_model("noise", drive.noise, record.names(State), "the state").check_state(State)
-    return drive.noise
 
 
 def _log_record(vehicle: Vehicle, log: Mapping[str, Any]) -> type | None:
