@@ -44,7 +44,7 @@ _NOTHING = 1e-14
 
 
 def factor_of(shape: Shape, values: Any) -> tuple[Array, Array]:
-    """The covariance and a matrix L with L Lᵀ equal to it; raises if there is none.
+    """The covariance and a matrix L with L Lᵀ equal to it; raises if no such matrix exists.
 
     Singular matrices are allowed, for values that are certain or depend on others.
     """

@@ -128,7 +128,11 @@ class Scheduler:
         done = chosen.size - sum(end - begin for begin, end in missing)
         self.done += done
         watch.resume(done)
-        chunks = self._chunks(missing, chosen, first)
+        factors, seed = self._campaign.factors, self._campaign.seed
+        chunks = (
+            Chunk(begin, end, rows_of(factors, chosen, first, begin, end, seed))
+            for begin, end in cut(missing, self._size, self._campaign.experiment.block)
+        )
         in_progress = 0
         while True:
             while in_progress < self._engine.slots and (chunk := next(chunks, None)) is not None:
@@ -138,11 +142,6 @@ class Scheduler:
                 return
             self._store(self._engine.finished(), watch)
             in_progress -= 1
-
-    def _chunks(self, missing: list[tuple[int, int]], chosen: Round, first: int) -> Iterator[Chunk]:
-        factors, seed = self._campaign.factors, self._campaign.seed
-        for begin, end in cut(missing, self._size, self._campaign.experiment.block):
-            yield Chunk(begin, end, rows_of(factors, chosen, first, begin, end, seed))
 
     def _store(self, done: Finished, watch: Progress) -> None:
         begin, end, rows = done.chunk

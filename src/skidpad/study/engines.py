@@ -385,7 +385,7 @@ class RayEngine:
         return max(1, _AHEAD * processors)
 
     def start(self, experiment: Experiment, writer: Writer) -> None:
-        """Join the cluster, or start one; raises if there is none to join."""
+        """Join the cluster, or start one; raises if there is no cluster."""
         if not self._ray.is_initialized():
             self._join()
         self._folders = [os.path.abspath(folder) for folder in sys.path]

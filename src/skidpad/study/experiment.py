@@ -10,7 +10,7 @@ methods of `Experiment`:
 2. All randomness comes from counter-based streams: `skidpad.random.Draw(rows.seed, channel,
    rows.runs, step)`.
 3. A run that fails (diverges, spins, ends early) is a row like any other: `failed` is true, numbers
-   are NaN where there are none, and no other truth value is true. `evaluate` raises only for what
+   that it does not have are NaN, and no other truth value is true. `evaluate` raises only for what
    makes every run impossible.
 4. `replay` repeats one run with the same bits, and returns more of it: a trajectory.
 

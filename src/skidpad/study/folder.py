@@ -1,7 +1,7 @@
 """The folder of a campaign: its plan, its runs as Parquet, chosen trajectories.
 
 ```text
-plan.json        what is run
+plan.json        the campaign as plain values
 manifest.json    index of the files, and notes
 runs/            part-<begin>-<end>.parquet: runs begin to end - 1, all columns
 trajectories/    run-<number>.parquet

@@ -452,7 +452,7 @@ class JoinedStep:
         update: with the ports of `Folding.ports`: states, memory, numbers, input, parameters and
             dt, to the numbers after a sample.
         substeps: substeps of the step; a sample is the state at the start of the whole step.
-        halt: index of the number that stops the vehicle when it is not NaN; None if there is none.
+        halt: index of the number that stops the vehicle when it is not NaN; None for none.
     """
 
     def __init__(self, motion: Program, update: Program, substeps: int, halt: int | None) -> None:
@@ -480,10 +480,10 @@ class JoinedStep:
 
     def _ports(self) -> tuple[Port, ...]:
         x, u, w, p, dt, start = self._motion.inputs
-        told = Port(u.name, self._update.inputs[3].fields)
+        inputs = Port(u.name, self._update.inputs[3].fields)
         if self._substeps > 1 or start.fields:
             start = Port(start.name, self._longer(x).fields)
-        return (self._longer(x), told, w, p, dt, start)
+        return (self._longer(x), inputs, w, p, dt, start)
 
     def _longer(self, port: Port) -> Port:
         names = self._update.outputs[0].fields
@@ -609,7 +609,7 @@ class Folding:
 
     @cached_property
     def closing(self) -> Program:
-        """The numbers after the last sample, of `ports`, and what comes out."""
+        """The numbers after the last sample, of `ports`, and the results."""
 
         def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
             with as_written(ports[-1][0]):
@@ -624,14 +624,14 @@ class Folding:
         """States of the vehicle, memory of the policy, numbers, input or reference followed by the
         log, parameters of vehicle and policy, and dt of a sub-step."""
         policy = self.policy
-        told = record.names(self.model.Input if policy is None else policy.Reference)
+        inputs = record.names(self.model.Input if policy is None else policy.Reference)
         log = () if self.Log is None else tuple(f"log.{n}" for n in record.names(self.Log))
         own = () if policy is None else tuple(f"policy.{n}" for n in record.names(policy.Params))
         return (
             Port("x", record.names(self.model.State)),
             Port("m", () if policy is None else record.names(policy.Memory)),
             self._kept_port,
-            Port("r", (*told, *log)),
+            Port("r", (*inputs, *log)),
             Port("p", (*record.names(self.model.Params), *own)),
             Port("dt", ("dt",)),
         )
@@ -691,7 +691,7 @@ class Folding:
         return (count, ops.where(over, sample["t"], ended), *rest)
 
     def _sample(self, ports: Sequence[Sequence[Any]], count: Any) -> dict[str, Any]:
-        states, _, _, told, params, (dt,) = ports
+        states, _, _, inputs, params, (dt,) = ports
         n = record.size(self.model.Params)
         period = dt if self.substeps == 1 else float(self.substeps) * dt
         sample = {
@@ -703,12 +703,12 @@ class Folding:
         }
         if self.Log is not None:
             width = record.size(self.Log)
-            told, log = told[:-width], told[-width:]
+            inputs, log = inputs[:-width], inputs[-width:]
             sample["log"] = record.unflatten(self.Log, log)
         if self.policy is None:
-            u = record.unflatten(self.model.Input, told)
+            u = record.unflatten(self.model.Input, inputs)
             return {**sample, "u": u, "y": self._outputs(sample, u)}
-        r = record.unflatten(self.policy.Reference, told)
+        r = record.unflatten(self.policy.Reference, inputs)
         u = called(self._command, tuple(states), tuple(ports[1]), r, tuple(params[n:]), period)
         return {**sample, "u": u, "y": self._outputs(sample, u), "r": self.own_reference(r)}
 

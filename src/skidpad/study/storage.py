@@ -25,7 +25,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from errno import EDQUOT, ENOSPC
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, TypeAlias
 from urllib.parse import unquote, urlsplit
 from weakref import WeakSet
 
@@ -41,74 +41,6 @@ class NotWritten(InvalidValue):
     """A file could not be written, as on a full disk or without permission; nothing was changed."""
 
 
-class Storage(Protocol):
-    """A folder of files, local or remote."""
-
-    @property
-    def path(self) -> Path | str:
-        """The path of a local folder, the URL of any other."""
-        ...
-
-    def shown(self, name: str) -> str:
-        """The name of a file in messages."""
-        ...
-
-    def entries(self) -> list[str]:
-        """Names of the files and folders at the top; empty if the storage does not exist."""
-        ...
-
-    def exists(self, name: str) -> bool:
-        """Whether the file exists."""
-        ...
-
-    def sizes(self, folder: str) -> dict[str, int]:
-        """Files in a folder with their sizes in bytes, without those that are being written."""
-        ...
-
-    def read(self, name: str) -> bytes:
-        """Contents of a file; raises `MissingFile` if it does not exist."""
-        ...
-
-    def open(self, name: str) -> BinaryIO:
-        """A file opened for reading."""
-        ...
-
-    def write(self, name: str, data: bytes) -> None:
-        """Write or replace a file atomically."""
-        ...
-
-    def writing(self, name: str) -> Any:
-        """A context with a binary file to write and read, which gets its name at the end of the
-        block and is deleted if the block raises."""
-        ...
-
-    def remove(self, name: str) -> None:
-        """Delete a file if it exists."""
-        ...
-
-    def move(self, name: str, target: str) -> None:
-        """Rename a file, replacing any file of that name and making missing folders."""
-        ...
-
-    def prepare(self, folders: Iterable[str]) -> None:
-        """Make the storage and folders in it."""
-        ...
-
-    def sweep(self, folders: Iterable[str]) -> None:
-        """Delete the remains of files whose writer was killed."""
-        ...
-
-
-def storage_of(where: str | os.PathLike[str]) -> Storage:
-    """The storage at a path or a URL; raises for any other value."""
-    if not isinstance(where, str) or ("://" not in where and "::" not in where):
-        return LocalStorage(path_of(where, "folder"))
-    url = urlsplit(where)
-    if url.scheme in _LOCAL_PROTOCOLS and "::" not in where:
-        return LocalStorage(path_of(unquote(url.netloc + url.path), "folder"))
-    return RemoteStorage(where)
-
-
 class LocalStorage:
     """A folder on this machine, or one that is mounted."""
 
@@ -120,7 +52,7 @@ class LocalStorage:
         return str(self.path / name)
 
     def entries(self) -> list[str]:
-        """Names of the files and folders at the top."""
+        """Names of the files and folders at the top; empty if the storage does not exist."""
         with reading(self.path, "cannot be read"):
             if not self.path.exists():
                 return []
@@ -134,7 +66,7 @@ class LocalStorage:
             return (self.path / name).exists()
 
     def sizes(self, folder: str) -> dict[str, int]:
-        """Files in a folder with their sizes."""
+        """Files in a folder with their sizes in bytes, without those that are being written."""
         sizes: dict[str, int] = {}
         with (
             reading(self.path / folder, "cannot be read"),
@@ -149,7 +81,7 @@ class LocalStorage:
         return sizes
 
     def read(self, name: str) -> bytes:
-        """Contents of a file."""
+        """Contents of a file; raises `MissingFile` if it does not exist."""
         return bytes_of(self.path / name)
 
     def open(self, name: str) -> BinaryIO:
@@ -157,13 +89,14 @@ class LocalStorage:
         return (self.path / name).open("rb")
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a file atomically."""
+        """Write or replace a file atomically."""
         with self.writing(name) as file:
             file.write(data)
 
     @contextmanager
     def writing(self, name: str) -> Generator[BinaryIO]:
-        """A temporary file that is renamed when it is complete and on the disk."""
+        """A binary file to write and read, which is renamed at the end of the block, when it is on
+        the disk, and is deleted if the block raises."""
         target = self.path / name
         temporary = target.with_name(f".{target.name}-{secrets.token_hex(6)}{_UNFINISHED}")
         try:
@@ -186,7 +119,7 @@ class LocalStorage:
             (self.path / name).unlink()
 
     def move(self, name: str, target: str) -> None:
-        """Rename a file."""
+        """Rename a file, replacing any file of that name and making missing folders."""
         try:
             (self.path / target).parent.mkdir(exist_ok=True)
             os.replace(self.path / name, self.path / target)
@@ -301,6 +234,20 @@ class RemoteStorage:
         return f"{self._root.rstrip('/')}/{name}" if name else self._root
 
 
+Storage: TypeAlias = LocalStorage | RemoteStorage
+"""Both have the same methods, as `LocalStorage` documents them."""
+
+
+def storage_of(where: str | os.PathLike[str]) -> Storage:
+    """The storage at a path or a URL; raises for any other value."""
+    if not isinstance(where, str) or ("://" not in where and "::" not in where):
+        return LocalStorage(path_of(where, "folder"))
+    url = urlsplit(where)
+    if url.scheme in _LOCAL_PROTOCOLS and "::" not in where:
+        return LocalStorage(path_of(unquote(url.netloc + url.path), "folder"))
+    return RemoteStorage(where)
+
+
 @contextmanager
 def _putting(shown: str) -> Generator[None]:
     """Turns any exception of a library into an error that names the file."""
@@ -346,19 +293,6 @@ class CampaignInUse(SkidpadError, RuntimeError):
     """Another process, or another campaign of this process, writes to the folder."""
 
 
-class Lock(Protocol):
-    """The right to write to a folder."""
-
-    @property
-    def held(self) -> bool:
-        """Whether this process still holds it: not after a fork, nor when it was broken."""
-        ...
-
-    def release(self) -> None:
-        """Let others write; may be called twice."""
-        ...
-
-
 def locked(storage: Storage, *, break_lock: bool = False) -> Lock:
     """Lock a storage; raises `CampaignInUse`, which names the owner, if it is locked already.
 
@@ -377,7 +311,7 @@ def locked(storage: Storage, *, break_lock: bool = False) -> Lock:
 
 
 def writer_of(folder: Path) -> str:
-    """The process that writes to a local folder, in words; empty if there is none."""
+    """The process that writes to a local folder, in words; empty without a writer."""
     try:
         owner = _owner((folder / LOCK).read_bytes())
     except OSError:
@@ -477,6 +411,10 @@ class _OwnerFile:
     def release(self) -> None:
         if self.held:
             self._storage.remove(LOCK)
+
+
+Lock: TypeAlias = _KernelLock | _OwnerFile
+"""The right to write: `held`, whether this process still has it, and `release`."""
 
 
 def _own_name(token: str = "") -> bytes:

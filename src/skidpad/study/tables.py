@@ -9,7 +9,7 @@ Parts may overlap: a chunk was done twice, or a merge was interrupted between wr
 part and removing those it was made from. All have the same numbers, so any of them may be read;
 `covering` chooses. Small parts are merged level by level (`next_group`).
 
-`Manifest` is a cache of what is known of the files, so that they need not be opened, and holds the
+`Manifest` caches the properties of the files, so that they need not be opened, and holds the
 notes. Everything else in it can be recovered from the files.
 
 `RunTable` is the whole: what exists, read in order, merged, and set aside if damaged. Its list of
@@ -433,7 +433,7 @@ def superseded(parts: Sequence[Part], names: Iterable[str]) -> list[Part]:
 
 
 def next_group(segments: Sequence[Segment]) -> list[Segment]:
-    """Neighbours to merge next; empty if there are none.
+    """Neighbours to merge next; empty if nothing is to be merged.
 
     At each level, parts of less than 64, 64², ... pieces are merged when they have that number of
     pieces together, or are large. A piece is rewritten once at each level.

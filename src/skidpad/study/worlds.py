@@ -252,7 +252,7 @@ def changed_scene(scene: Scene, values: Mapping[str, float]) -> Scene:
         vehicles=tuple(
             _vehicle(spec, _own(values, "vehicle", spec.name), scene) for spec in scene.vehicles
         ),
-        blocks=tuple(_block(spec, _own(values, "block", spec.name)) for spec in scene.blocks),
+        blocks=tuple(_block(one, _own(values, "block", one.name)) for one in scene.blocks),
         actors=tuple(replace(one, **_own(values, "actor", one.name)) for one in scene.actors),
     )
 
@@ -490,13 +490,14 @@ def _nearest(run: WorldRun, name: str, other: str) -> m:
     apart = np.hypot(*(poses[0] - poses[1])[:, :2].T)
     # Samples at which the centres are too far apart for the smallest gap are skipped.
     near = apart <= apart.min() + 2.0 * reach
-    at, beside = (pose[near].T[..., None] for pose in poses)
-    return min(_gap(first, second, at, beside), _gap(second, first, beside, at))
+    at, other_at = (pose[near].T[..., None] for pose in poses)
+    return min(_gap(first, second, at, other_at), _gap(second, first, other_at, at))
 
 
-def _gap(outline: Array, corners: Array, at: Any, beside: Any) -> m:
-    """Smallest distance of corners from an outline, both with poses (3, T, 1); 0 from inside."""
-    seen = points_to_body(at, points_to_world(beside, corners)).reshape(-1, 2)
+def _gap(outline: Array, corners: Array, at: Any, other_at: Any) -> m:
+    """Smallest distance of the corners of another outline from an outline, both with poses
+    (3, T, 1); 0 if a corner is inside."""
+    seen = points_to_body(at, points_to_world(other_at, corners)).reshape(-1, 2)
     if enclosed(seen, outline).any():
         return 0.0
     return float(distances(seen, ring_edges(outline)).min())
@@ -614,7 +615,7 @@ def world_setup(
     options: Mapping[str, Any],
     units: Mapping[str, str],
 ) -> WorldSetup:
-    """The world with default values, and what is known of it."""
+    """The world with default values, its settings and digests."""
     if isinstance(definition, Scene) and (variables or options):
         raise InvalidValue("variables and options are of a world file; a scene is read already")
     made = _instance(definition, variables, options, 0)

@@ -14,12 +14,10 @@ from collections.abc import Callable, Iterable
 from ..core import record
 from ..core.model import Model, Vehicle, VehicleFactory
 from ..errors import InvalidValue, MissingExtra
+from .body import driving, shape
 from .dimensions import dimensions
-from .driving import driving
-from .gradients import gradients
 from .invariance import frame, mirror, purity, rest, standing
-from .physics import energy, motion
-from .shape import shape
+from .physics import energy, gradients, motion
 from .subject import ConformanceError, NotApplicable, Report, Result, Subject
 
 __all__ = ["ConformanceError", "check", "checks"]

@@ -25,7 +25,7 @@ from ..geometry.pose import rotated
 from ..world.scene import Imu, Laser, Scene, Settings, VehicleSpec
 from ..world.scene import Pose as standing_Pose
 from ..world.world import World
-from .driving import DT
+from .body import DT
 from .subject import (
     DEMAND,
     Function,
