@@ -178,7 +178,7 @@ SPIKES = np.column_stack(
         (circle(5.0), 0.0, 1.0, r"left\[0\] = 0 m must be finite and greater than 0"),
         (circle(5.0), 1.0, [1.0] * 39 + [math.nan], r"right\[39\] = nan m must be finite"),
         (circle(5.0), 1.0, [1.0] * 7, r"right has shape \(7,\); allowed is \(40,\)"),
-        (circle(5.0), "wide", 1.0, "left must be a number in m"),
+        (circle(5.0), "wide", 1.0, "left = 'wide' must be numbers"),
         (
             np.vstack([circle(5.0), [[math.inf, 0.0]]]),
             1.0,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..core.arrays import Array
-from ..core.checks import finite, must_be, one_of, positive
+from ..core.checks import finite, floats, must_be, one_of, positive
 from ..errors import InvalidValue
 from ..ops import sqrt
 from ..random.patches import Patch
@@ -287,10 +287,7 @@ def _at_all(value: Any, x: Any, y: Any) -> Any:
 
 
 def _heights(values: Any, axes: int, name: str = "heights") -> Array:
-    try:
-        array = np.array(values, dtype=float)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidValue(f"{name} must be numbers: {error}") from error
+    array = np.array(floats(name, values))
     if array.ndim != axes or min(array.shape) < 2 - (name == "curvature"):
         raise InvalidValue(f"{name} has shape {array.shape}; expected {axes} axes of at least 2")
     if not np.isfinite(array).all():

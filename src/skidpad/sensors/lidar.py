@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from ..core.arrays import Array
 from ..core.checks import floats, must_be
-from ..core.files import brief_repr, shown
+from ..core.files import brief_repr
 from ..errors import InvalidValue
 from ..geometry.polygon import edges_at
 from ..geometry.pose import placed
@@ -132,10 +132,7 @@ class Lidar:
 
     def poses(self, body: ArrayLike) -> Array:
         """Poses (B, 3) of the sensor in the world, for poses x, y, yaw of the body point."""
-        try:
-            poses = np.atleast_2d(np.asarray(body, dtype=float))
-        except (TypeError, ValueError, OverflowError) as error:
-            raise InvalidValue(f"body = {shown(body)} must be poses x, y, yaw (B, 3)") from error
+        poses = np.atleast_2d(floats("body", body))
         if poses.ndim != 2 or poses.shape[1] != 3:
             raise InvalidValue(f"body has shape {np.shape(body)}; expected (B, 3): x, y, yaw")
         x, y, yaw = poses.T

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.arrays import Array, Mask
-from ...core.checks import finite, positive
+from ...core.checks import finite, floats, positive
 from ...core.files import brief_repr
 from ...core.threads import spread
 from ...errors import InvalidValue
@@ -81,10 +81,7 @@ class Footprint:
 
 def poses_of(name: str, values: Any) -> Array:
     """Poses x, y, yaw as an array (B, 3) of its own; raises unless all are finite."""
-    try:
-        poses = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidValue(f"{name} must hold numbers x, y, yaw: {error}") from error
+    poses = np.array(floats(name, values))
     if poses.ndim == 1:
         poses = poses[None]
     if poses.ndim != 2 or poses.shape[1] != 3:

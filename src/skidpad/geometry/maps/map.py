@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ...core.arrays import Array, Mask
 from ...core.checks import floats, not_negative, one_of, positive, whole
-from ...core.files import brief_repr, counted, shortened, shown
+from ...core.files import brief_repr, counted, shortened
 from ...errors import InvalidValue
 from ...units import m, rad
 from ..polygon import enclosed, frozen, line_of, points_of, ring_of, stacked_edges
@@ -414,11 +414,7 @@ def segments_of(values: Any) -> Array:
 
 def centre_line_of(rows: Any) -> Array:
     """Rows of `LINE_COLUMNS`, at least 2, finite, with s that rises."""
-    try:
-        line = np.array(rows, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        columns = ", ".join(LINE_COLUMNS)
-        raise InvalidValue(f"centre_line = {shown(rows)} must be rows of {columns}") from error
+    line = np.array(floats("centre_line", rows))
     if line.ndim != 2 or line.shape[1] != len(LINE_COLUMNS) or len(line) < 2:
         raise InvalidValue(
             f"centre_line has shape {line.shape}; allowed are at least 2 rows of "

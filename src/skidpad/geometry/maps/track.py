@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...core.arrays import Array, Mask
-from ...core.checks import flag, positive
+from ...core.checks import flag, floats, positive
 from ...core.files import brief_repr
 from ...errors import InvalidValue
 from ...units import m, rad
@@ -299,10 +299,7 @@ class Track:
 
 def _widths(side: str, values: Any, count: int) -> Array:
     """Distances (count,) to a border, above 0; one is that of all points."""
-    try:
-        widths = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidValue(f"{side} must be a number in m, or one for each point") from None
+    widths = np.array(floats(side, values))
     if widths.ndim == 0:
         widths = np.full(count, widths)
     if widths.shape != (count,):

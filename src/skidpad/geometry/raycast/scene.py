@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.arrays import Array
-from ...core.checks import one_of
-from ...core.files import brief_repr, shown
+from ...core.checks import number, one_of
+from ...core.files import brief_repr
 from ...core.threads import spread
 from ...errors import InvalidValue
 from ..maps.map import border_segments
@@ -128,10 +128,7 @@ def check_rays(x: Array, y: Array, angle: Array) -> None:
 
 def limit_of(max_range: Any) -> float:
     """The largest range in m: above 0, may be infinite."""
-    try:
-        limit = float(max_range)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidValue(f"max_range = {shown(max_range)} must be a number of metres") from error
+    limit = number("max_range", max_range, "m")
     if not limit > 0.0:
         raise InvalidValue(f"max_range = {limit} m must be greater than 0")
     return limit
