@@ -30,12 +30,12 @@ from ..units import m, m_s, m_s2, one, per_m, positive, rad, rad_s, s
 from ..vehicles.parts.kinematics import curvature_of, drift, speed_ratio
 
 _GRIP: m_s2 = 0.8 * 9.81
-"""Of a vehicle whose model sets no limit."""
+"""Grip of a vehicle whose model sets no limit."""
 _DRIVE_SHARE, _BRAKE_SHARE, _TURN_SHARE = 0.55, 0.75, 0.85
-"""Of the grip. What drive and brake leave is there to turn with; a driver with keys who turns
-harder than this loses the formula_student car when the turn goes the other way."""
+"""Shares of the grip. What drive and brake leave is there to turn with; a driver with keys who
+turns harder than this loses the formula_student car when the turn goes the other way."""
 _COAST_SHARE: one = 0.1
-"""Of full braking."""
+"""Share of full braking."""
 _SLOW: m_s = 5.0
 _TIME_TO_SPEED, _TIME_TO_STOP = 1.5, 0.7
 """Seconds to the speed of a slow vehicle and back."""
@@ -63,15 +63,15 @@ class Abilities(NamedTuple):
     """Across the vehicle, about what its tyres hold."""
     wheel_base: m
     steer_max: rad
-    """0 of one that does not steer but turns on the spot."""
+    """Largest steering angle; 0 for a vehicle that turns on the spot instead."""
     omega_max: rad_s
-    """Of one that turns on the spot."""
+    """Largest yaw rate of a vehicle that turns on the spot."""
     handbrake: one
     """How far it is pulled: about what makes tyres slide. 0 of one that has none."""
 
 
 def abilities_of(vehicle: Vehicle) -> Abilities:
-    """Of a vehicle with its present parameters; a heavier one later is still driven alike."""
+    """Abilities of a vehicle with its present parameters; a heavier one later is driven alike."""
     body_of(vehicle, "a driver")
     limits, base = vehicle.limits, max(vehicle.geometry.wheel_base, 0.1)
     grip = limits.grip if limits.grip < inf else _GRIP

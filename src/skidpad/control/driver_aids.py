@@ -80,7 +80,7 @@ def aided(driver: Policy, *aids: Aid) -> Policy:
             raise InvalidValue(f"aids must be of Aid, such as anti_lock(car), got {_brief(aid)}")
     names = [aid.name for aid in aids]
     if len({*names, "driver"}) <= len(names):
-        raise InvalidValue(f"aids must have names of their own beside 'driver', got {names}")
+        raise InvalidValue(f"aids must have names of their own other than 'driver', got {names}")
     kinds = {"driver": driver.Memory} | {aid.name: aid.Memory for aid in aids}
     Memory = record.define("Memory", kinds, {name: kind() for name, kind in kinds.items()})
     kinds = {"driver": driver.Params} | {aid.name: type(aid.params) for aid in aids}
@@ -115,17 +115,17 @@ class Chassis(NamedTuple):
     """Where the wheels are, and how large."""
 
     l_f: Annotated[m, positive]
-    """Centre of mass to front axle."""
+    """Distance from the centre of mass to the front axle."""
     l_r: Annotated[m, positive]
-    """Centre of mass to rear axle."""
+    """Distance from the centre of mass to the rear axle."""
     track_f: Annotated[m, positive]
-    """Between the front wheels."""
+    """Distance between the front wheels."""
     track_r: Annotated[m, positive]
-    """Between the rear wheels."""
+    """Distance between the rear wheels."""
     radius_f: Annotated[m, positive]
-    """Of the front wheels."""
+    """Radius of the front wheels."""
     radius_r: Annotated[m, positive]
-    """Of the rear wheels."""
+    """Radius of the rear wheels."""
 
 
 def chassis(vehicle: Any) -> Chassis:
@@ -207,7 +207,7 @@ class SlipControlParams(NamedTuple):
     """How slip is held."""
 
     chassis: Chassis
-    """Of the car."""
+    """Chassis of the car."""
     slip: Annotated[one, positive]
     """Slip to hold, without its sign: a little below that of the largest force."""
     shrink: Annotated[per_s, positive]
@@ -312,7 +312,7 @@ class Vectoring(NamedTuple):
     """How drive torques turn the car."""
 
     chassis: Chassis
-    """Of the car."""
+    """Chassis of the car."""
     inertia: Annotated[kg_m2, positive]
     """Yaw inertia of the car."""
     rate: Annotated[per_s, non_negative]
@@ -333,7 +333,7 @@ class Stability(NamedTuple):
     """How brakes turn the car."""
 
     chassis: Chassis
-    """Of the car."""
+    """Chassis of the car."""
     inertia: Annotated[kg_m2, positive]
     """Yaw inertia of the car."""
     rate: Annotated[per_s, non_negative]

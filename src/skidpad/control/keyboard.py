@@ -42,7 +42,7 @@ class Steps:
 
 
 OWN = Steps(torque=5.0)
-"""Of vehicles that upstream does not have."""
+"""Steps of vehicles that upstream does not have."""
 
 
 def steps_of(kind: str, controller: str) -> Steps:
@@ -101,9 +101,9 @@ def _moves(set_point: Any) -> Moves:
 
 
 AHEAD_TIME: s = 0.1
-"""In which a key goes from nothing to full drive, and back."""
+"""Time in which a key goes from nothing to full drive, and back."""
 LEFT_TIME: s = 0.12
-"""In which a key goes from straight to full steering, and back."""
+"""Time in which a key goes from straight to full steering, and back."""
 CREEP: m_s = 0.6
 """Speed below which braking turns into reversing."""
 STILL: m_s = 0.02

@@ -45,7 +45,7 @@ from ..vehicles.parts.kinematics import drift
 from .car import car_of, push, signed_speed, unwrapped
 from .lqr import weights
 from .path_following import kinematic_steer
-from .reference import Point, Reference
+from .reference import Point, Reference, numbers
 
 SOLVERS = ("ipopt", "fatrop", "sqpmethod")
 """Solvers known here, in the order in which they stand in for one another."""
@@ -70,7 +70,7 @@ class Servo(NamedTuple):
     """An actuator that follows its input as a first-order lag within limits."""
 
     field: str
-    """Of the state, and of the input that is its target."""
+    """Field of the state, and of the input that is its target."""
     target_max: float
     reach: float
     """Largest distance from the present value to the target at which the rate is not limited."""
@@ -229,7 +229,7 @@ def program(f: Formulation) -> Program:
     x_ref = ca.SX.sym("x_ref", f.nx, f.horizon + 1)
     u_ref = ca.SX.sym("u_ref", f.nu, f.horizon)
     variables, lows, highs, scales = [], [], [], []
-    g, g_low, g_high, g_scales = [], [], [], []
+    constraints: list[tuple[Any, Array, Array, Array]] = []
     cost = 0
     for k in range(f.horizon + 1):
         x = X[:, k] * x_scale
@@ -248,19 +248,15 @@ def program(f: Formulation) -> Program:
         lows.append(input_low)
         highs.append(input_high)
         cost += _square(u - u_ref[:, k], f.R)
-        g.append(X[:, k + 1] - model.step(x, u, f.dt, p=p) / x_scale)
-        g_scales.append(x_scale)
+        zeros = np.zeros(f.nx)
+        step = X[:, k + 1] - model.step(x, u, f.dt, p=p) / x_scale
+        constraints.append((step, zeros, zeros, x_scale))
         if not k:
-            g.append(X[:, 0] - start / x_scale)
-            g_scales.append(x_scale)
-        zeros = np.zeros(f.nx if k else 2 * f.nx)
-        g_low.append(zeros)
-        g_high.append(zeros)
+            constraints.append((X[:, 0] - start / x_scale, zeros, zeros, x_scale))
         for expression, low, high, scale in _path_constraints(f, x, u):
-            g.append(expression / scale)
-            g_low.append(np.array([low]))
-            g_high.append(np.array([high]))
-            g_scales.append(np.array([scale]))
+            least, most, size = (np.array([value]) for value in (low, high, scale))
+            constraints.append((expression / scale, least, most, size))
+    g, g_low, g_high, g_scales = zip(*constraints, strict=True)
     limits = Limits(*(np.concatenate(part) for part in (lows, highs, g_low, g_high)))
     nlp = {
         "x": ca.vertcat(*variables),
@@ -452,7 +448,8 @@ class Nmpc:
         options: Mapping[str, Any] | None = None,
     ) -> None:
         vehicle, dt = vehicle_of(vehicle), positive_step(dt, "float64")
-        constrained = _accelerations(vehicle, accelerations)
+        if isinstance(accelerations, bool):
+            accelerations = own_accelerations(vehicle) if accelerations else None
         count = vehicle.model.substeps
         if substeps is not None:
             count = whole("substeps", substeps, "at least 1")
@@ -468,7 +465,7 @@ class Nmpc:
             Q_final=q if Q_final is None else weights("Q_final", states, Q_final),
             input_bounds=bounds(vehicle.Input, "input_bounds", input_bounds),
             state_bounds=bounds(vehicle.State, "state_bounds", state_bounds),
-            accelerations=constrained,
+            accelerations=accelerations,
             integrator=method,
             substeps=count,
             servos=servos_of(vehicle),
@@ -511,16 +508,13 @@ class Nmpc:
         """
         f = self.formulation
         start = np.array(record.flatten(record.build(f.vehicle.State, x)))
-        targets = _table("x_ref", x_ref, (f.horizon + 1, f.nx))
+        targets = numbers("x_ref", x_ref, (f.horizon + 1, f.nx))
         inputs = np.zeros((f.horizon, f.nu)) if u_ref is None else u_ref
-        inputs = _table("u_ref", inputs, (f.horizon, f.nu))
+        inputs = numbers("u_ref", inputs, (f.horizon, f.nu))
         guess = self._guess(start, targets, inputs, x_init, u_init)
         begin = perf_counter()
-        limits, x_scale, g_scale = (
-            self._program.limits,
-            self._program.x_scale,
-            self._program.g_scale,
-        )
+        problem = self._program
+        limits, x_scale, g_scale = problem.limits, problem.x_scale, problem.g_scale
         answer = self._solver(
             x0=packed(*guess) / x_scale,
             p=np.concatenate([start, targets.ravel(), inputs.ravel()]),
@@ -557,7 +551,7 @@ class Nmpc:
         share = np.linspace(0.0, 1.0, f.horizon + 1)[:, None]
         x = start + share * (targets[-1] - start) if x_init is None else x_init
         u = np.zeros((f.horizon, f.nu)) if u_init is None else u_init
-        return _table("x_init", x, targets.shape), _table("u_init", u, inputs.shape)
+        return numbers("x_init", x, targets.shape), numbers("u_init", u, inputs.shape)
 
     def _moved_on(self, plan: Plan, inputs: Array) -> tuple[Array, Array]:
         """States and inputs one step later; the last step is driven by the last reference input."""
@@ -593,7 +587,7 @@ class Nmpc:
         if self.plan is None:
             raise SkidpadError(
                 f"the predictive controller found no plan from {start.tolist()}: {said}; there is "
-                "no earlier plan to go on with"
+                "no earlier plan to continue"
             )
         warnings.warn(
             f"the predictive controller found no plan ({said}) and goes on with the last one",
@@ -678,25 +672,7 @@ def prediction_state(x: Any, State: type) -> Any:
     return State(**values)
 
 
-def _accelerations(vehicle: Any, choice: Accelerations | bool | None) -> Accelerations | None:
-    if isinstance(choice, bool):
-        return own_accelerations(vehicle) if choice else None
-    return choice
-
-
 def _said(stats: Mapping[str, Any]) -> str:
     """How a solve ended, in the solver's words; FATROP's are numbers, for which CasADi has some."""
     own = str(stats["return_status"])
     return str(stats.get("unified_return_status", own)) if own.lstrip("-").isdigit() else own
-
-
-def _table(name: str, values: Any, shape: tuple[int, int]) -> Array:
-    try:
-        array = np.asarray(values, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidValue(f"{name} must be an array of numbers, shape {shape}") from None
-    if array.shape != shape:
-        raise InvalidValue(f"{name} has shape {array.shape}; expected {shape}")
-    if not np.isfinite(array).all():
-        raise InvalidValue(f"{name} must be finite")
-    return array

@@ -47,7 +47,7 @@ class Seen(NamedTuple):
     """A place seen from the line: from the foot of the perpendicular to it."""
 
     ahead: m
-    """Distance along the line from the point that was told to the foot."""
+    """Distance along the line from the point of the reference to the foot."""
     left: m
     """Distance from the foot, positive to the left of the line."""
     heading: rad
@@ -116,7 +116,7 @@ class View(NamedTuple):
     seen: Seen
     """The law's own place of the car, seen from the line."""
     goal: Callable[[m], Point]
-    """The line a distance in m beyond the foot; by rows, the point that was told."""
+    """The line a distance in m beyond the foot; by rows, the point of the reference."""
 
 
 class Law(NamedTuple):
@@ -124,7 +124,7 @@ class Law(NamedTuple):
 
     place: Callable[[Motion, Any], tuple[m, m]]
     steer: Callable[[Any, Any, View], rad]
-    """Of the policy's `law` parameters, the geometry and what is seen."""
+    """Angle from the policy's `law` parameters, the geometry and the view."""
 
 
 def cruise(

@@ -132,8 +132,8 @@ class Reference:
     ) -> Reference:
         """Along a line of points (n, 2), at a speed profile.
 
-        A `closed` line goes on from its last point to its first and round again; whether the first
-        is repeated at the end does not matter.
+        A `closed` line continues from its last point to its first and round again; whether the
+        first is repeated at the end does not matter.
 
         `v` is one speed in m/s, one for each point, or a function of the distance in m that takes
         and returns arrays. Between points the acceleration is constant. With `spacing` in m the
@@ -188,21 +188,21 @@ class Reference:
 
     def at_time(self, t: ArrayLike) -> Point:
         """The reference at a time, or at many (n,), in s."""
-        moments, laps = self._lap(self.t, _numbers("t", t))
+        moments, laps = self._lap(self.t, numbers("t", t))
         inside = np.clip(moments, self.t[0], self.t[-1])
         point = self._between(self.t, inside, laps)
         return _numeric(_continued(point, (moments - inside) * point.v, moments != inside))
 
     def at_distance(self, s: ArrayLike) -> Point:
         """The reference at a distance along its line, or at many (n,), in m."""
-        distances, laps = self._lap(self.s, _numbers("s", s))
+        distances, laps = self._lap(self.s, numbers("s", s))
         inside = np.clip(distances, 0.0, self.length)
         point = self._between(self.s, inside, laps)
         return _numeric(_continued(point, distances - inside, distances != inside))
 
     def distance_at(self, t: ArrayLike) -> Any:
         """Distance along the line where the reference is at a time, or at many (n,), in m."""
-        moments, laps = self._lap(self.t, _numbers("t", t))
+        moments, laps = self._lap(self.t, numbers("t", t))
         inside = np.clip(moments, self.t[0], self.t[-1])
         speed = np.interp(inside, self.t, self.points.v)
         here = np.interp(inside, self.t, self.s) + (moments - inside) * speed
@@ -211,10 +211,10 @@ class Reference:
     def nearest(self, x: ArrayLike, y: ArrayLike) -> Nearest:
         """Distance along the line to the point nearest to a place, and how far left of it that is.
 
-        Places may be arrays (n,). An open line goes on straight before its start and after its
+        Places may be arrays (n,). An open line continues straight before its start and after its
         end, so that distances may be negative, or larger than its length.
         """
-        first, second = np.broadcast_arrays(_numbers("x", x), _numbers("y", y))
+        first, second = np.broadcast_arrays(numbers("x", x), numbers("y", y))
         places = np.column_stack([first.ravel(), second.ravel()])
         feet = self.line.project(places, beyond=True)
         return Nearest(*(_plain(column.reshape(first.shape)) for column in feet))
@@ -256,7 +256,7 @@ class Reference:
         """The reference as a pure function of the distance, to be compiled into a policy.
 
         It is an arc of the line's own curvature between `knots` points at equal distances; what it
-        costs grows with their number. Of a closed one distances go on growing lap by lap.
+        costs grows with their number. Distances along a closed line keep growing lap by lap.
         """
         at = np.linspace(0.0, self.length, whole("knots", knots, "at least 2", least=2))
         columns: list[Any] = [np.asarray(column).tolist() for column in self.at_distance(at)]
@@ -336,7 +336,7 @@ def _directions(points: Array, closed: bool) -> tuple[Array, Array]:
 
 def _speeds(v: Any, s: Array, closed: bool) -> Array:
     """Speeds at distances s; of a closed line the last may be left out, as it is the first."""
-    speeds = _numbers("v", v)
+    speeds = numbers("v", v)
     if closed and speeds.shape == (len(s) - 1,):
         speeds = np.append(speeds, speeds[0])
     return _profile(speeds, s)
@@ -385,20 +385,23 @@ def _plain(value: Any) -> Any:
     return float(value) if np.ndim(value) == 0 else value
 
 
-def _numbers(name: str, values: ArrayLike) -> Array:
+def numbers(name: str, values: ArrayLike, shape: tuple[int, ...] | None = None) -> Array:
+    """Finite numbers as an array, of this shape unless it is None."""
     try:
         array = np.asarray(values, dtype=float)
     except (TypeError, ValueError, OverflowError):
         raise InvalidValue(
             f"{name} = {shown(values)} must be a number or an array of them"
         ) from None
+    if shape is not None and array.shape != shape:
+        raise InvalidValue(f"{name} has shape {array.shape}; expected {shape}")
     if not np.isfinite(array).all():
         raise InvalidValue(f"{name} must be finite, got {array[~np.isfinite(array)][0]}")
     return array
 
 
 def _column(name: str, values: ArrayLike, count: int | None = None) -> Array:
-    array = _numbers(name, values)
+    array = numbers(name, values)
     if array.ndim != 1 or (count is not None and len(array) != count):
         raise InvalidValue(
             f"{name} has shape {array.shape}; expected ({'n' if count is None else count},)"
@@ -409,7 +412,7 @@ def _column(name: str, values: ArrayLike, count: int | None = None) -> Array:
 def _profile(v: Any, s: Array) -> Array:
     """Speeds at distances s."""
     values: Any = v(s) if callable(v) else v
-    speeds = _numbers("v", values)
+    speeds = numbers("v", values)
     if speeds.shape not in ((), s.shape):
         raise InvalidValue(f"v has shape {speeds.shape}; expected one speed or {s.shape}")
     return np.broadcast_to(speeds, s.shape)

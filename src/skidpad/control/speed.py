@@ -154,12 +154,12 @@ class Course:
 
     @property
     def length(self) -> m:
-        """Of a lap, or from end to end."""
+        """Length of a lap, or from end to end."""
         return self.line.length
 
     @property
     def time(self) -> s:
-        """That the line takes at its speeds."""
+        """Time that the line takes at its speeds."""
         return float((np.diff(self.line.s) / (0.5 * (self.v[1:] + self.v[:-1]))).sum())
 
     def at(self, distance: m) -> Point:

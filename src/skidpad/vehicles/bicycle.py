@@ -34,7 +34,6 @@ from ..tyres.contract import (
     each_tyre,
     effective_radius,
     mounted,
-    tyre_set,
     tyre_set_type,
     use,
 )
@@ -61,7 +60,7 @@ from ..units import (
 from .commonroad.records import FORD_ESCORT
 from .parts.actuators import lag, limited, rate_limited_lag
 from .parts.air import downforce
-from .parts.assembly import redefined
+from .parts.assembly import redefined, tyres_among
 from .parts.car_bodies import geometry_about_axles, sliding_car, weight_along
 from .parts.chassis import WheelMoments, push_of
 from .parts.drive_command import (
@@ -317,7 +316,7 @@ class AxleSlip(NamedTuple):
     """How both wheels touch the road and slip over it."""
 
     contact: Contact
-    """Of one wheel, without its slip."""
+    """Contact of one wheel, without its slip."""
     tan_alpha: one
     """Tangent of the slip angle that makes force, positive when the patch drifts to the left."""
     tan_alpha_rate: per_s
@@ -544,16 +543,12 @@ class SingleTrackFactory(VehicleFactory):
             values = set_values(params, Params._fields, other) | values
             slip, drive = values.pop("slip", slip), values.pop("drive", drive)
             params = None
-        names = tuple(name for group in TYRES for name in group if name in values)
-        if names and names not in TYRES:
-            raise InvalidValue(
-                f"tyres are given as {', '.join(names)}; allowed are tyre, or front and rear"
-            )
+        tyres = tyres_among(values, TYRES)
         whole = dict[str, Any]()
         if record.is_record_type(type(params)):
             whole, params = params._asdict(), None  # of a car on other tyres, too
-        if names:
-            whole["tyres"] = tyre_set(*(values.pop(name) for name in names))
+        if tyres is not None:
+            whole["tyres"] = tyres
         if slip is not None:
             whole["slip"] = _checked("slip", slip, SteadySlip, FirstOrderSlip)
         if drive is not None:

@@ -197,7 +197,7 @@ def geometry(p: Params) -> Geometry:
 
 
 def limits(p: Params) -> Limits:
-    """Those of the parameters."""
+    """Limits of the parameters."""
     bend = float(curvature_limit(p))
     return Limits(
         steer_max=float(steer_limit(p)),

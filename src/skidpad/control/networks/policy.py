@@ -101,13 +101,13 @@ class NetworkLaw(Constant):
 
     @property
     def Memory(self) -> type:
-        """What the policy remembers."""
+        """Memory of the policy."""
         hidden = self.network.hidden
         return memory_record(self.OwnMemory, hidden) if hidden else self.OwnMemory
 
     @property
     def Params(self) -> type:
-        """What the policy is set by."""
+        """Parameters of the policy."""
         if not self.trainable:
             return self.OwnParams
         names = tuple(layer.weight_names for layer in self.network.layers)
@@ -115,7 +115,7 @@ class NetworkLaw(Constant):
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """Of what a `Policy` has to hand over."""
+        """Arguments that a `Policy` has to hand over."""
         asked = {*self._asked("observe"), *self._asked("act")}
         asked |= {"m"} if record.size(self.Memory) else set()
         asked |= {"p"} if self.trainable else set()

@@ -77,7 +77,7 @@ def geometry(p: Any) -> Geometry:
 
 
 def limits(p: Any) -> Limits:
-    """Of the models that lag behind their commands."""
+    """Limits of the models that lag behind their commands."""
     return Limits(
         steer_max=p.steer_lim,
         # A steering column has a limit of its own, on another angle.

@@ -316,7 +316,7 @@ commonroad_dynamic_bicycle = CommonRoadFactory(
 )
 
 TURN_TIME: s = 0.3
-"""In which a command brings about a velocity across the path."""
+"""Time in which a command brings about a velocity across the path."""
 
 
 class DoubleIntegratorState(NamedTuple):
@@ -414,7 +414,7 @@ def geometry(p: DoubleIntegratorParams) -> Geometry:
 
 
 def limits(p: DoubleIntegratorParams) -> Limits:
-    """Those of the parameters; the motion does not apply them."""
+    """Limits of the parameters; the motion does not apply them."""
     along, across = p.a_long_max, p.a_lat_max
     ranges = {"a_s": (-along, along), "a_d": (-across, across)}
     return Limits(a_max=along, a_min=-along, grip=across, inputs=ranges)

@@ -40,7 +40,7 @@ from .records import BicycleInput, CarInput
 STEER_TIME: s = 0.1
 """Time constant with which a steering rate brings the wheels to the angle demanded."""
 HEIGHT: m = 1.45
-"""Of a passenger car."""
+"""Height of a passenger car."""
 
 TRAILER_TAIL = 0.3
 """Share of a trailer behind its axle."""
@@ -85,7 +85,7 @@ def sized(p: Any, *, rear: bool = False, mass: kg | None = None, **others: Any) 
 
 
 def limits(p: Any) -> Limits:
-    """Of the cars KS to MB, whose models keep to them."""
+    """Limits of the cars KS to MB, whose models keep to them."""
     return Limits(
         steer_max=p.steer_max,
         steer_rate_max=p.steer_rate_max,
@@ -98,12 +98,12 @@ def limits(p: Any) -> Limits:
 
 
 def spinning_limits(p: Any) -> Limits:
-    """Of STD and MB, of which one that has spun round slides backwards as fast as it came."""
+    """Limits of STD and MB; a car that has spun round slides backwards as fast as it came."""
     return replace(limits(p), not_kept=("v",))
 
 
 def bicycle_limits(p: Any) -> Limits:
-    """Of the bicycles, which leave it to the controller to keep to them."""
+    """Limits of the bicycles, which leave it to the controller to keep to them."""
     return Limits(
         not_kept=("steer",),
         steer_max=p.steer_max,
@@ -125,13 +125,13 @@ def speed(x: Any, p: Any) -> m_s:
 
 
 def rolling_velocity(x: Any, u: Any, p: Any) -> Velocity:
-    """Of the kinematic bicycle: its centre of mass drifts as the steering prescribes."""
+    """Velocity of the kinematic bicycle: its centre of mass drifts as the steering prescribes."""
     beta, omega = centre_track_rolling(x.v, x.steer, p.l_f, p.l_r)
     return Velocity(x.v * cos(beta), x.v * sin(beta), omega)
 
 
 def rolling_acceleration(x: Any, rate: Any, p: Any) -> Acceleration:
-    """Of the kinematic bicycle."""
+    """Acceleration of the kinematic bicycle."""
     beta, omega = centre_track_rolling(x.v, x.steer, p.l_f, p.l_r)
     beta_rate, omega_rate = rolling_rate(x.v, rate.v, x.steer, rate.steer, p.l_f, p.l_r)
     a = path_acceleration(x.v, beta, rate.v, omega + beta_rate)
@@ -146,7 +146,7 @@ def rolling_placed(x: Any, pose: Pose, velocity: Velocity, p: Any) -> Any:
 
 
 def slipping_velocity(x: Any, u: Any, p: Any) -> Velocity:
-    """Of ST and STD: speed and slip angle at the centre of mass; a slow car follows its wheels."""
+    """Velocity of ST and STD by speed and slip angle; a slow car follows its wheels."""
     share, line = dynamic_share(x.v, p), centre_track_rolling(x.v, x.steer, p.l_f, p.l_r)
     beta = mixed(share, x.beta, line.beta)
     return Velocity(x.v * cos(beta), x.v * sin(beta), mixed(share, x.omega, line.omega))
@@ -161,7 +161,7 @@ def slipping_placed(x: Any, pose: Pose, velocity: Velocity, p: Any) -> Any:
 
 
 def springs_velocity(x: Any, u: Any, p: Any) -> Velocity:
-    """Of MB, which has it in its state; a slow car follows its wheels."""
+    """Velocity of MB, as its state has it; a slow car follows its wheels."""
     share, omega = dynamic_share(x.v_x, p), yaw_rate(x.v_x, x.steer, p.l_f + p.l_r)
     return Velocity(x.v_x, mixed(share, x.v_y, p.l_r * omega), mixed(share, x.omega, omega))
 
@@ -190,7 +190,7 @@ def on_slope(*fields: str) -> Callable[[Any, Any, Any, GroundUnder, Any], tuple[
 
 
 def slipping_on_ground(x: Any, u: Any, w: Any, ground: GroundUnder, p: Any) -> tuple[Any, Any]:
-    """Of ST and STD: gravity along the way they go; across it their tyres hold them."""
+    """Gravity on ST and STD along their direction of travel; across it their tyres hold them."""
     if ground.down is None:
         return u, w
     along, _ = unrotated(ground.down.x, ground.down.y, x.beta)
@@ -198,7 +198,7 @@ def slipping_on_ground(x: Any, u: Any, w: Any, ground: GroundUnder, p: Any) -> t
 
 
 def rolling_on_ground(x: Any, u: Any, w: Any, ground: GroundUnder, p: Any) -> tuple[Any, Any]:
-    """Of the kinematic bicycle: gravity along the way its centre of mass goes, as of ST."""
+    """Gravity on the kinematic bicycle along the direction in which its centre of mass moves."""
     if ground.down is None:
         return u, w
     beta, _ = centre_track_rolling(x.v, x.steer, p.l_f, p.l_r)

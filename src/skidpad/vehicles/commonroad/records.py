@@ -348,7 +348,10 @@ class CommonRoadFactory(VehicleFactory):
             base = record.build(model.Params, values)
             self._check_own(parameters, values, source, params)
         filled = record.build(model.Params, source, base=base, **params)
-        _check_blend(filled)
+        low, high = getattr(filled, "v_kin", 0.0), getattr(filled, "v_dyn", 1.0)
+        # Wheels lead up to a speed below that from which forces do.
+        if not low < high:
+            raise InvalidValue(f"Params.v_kin = {low:g} m/s must be below v_dyn = {high:g} m/s")
         return Vehicle(model, filled)
 
     def _check_own(
@@ -359,13 +362,6 @@ class CommonRoadFactory(VehicleFactory):
         for name in self.own:
             if name not in values and name not in params and name not in named:
                 raise InvalidValue(f"parameter set {number} has no {name}: give {name}=")
-
-
-def _check_blend(params: Any) -> None:
-    """Raise unless the speed up to which wheels lead is below that from which forces do."""
-    low, high = getattr(params, "v_kin", 0.0), getattr(params, "v_dyn", 1.0)
-    if not low < high:
-        raise InvalidValue(f"Params.v_kin = {low:g} m/s must be below v_dyn = {high:g} m/s")
 
 
 GOVERNOR: one = 0.02

@@ -101,7 +101,7 @@ class Aerodynamics(NamedTuple):
     c_x: Annotated[one, non_negative] = 0.33
     """Drag coefficient."""
     c_y: Annotated[one, non_negative] = 0.0
-    """Side force over the sine of the angle of the air, which comes to the same at small angles."""
+    """Side force over the sine of the angle of the air, which is the same at small angles."""
     c_z: one = 0.0
     """Coefficient of downforce; negative: lift."""
     balance: Annotated[one, Allowed(0.0, 1.0)] = 0.5

@@ -36,7 +36,7 @@ from .table import at_column, at_row, checked_table
 Angles = tuple[tuple[Heading, ...], tuple[rad, ...]]
 """Headings and cambers."""
 SIDES = (1.0, -1.0, 1.0, -1.0)
-"""Of the wheels: 1 left, -1 right."""
+"""Sides of the wheels: 1 left, -1 right."""
 
 
 class AlignmentState(NamedTuple):

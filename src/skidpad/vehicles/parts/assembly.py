@@ -7,13 +7,15 @@ combination, with the methods of the one that was written. Fields of such a reco
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, get_type_hints
 
 from ...core import record
 from ...core.files import brief_repr
 from ...core.record import Recipe, made_once, recipe_of
+from ...errors import InvalidValue
+from ...tyres.contract import tyre_set
 
 
 class NoStates(NamedTuple):
@@ -76,6 +78,16 @@ def redefined(
         lambda: {**record.field_docs(base), **docs},
         doc or base.__doc__ or "",
     )
+
+
+def tyres_among(values: dict[str, Any], groups: Sequence[tuple[str, ...]]) -> Any:
+    """The tyre set of the keywords of one group, which are taken out of `values`; None without."""
+    names = tuple(name for group in groups for name in group if name in values)
+    if names and names not in groups:
+        several = (" and ".join((", ".join(g[:-1]), g[-1])) if g[1:] else g[0] for g in groups)
+        allowed = ", or ".join(several)
+        raise InvalidValue(f"tyres are given as {', '.join(names)}; allowed are {allowed}")
+    return tyre_set(*(values.pop(name) for name in names)) if names else None
 
 
 def widened(base: Any, *more: Any) -> Any:

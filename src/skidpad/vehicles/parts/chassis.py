@@ -286,9 +286,9 @@ class Acting(NamedTuple):
     """What acts on a car at one instant."""
 
     loads: CornerLoads
-    """Of the wheels."""
+    """Wheel loads."""
     forces: tuple[Force, ...]
-    """Of the tyres in the plane of the road, in body axes."""
+    """Forces of the tyres in the plane of the road, in body axes."""
     pushed: Acceleration
     """Their sum over the mass of the car."""
     air: Pressed
@@ -479,7 +479,7 @@ class RollPitchState(NamedTuple):
     pitch_rate: rad_s = 0.0
     """Rate of pitch."""
     heave: m = 0.0
-    """Of the sprung centre of mass above where it stands at rest."""
+    """Height of the sprung centre of mass above where it stands at rest."""
     heave_rate: m_s = 0.0
     """Rate of heave."""
 
@@ -592,7 +592,7 @@ class RollPitch(NamedTuple):
         return lever * x.roll_rate
 
     def energy(self, x: Any, press: m_s2, p: Any) -> J:
-        """Of roll, pitch and heave, springs and bars, and of the weight that sinks with roll."""
+        """Energy of roll, pitch, heave, springs, bars and of the weight that sinks with roll."""
         s, at, body = self.suspension, self.compression(x, p), sprung_mass(self.suspension, p)
         K_f, K_r = roll_stiffness(s, p)
         rolling = roll_inertia(body, self.I_x, p) * (x.roll_rate * x.roll_rate)

@@ -210,15 +210,10 @@ def drift_rate(steer: rad, steer_rate: rad_s, l_f: m, l_r: m) -> rad_s:
     return k * steer_rate / (c * c + s * s)
 
 
-def centre_track_yaw_rate(v: m_s, beta: rad, steer: rad, wheel_base: m) -> rad_s:
-    """Yaw rate of a car whose centre of mass moves at `v` in the direction `beta`."""
-    return v * cos(beta) * tan(steer) * (1.0 / wheel_base)
-
-
 def centre_track_yaw_acceleration(
     v: m_s, a: m_s2, beta: rad, beta_rate: rad_s, steer: rad, steer_rate: rad_s, wheel_base: m
 ) -> rad_s2:
-    """Rate of `yaw_rate`, each factor in turn; `a` is the rate of v."""
+    """Rate of the yaw rate v cos(beta) tan(steer) / L, factor by factor; `a` is the rate of v."""
     c, s, t = cos(beta), sin(beta), tan(steer)
     turning = (a * c - v * s * beta_rate) * t + v * c * steer_rate * (1.0 + t * t)
     return turning * (1.0 / wheel_base)
@@ -227,7 +222,7 @@ def centre_track_yaw_acceleration(
 def centre_track_rolling(v: m_s, steer: rad, l_f: m, l_r: m) -> NoSlip:
     """Direction of travel and yaw rate of a car that rolls at `v`."""
     beta = drift(steer, l_f, l_r)
-    return NoSlip(beta, centre_track_yaw_rate(v, beta, steer, l_f + l_r))
+    return NoSlip(beta, v * cos(beta) * tan(steer) * (1.0 / (l_f + l_r)))
 
 
 def rolling_rate(v: m_s, a: m_s2, steer: rad, steer_rate: rad_s, l_f: m, l_r: m) -> NoSlipRate:

@@ -405,29 +405,20 @@ def load_shares(places: Sequence[Place]) -> list[LoadShare]:
     """
     mean_x, mean_y = _mean(place.x for place in places), _mean(place.y for place in places)
     around = [Place(place.x - mean_x, place.y - mean_y) for place in places]
-    slopes = _side_by_side(around) if len(places) == 2 else _in_the_plane(around)
+    s_yy = _total(at.y * at.y for at in around)
+    if len(places) == 2:
+        by_s_yy = 1.0 / s_yy
+        slopes = [(0.0 * at.x * by_s_yy, at.y * by_s_yy) for at in around]
+    else:
+        s_xx = _total(at.x * at.x for at in around)
+        s_xy = _total(at.x * at.y for at in around)
+        by = 1.0 / (s_xx * s_yy - s_xy * s_xy)
+        slopes = [
+            ((s_yy * at.x - s_xy * at.y) * by, (s_xx * at.y - s_xy * at.x) * by) for at in around
+        ]
     equal = 1.0 / len(places)
     return [
         LoadShare(equal - per_x * mean_x - per_y * mean_y, per_x, per_y) for per_x, per_y in slopes
-    ]
-
-
-def _side_by_side(around: Sequence[Place]) -> list[tuple[per_m, per_m]]:
-    by_s_yy = 1.0 / _total(at.y * at.y for at in around)
-    return [(0.0 * at.x * by_s_yy, at.y * by_s_yy) for at in around]
-
-
-def _in_the_plane(around: Sequence[Place]) -> list[tuple[per_m, per_m]]:
-    s_xx = _total(at.x * at.x for at in around)
-    s_xy = _total(at.x * at.y for at in around)
-    s_yy = _total(at.y * at.y for at in around)
-    by_determinant = 1.0 / (s_xx * s_yy - s_xy * s_xy)
-    return [
-        (
-            (s_yy * at.x - s_xy * at.y) * by_determinant,
-            (s_xx * at.y - s_xy * at.x) * by_determinant,
-        )
-        for at in around
     ]
 
 

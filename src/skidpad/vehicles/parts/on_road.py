@@ -157,7 +157,8 @@ def road_under_car(road: Any, state: Any, places: Sequence[tuple[m, m]], g: m_s2
     plain = pose_rate(x.yaw, x.v_x, x.v_y, x.omega)
     if flat and isinstance(road.grip, FullGrip):
         return RoadUnderCar(plain, None, g, None, g, g)
-    contacts = _under_wheels(road, x, places)
+    heading = c, s = cos(x.yaw), sin(x.yaw)
+    contacts = [wheel_contact(road, *moved(c, s, x.x, x.y, *place), x.yaw) for place in places]
     fl, fr, rl, rr = (contact.grip for contact in contacts)
     grip = None if isinstance(road.grip, FullGrip) else (fl, fr, rl, rr)
     if flat:
@@ -165,7 +166,6 @@ def road_under_car(road: Any, state: Any, places: Sequence[tuple[m, m]], g: m_s2
     plane = plane_under(contacts, places)
     over_ground = plane_motion(plane, x.yaw, x.v_x, x.v_y, x.omega)
     press = over_ground.lift - g * plane.down.z
-    heading = cos(x.yaw), sin(x.yaw)
     even = isinstance(road.surface, PlaneRoad)
     return RoadUnderCar(
         PoseRate(over_ground.x, over_ground.y, over_ground.yaw),
@@ -178,8 +178,3 @@ def road_under_car(road: Any, state: Any, places: Sequence[tuple[m, m]], g: m_s2
         None if even else unevenness(contacts, places, plane, over_ground, heading),
         None if even else standing_pull(contacts, places, plane, g),
     )
-
-
-def _under_wheels(road: Any, x: Moving, places: Sequence[tuple[m, m]]) -> list[WheelContact]:
-    c, s = cos(x.yaw), sin(x.yaw)
-    return [wheel_contact(road, *moved(c, s, x.x, x.y, *place), x.yaw) for place in places]

@@ -26,6 +26,7 @@ from __future__ import annotations
 from typing import Annotated, Any, NamedTuple
 
 from ...core.files import brief_repr
+from ...core.record import extended
 from ...errors import InvalidValue
 from ...ops import smooth_abs
 from ...tyres.contract import Contact, each_tyre
@@ -44,7 +45,6 @@ from ...units import (
     non_negative,
     one,
     positive,
-    rad,
     rad_s,
 )
 from .actuators import ramp, ramp_integral
@@ -53,6 +53,7 @@ from .chassis import (
     Acting,
     Bumped,
     Pressed,
+    RollPitchState,
     Travel,
     check_unsprung,
     roll_inertia,
@@ -98,22 +99,11 @@ class SuspendedBody(NamedTuple):
     """Damping of a rear tyre."""
 
 
-class SuspensionState(NamedTuple):
+@extended
+class SuspensionState(RollPitchState):
     """Motion of body and wheels off the plane of the road. Heights and angles are from where they
     are at rest; rates are those over ground, which on an uneven road differ."""
 
-    roll: rad = 0.0
-    """Positive with the right side down, as in a turn to the left."""
-    roll_rate: rad_s = 0.0
-    """Rate of roll."""
-    pitch: rad = 0.0
-    """Positive with the nose down, as in braking."""
-    pitch_rate: rad_s = 0.0
-    """Rate of pitch."""
-    heave: m = 0.0
-    """Height of the sprung centre of mass."""
-    heave_rate: m_s = 0.0
-    """Its velocity upwards."""
     z_fl: m = 0.0
     """Height of the front left wheel."""
     z_fr: m = 0.0
@@ -333,7 +323,7 @@ class AntiRollBar(NamedTuple):
         return self.k * (travel - other)
 
     def energy(self, travel: m, other: m) -> J:
-        """Of the whole bar."""
+        """Energy of the whole bar."""
         return (0.5 * self.k) * ((travel - other) * (travel - other))
 
 
@@ -452,7 +442,7 @@ OTHER = (1, 0, 3, 2)
 _NUDGE: m = 1e-4
 """Half of the difference in travel by which a stiffness is estimated."""
 _ROUNDS = 8
-"""Of Newton's method for the travel at which springs carry a load: stops take the most."""
+"""Rounds of Newton's method for the travel at which springs carry a load: stops take the most."""
 
 FRONT = corner(
     spring=LinearSpring(k=21898.332429625985),
@@ -603,7 +593,7 @@ class IndependentSuspension(NamedTuple):
         )
 
     def energy(self, x: Any, press: m_s2, p: Any) -> J:
-        """Of motion, springs, bars, tyres, and of weight; 0 at rest on level ground."""
+        """Energy of motion, springs, bars, tyres, and of weight; 0 at rest on level ground."""
         s, body = self.body, sprung_mass(self.body, p)
         u_f, u_r = 0.5 * s.m_u_f, 0.5 * s.m_u_r
         masses = (u_f, u_f, u_r, u_r)
@@ -720,9 +710,8 @@ def balanced(
     if road.uneven is not None:
         fl, fr, rl, rr = (z + h for z, h in zip(wheels, road.uneven.heights, strict=True))
         wheels = fl, fr, rl, rr
-    return SuspensionState(
-        0.0, 0.0, pitch, 0.0, body_f + body.l_f * pitch, 0.0, *wheels, 0.0, 0.0, 0.0, 0.0
-    )
+    heave = body_f + body.l_f * pitch
+    return SuspensionState._make((0.0, 0.0, pitch, 0.0, heave, 0.0, *wheels, 0.0, 0.0, 0.0, 0.0))
 
 
 def carrying(held: Any, force: N) -> m:

@@ -102,15 +102,15 @@ class ChainMotion(NamedTuple):
     """Accelerations of all units, and what the joints do."""
 
     a: Acceleration
-    """Of the first unit's centre of mass over ground, in its axes."""
+    """Acceleration of the first unit's centre of mass over ground, in its axes."""
     omega_rates: tuple[rad_s2, ...]
-    """Of each unit's yaw rate."""
+    """Rate of each unit's yaw rate."""
     forces: tuple[Force, ...]
-    """Of each joint on the unit behind it, in the axes of that unit."""
+    """Force of each joint on the unit behind it, in the axes of that unit."""
 
 
-class _Felt(NamedTuple):
-    """What a joint feels of all that hangs on it: F = M A + b in some axes."""
+class _JointLoad(NamedTuple):
+    """Force that a joint passes on to all behind it: F = M A + b in some axes."""
 
     xx: kg
     xy: kg
@@ -132,15 +132,15 @@ class _Swing(NamedTuple):
 
 def chain_motion(units: Sequence[Unit], joints: Sequence[Joint]) -> ChainMotion:
     """The motion of a chain of units, the vehicle first; `joints` are those between them."""
-    felt: _Felt | None = None
-    own: list[tuple[_Felt, _Swing]] = []
+    felt: _JointLoad | None = None
+    own: list[tuple[_JointLoad, _Swing]] = []
     torque: Nm | None = None
     for k in reversed(range(len(units))):
         ahead = joints[k - 1].torque if k else None
-        at_joint = _felt_at_joint(units[k], felt, _less(ahead, torque))
+        at_joint = _at_joint(units[k], felt, _less(ahead, torque))
         own.append(at_joint)
         torque = ahead
-        felt = _seen_from_ahead(at_joint[0], joints[k - 1]) if k else None
+        felt = _in_axes_ahead(at_joint[0], joints[k - 1]) if k else None
     own.reverse()
     a = _free(own[0][0])
     return _outward(units, joints, own, a)
@@ -151,7 +151,7 @@ def _less(ahead: Nm | None, behind: Nm | None) -> Nm:
     return (0.0 if ahead is None else ahead) - (0.0 if behind is None else behind)
 
 
-def _felt_at_joint(unit: Unit, behind: _Felt | None, torque: Nm) -> tuple[_Felt, _Swing]:
+def _at_joint(unit: Unit, behind: _JointLoad | None, torque: Nm) -> tuple[_JointLoad, _Swing]:
     """What the unit and all behind it need at its joint, in its axes."""
     lever = unit.m * unit.c
     J = unit.I_z + lever * unit.c
@@ -162,14 +162,14 @@ def _felt_at_joint(unit: Unit, behind: _Felt | None, torque: Nm) -> tuple[_Felt,
         by_J = 1.0 / J
         swing = _Swing(0.0 * lever, lever, k_0, by_J)
         yy = unit.m - (lever * lever) * by_J
-        return _Felt(unit.m, 0.0 * unit.m, yy, b_x, b_y - lever * (k_0 * by_J)), swing
+        return _JointLoad(unit.m, 0.0 * unit.m, yy, b_x, b_y - lever * (k_0 * by_J)), swing
     d, spun = unit.d, unit.d * w2
     pull_x, pull_y = behind.b_x + behind.xx * spun, behind.b_y + behind.xy * spun
     k_x, k_y = d * behind.xy, lever + d * behind.yy
     by_J = 1.0 / (J + (d * d) * behind.yy)
     k_0 = k_0 + d * pull_y
     turned_by = k_0 * by_J
-    felt = _Felt(
+    felt = _JointLoad(
         unit.m + behind.xx - (k_x * k_x) * by_J,
         behind.xy - (k_x * k_y) * by_J,
         unit.m + behind.yy - (k_y * k_y) * by_J,
@@ -179,12 +179,12 @@ def _felt_at_joint(unit: Unit, behind: _Felt | None, torque: Nm) -> tuple[_Felt,
     return felt, _Swing(k_x, k_y, k_0, by_J)
 
 
-def _seen_from_ahead(felt: _Felt, joint: Joint) -> _Felt:
+def _in_axes_ahead(felt: _JointLoad, joint: Joint) -> _JointLoad:
     """The same in the axes of the unit ahead."""
     c, s = joint.c, joint.s
     cc, cs, ss = c * c, c * s, s * s
     twice = (2.0 * cs) * felt.xy
-    return _Felt(
+    return _JointLoad(
         cc * felt.xx - twice + ss * felt.yy,
         cs * (felt.xx - felt.yy) + (cc - ss) * felt.xy,
         ss * felt.xx + twice + cc * felt.yy,
@@ -192,7 +192,7 @@ def _seen_from_ahead(felt: _Felt, joint: Joint) -> _Felt:
     )
 
 
-def _free(felt: _Felt) -> Acceleration:
+def _free(felt: _JointLoad) -> Acceleration:
     """Acceleration of a point on which no force acts but what is felt there."""
     by_det = 1.0 / (felt.xx * felt.yy - felt.xy * felt.xy)
     return Acceleration(
@@ -204,7 +204,7 @@ def _free(felt: _Felt) -> Acceleration:
 def _outward(
     units: Sequence[Unit],
     joints: Sequence[Joint],
-    own: Sequence[tuple[_Felt, _Swing]],
+    own: Sequence[tuple[_JointLoad, _Swing]],
     a: Acceleration,
 ) -> ChainMotion:
     """Accelerations from the first unit back, and the forces of the joints."""
@@ -267,7 +267,7 @@ class Trailer(NamedTuple):
     t_stop: Annotated[s, non_negative] = 1.0
     """By how much that moment grows per rate at which the angle grows: it takes energy."""
     length: Annotated[m, positive] = 5.0
-    """Of its body, without a drawbar. It does not influence the motion."""
+    """Length of the body, without a drawbar. It does not influence the motion."""
     tail: m = 2.4
     """From the axle back to the end of the body. It does not influence the motion."""
     width: Annotated[m, positive] = 2.3
@@ -275,7 +275,7 @@ class Trailer(NamedTuple):
     height: Annotated[m, positive] = 2.6
     """It does not influence the motion."""
     tyre: Any = None
-    """Of each wheel: a tyre record or one read from a file; None: a `LoadSensitiveTyre`."""
+    """Tyre of each wheel: a tyre record or one read from a file; None: a `LoadSensitiveTyre`."""
 
     __repr__ = brief_repr
 

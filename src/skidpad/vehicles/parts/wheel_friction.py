@@ -49,7 +49,7 @@ from ...units import (
     rad_s,
     s,
 )
-from .actuators import limited as wheel_friction_limited
+from .actuators import limited
 from .load_transfer import (
     Place,
 )
@@ -256,23 +256,18 @@ def traction(
         F_x, F_y = within_circle(wanted_x, wanted_y, masses, limit.x)
     else:
         F_x, F_y = (
-            wheel_friction_limited(wanted_x, limit.x),
-            wheel_friction_limited(wanted_y, limit.y),
+            limited(wanted_x, limit.x),
+            limited(wanted_y, limit.y),
         )
     if circle and isinstance(p, Ellipse):
         F_x, F_y = shortened(F_x, F_y, where(ground.mu < 0.0, NO_LIMIT, ground.mu) * c.F_z)
     load = hub.radius * F_x
     if c.loop is not None:
-        torque = _torque_at_end(c.loop, drag + load, hub, dt) - drag
+        # The torque that fits to the spin that it brings about itself: the limit cuts off what a
+        # straight line would give, so that it may be put on the solution of it.
+        free, inertia = c.loop.share * c.loop.torque, _resisting(c.loop, hub, dt)
+        torque = c.loop.at(dt * (free - (drag + load)) / inertia) - drag
     return Traction(F_x, F_y, c.spin + dt * (torque - load) * (1.0 / hub.inertia))
-
-
-def _torque_at_end(loop: SpeedLoop, against: Nm, hub: Hub, dt: s) -> Nm:
-    """The torque that fits to the spin that it brings about itself.
-
-    The limit cuts off what a straight line would give, so that it may be put on the solution of it.
-    """
-    return loop.at(dt * (loop.share * loop.torque - against) / _resisting(loop, hub, dt))
 
 
 def _resisting(loop: SpeedLoop, hub: Hub, dt: s) -> kg_m2:
@@ -286,7 +281,7 @@ def _resistance(c: Contact, hub: Hub, ground: Surface, p: Law, dt: s) -> Nm:
     if isinstance(p, WardIagnemma):
         over_load = over_load + _ward_iagnemma(c.spin * hub.radius, p)
     stopping = abs(c.spin) * (c.mass * hub.radius * hub.radius) * (1.0 / dt)
-    return wheel_friction_limited(over_load * c.F_z * hub.radius, stopping)
+    return limited(over_load * c.F_z * hub.radius, stopping)
 
 
 def _ward_iagnemma(v: m_s, p: WardIagnemma) -> one:
@@ -346,14 +341,14 @@ def upstream_traction(c: Contact, yaw: rad, hub: Hub, ground: Surface, p: Law, d
     torque = c.torque - p.C_damping * c.spin - where(rolls, resistance, 0.0)
     limit = _upstream_limits(c, yaw, hub, ground, p)
     by_radius, by_dt = 1.0 / hub.radius, 1.0 / dt
-    F_y = wheel_friction_limited(-c.u_y * c.mass * by_dt - c.s_y, limit.y)
+    F_y = limited(-c.u_y * c.mass * by_dt - c.s_y, limit.y)
     spin_rate = (c.u_x * by_radius - c.spin) * by_dt
     F_x = (torque - hub.inertia * spin_rate) * by_radius
     if isinstance(p, WardIagnemma):
         F_x = F_x - _ward_iagnemma(c.u_x, p) * c.F_z
-    F_x = wheel_friction_limited(F_x, limit.x)
+    F_x = limited(F_x, limit.x)
     spin = c.spin + dt * (torque - hub.radius * F_x) * (1.0 / hub.inertia)
-    return Traction(F_x - wheel_friction_limited(c.s_x, limit.x - abs(F_x)), F_y, spin)
+    return Traction(F_x - limited(c.s_x, limit.x - abs(F_x)), F_y, spin)
 
 
 def _upstream_limits(c: Contact, yaw: rad, hub: Hub, ground: Surface, p: Law) -> _Limit:
@@ -368,9 +363,7 @@ def _upstream_limits(c: Contact, yaw: rad, hub: Hub, ground: Surface, p: Law) ->
     angle = where(abs(angle) > 0.5 * pi, _wrapped(yaw + pi - direction), angle)
     rolling = where(abs(c.spin) > 1e-5, c.spin * hub.radius, 1e-5)
     ratio = clip((rolling - c.u_x) / abs(rolling), -1.0, 1.0)
-    x, y = _ellipse(
-        wheel_friction_limited(ratio, p.s_s), wheel_friction_limited(angle, p.alpha_s), p
-    )
+    x, y = _ellipse(limited(ratio, p.s_s), limited(angle, p.alpha_s), p)
     return _Limit(x * c.F_z, y * c.F_z)
 
 

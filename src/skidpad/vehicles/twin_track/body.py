@@ -25,7 +25,7 @@ from ...errors import InvalidValue
 from ...geometry.pose import turned_back
 from ...ops import abs, clip, maximum, where
 from ...tyres.contract import Contact, each_tyre
-from ...units import N, m, m_s2, one
+from ...units import m, m_s2, one
 from ..parts.actuators import limited
 from ..parts.car_bodies import geometry_about_axles, sliding_car, weight_along
 from ..parts.drive_command import slows, way_of
@@ -101,7 +101,7 @@ def trailers_on_slope(x: Any, g: m_s2, down: Down, p: Any) -> dict[str, Any]:
 
 
 WHEEL_WIDTH: one = 0.6
-"""Over the radius."""
+"""Width of a wheel over its radius."""
 HOLD_RESERVE: one = 1.5
 """What the brakes of a car that is to stand are pressed with, over the force of the slope."""
 
@@ -176,15 +176,17 @@ def limits(p: Params) -> Limits:
 def command(x: State, demand: Demand, p: Params) -> Input:
     """Drive and brakes share the force for an acceleration; the handbrake locks the rear wheels.
 
-    Who asks to be slower stops and is held by the brakes, on a slope, too. The car reverses for who
-    also asks for a speed below 0: what goes against the motion then comes from the brakes, but at
+    A demand to slow down stops the car, and the brakes hold it, on a slope, too. A demand of a
+    speed below 0 makes it reverse: what goes against the motion then comes from the brakes, but at
     walking pace more and more from the drive.
     """
     front, _, rear, _ = standing_radii(p)
     inertia = p.m + turning_mass(x, (front, rear), p) + towed_mass(p)
-    # Who pulls the handbrake does not want the other wheels to keep up the speed.
+    # With the handbrake pulled, the other wheels do not keep up the speed.
     v_x = where(demand.handbrake > 0.0, 0.0, x.v_x)
-    uphill = climbing_force(x, p)
+    pull = road_under_car(p.road, x, places(p), p.g).pull
+    # What holds the car on the slope of its road, positive where that rises.
+    uphill = 0.0 * x.v_x if pull is None else -(p.m + towed_mass(p)) * pull.x
     resisting = p.air.resistance(v_x, p) + towed_resistance(v_x, p)
     force = inertia * demand.a + resisting + uphill
     way, slower = way_of(demand), slows(demand)
@@ -206,12 +208,6 @@ def command(x: State, demand: Demand, p: Params) -> Input:
     )
 
 
-def climbing_force(x: State, p: Params) -> N:
-    """Force along the car that holds it on the slope of its road, positive where that rises."""
-    pull = road_under_car(p.road, x, places(p), p.g).pull
-    return 0.0 * x.v_x if pull is None else -(p.m + towed_mass(p)) * pull.x
-
-
 def on_ground(x: State, u: Input, w: Any, ground: GroundUnder, p: Params) -> tuple[Input, Any]:
     """Gravity pulls at the centre of mass; each tyre has the friction of the ground under it."""
     changes: dict[str, Any] = {**weight_along(ground, p.m)}
@@ -224,7 +220,7 @@ def on_ground(x: State, u: Input, w: Any, ground: GroundUnder, p: Params) -> tup
 
 
 def odometry(x: State, u: Input, p: Params) -> Velocity:
-    """As the rear wheels tell it, as if they rolled."""
+    """Motion as the rear wheels tell it, as if they rolled."""
     _, _, left, right = standing_radii(p)
     v_left, v_right = x.spin_rl * left, x.spin_rr * right
     omega = (v_right - v_left) * (1.0 / p.track_r)

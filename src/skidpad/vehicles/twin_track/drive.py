@@ -32,7 +32,7 @@ class Driveline(NamedTuple):
     reflected: Reflected | None
     """Inertia that the wheels turn together, if there is any."""
     rates: dict[str, Any]
-    """Of the states of powertrain and brakes."""
+    """Rates of the states of powertrain and brakes."""
     shown: tuple[Any, ...]
     """Outputs of the powertrain."""
 

@@ -32,13 +32,13 @@ from ...errors import InvalidValue
 from ...geometry.pose import turned, turned_back
 from ...ops import atan2, logical_or, sqrt, where
 from ...road.records import FlatRoad, PlaneRoad, record_of, road_type
-from ...tyres.contract import each_tyre, tyre_set, tyre_set_type
+from ...tyres.contract import each_tyre, tyre_set_type
 from ...tyres.relaxation import SlipState
 from ...units import J, Nm
 from ..formula import least
 from ..parts.actuators import rate_limited_lag
 from ..parts.air import AeroMap, AirForces
-from ..parts.assembly import assembled, base_of
+from ..parts.assembly import assembled, base_of, tyres_among
 from ..parts.chassis import (
     FOLLOWED,
     Acting,
@@ -129,7 +129,7 @@ def on_springs(x: Any, road: RoadUnderCar, p: Any) -> Any:
 
 WHEELS = ("fl", "fr", "rl", "rr")
 SIDES = (1.0, -1.0, 1.0, -1.0)
-"""Of the wheels: 1 left, -1 right."""
+"""Sides of the wheels: 1 left, -1 right."""
 TYRES = (("tyre",), ("front", "rear"), WHEELS)
 """The keywords of the factory that go together."""
 
@@ -390,14 +390,9 @@ class TwoTrackFactory(VehicleFactory):
             values = {n: whole.pop(n) for n in ("tyre", "front", "rear") if n in whole} | values
         elif record.is_record_type(type(params)):
             whole, params = params._asdict(), None  # of a car with other parts, too
-        names = tuple(name for group in TYRES for name in group if name in values)
-        if names and names not in TYRES:
-            raise InvalidValue(
-                f"tyres are given as {', '.join(names)}; allowed are tyre, or front and rear, or "
-                "fl, fr, rl and rr"
-            )
-        if names:
-            whole["tyres"] = tyre_set(*(values.pop(name) for name in names))
+        tyres = tyres_among(values, TYRES)
+        if tyres is not None:
+            whole["tyres"] = tyres
         if values.get("road") is not None:
             values["road"] = record_of(values["road"])
         if values.get("trailers") is not None:

@@ -42,7 +42,7 @@ from .description import KINDS, Description, mass_properties
 from .model import REPAIRED, UPSTREAM, Assembly, total_mass
 
 TURN_TIME: s = 0.2
-"""In which torques of the two sides bring about a yaw rate that is demanded."""
+"""Time in which torques of the two sides bring about a yaw rate that is demanded."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class WheeledBody:
         return 0.5 * (x.steer_fl + x.steer_fr)
 
     def odometry(self, x: Any, u: Any, p: Any) -> Velocity:
-        """As its first two wheels tell it."""
+        """Motion as its first two wheels tell it."""
         twist = self.parts.odometry(x, p)
         return Velocity(twist.v, 0.0 * twist.v, twist.omega)
 
@@ -203,7 +203,7 @@ class RigidBody(NamedTuple):
     angular_damping: per_s
     """Resistance to turning over inertia and yaw rate."""
     height: Annotated[m, non_negative] = 0.6
-    """Of the upper side of the chassis above the ground; it does not influence the motion."""
+    """Height of the upper side of the chassis; it does not influence the motion."""
 
 
 class WheelParams(NamedTuple):

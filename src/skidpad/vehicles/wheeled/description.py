@@ -226,7 +226,7 @@ class Control:
 
     kind: str = "raw"
     gains: Gains | None = None
-    """Those of the kind if None; see `kinds.KINDS`."""
+    """Gains of the controller; those of the kind if None, see `KINDS`."""
     form: Form = field(default_factory=Form)
     set_point: Mapping[str, float] = field(default_factory=dict[str, float])
     """Input before the first command, by field names."""
@@ -359,7 +359,7 @@ DAMPING = 0.1
 
 
 class MassProperties(NamedTuple):
-    """Of a whole vehicle; places from its reference point."""
+    """Mass, centre of mass and yaw inertia of a vehicle; places from its reference point."""
 
     mass: float
     com_x: float
@@ -371,7 +371,10 @@ class MassProperties(NamedTuple):
 
 
 def mass_properties(d: Description, *, hull: bool = False) -> MassProperties:
-    """Of a described vehicle; `hull` takes the convex hull of the chassis, as Box2D does."""
+    """Mass, centre of mass and yaw inertia of a described vehicle.
+
+    `hull` spreads the mass over the convex hull of the chassis, as Box2D does.
+    """
     chassis = d.chassis
     plate = moments(convex_hull(chassis.shape) if hull else chassis.shape)
     parts = [(chassis.mass, plate.x, plate.y, 0.5 * (chassis.z_min + chassis.z_max), plate.polar)]

@@ -179,11 +179,11 @@ class Drive(NamedTuple):
     """What the controller does in a step."""
 
     torques: list[Nm]
-    """Of each wheel, positive drives forward."""
+    """Torque of each wheel, positive drives forward."""
     loops: list[SpeedLoop | None]
     """How these follow the spin of each wheel; None: they do not."""
     angles: list[rad]
-    """Of each wheel, positive to the left."""
+    """Angle of each wheel, positive to the left."""
     steered: tuple[rad, ...]
     """Angles of the wheels that steer."""
     command: Command

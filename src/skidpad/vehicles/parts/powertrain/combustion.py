@@ -144,7 +144,7 @@ class Clutch(NamedTuple):
     k: Annotated[Nm_rad, positive] = 500.0
     """Stiffness of clutch and shafts, seen from the engine."""
     damping: Annotated[Nm_s_rad, non_negative] = 2.0
-    """Of that twist."""
+    """Damping of that twist."""
     t_release: Annotated[s, positive] = 0.05
     """Time in which an open clutch untwists."""
 
@@ -187,7 +187,7 @@ def inputs_up_to(highest: float) -> Any:
 
 @extended
 class EngineDriveStates(EngineStates):
-    """Those of the engine, and the twist behind it."""
+    """States of the engine, and the twist behind it."""
 
     twist_clutch: rad = 0.0
     """Twist of clutch and shafts, seen from the engine, positive when it drives."""
@@ -219,7 +219,7 @@ class EngineDrive(NamedTuple):
 
     @property
     def States(self) -> Any:
-        """Those of engine and clutch, and of the gearbox."""
+        """States of engine and clutch, and of the gearbox."""
         return widened(EngineDriveStates, type(self.shift).States)
 
     def reflected(self) -> Reflected:
@@ -294,7 +294,7 @@ class EngineDrive(NamedTuple):
         asked, gear = self.shift.asked(direction, spin, self.ratios)
         ratio = self.final.ratio * self.final.efficiency * gear_ratio(gear, self.ratios)
         throttle = self.engine.throttle(T / ratio, x.spin_engine)
-        # A car that is asked for nothing idles, so that it comes to rest.
+        # Without a demand a car idles, so that it stops.
         return EngineInputs(where(T == 0.0, 0.0, throttle), asked)
 
     def peak(self) -> Nm:

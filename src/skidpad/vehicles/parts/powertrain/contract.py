@@ -69,7 +69,7 @@ class Drive(NamedTuple):
     """On each wheel, before what its own inertia takes."""
     reflected: Reflected
     rates: Any
-    """Of its states."""
+    """Rates of its states."""
     shown: Any
     """Outputs: `PowerOutputs`, and perhaps more."""
 

@@ -73,7 +73,7 @@ class PowerFlow(NamedTuple):
     """What a power at the terminals does."""
 
     rates: Any
-    """Of the states."""
+    """Rates of the states."""
     source: W
     """Power that the stored charge gives."""
     lost: W
@@ -293,7 +293,7 @@ class LossTerms(NamedTuple):
     """Losses of a motor in three terms."""
 
     copper: Annotated[W_Nm2, non_negative] = 0.05
-    """Of the current: by the square of the torque."""
+    """Loss of the current: by the square of the torque."""
     iron: Annotated[Nm, non_negative] = 1.0
     """By the speed: a torque that drags."""
     windage: Annotated[Nm_s_rad, non_negative] = 0.0005
@@ -335,7 +335,7 @@ class Inverter(NamedTuple):
     k_t: Annotated[Nm_A, positive] = 0.6
     """Torque of the motor per current of a phase."""
     efficiency: Annotated[one, Allowed(0.5, 1.0)] = 0.97
-    """Of power at the shaft, either way."""
+    """Efficiency for power at the shaft, either way."""
     P_standby: Annotated[W, non_negative] = 0.0
     """Power that it always uses."""
 
@@ -540,7 +540,7 @@ class WheelTorques(NamedTuple):
     Outputs = NoStates
 
     def delivered(self, torques: Wheels, spins: Wheels) -> Wheels:
-        """The torques that were told."""
+        """The torques of the inputs."""
         return torques
 
     def powers(self, torques: Wheels, spins: Wheels) -> NoStates:
@@ -566,14 +566,14 @@ class WheelMotorOutputs(NamedTuple):
 class WheelMotors(NamedTuple):
     """A motor for each wheel, all of them on one source of limited power.
 
-    Where the torques that were told draw more, all are smaller by the same share, whatever the
+    Where the torques of the inputs draw more, all are smaller by the same share, whatever the
     wheels do: one that spins up suddenly takes no more than there is.
     """
 
     P_max: Annotated[W, positive] = 80e3
     """Largest power that all motors together draw: the rules of Formula Student, EV 2.2."""
     efficiency: Annotated[one, Allowed(0.5, 1.0)] = 0.9
-    """Of motors, inverters and gears, driving and giving back (estimate)."""
+    """Efficiency of motors, inverters and gears, driving and giving back (estimate)."""
     knee: Annotated[one, Allowed(0.001, 1.0)] = 0.02
     """How round the limit is: about the share of the torques that is missing at it."""
     speed: SpeedLimit = SpeedLimit(spin_max=160.0)
@@ -594,7 +594,7 @@ class WheelMotors(NamedTuple):
         return (1.0 / self.efficiency) * maximum(P, 0.0) - self.efficiency * maximum(-P, 0.0)
 
     def delivered(self, torques: Wheels, spins: Wheels) -> Wheels:
-        """Torques on the wheels, of those that were told."""
+        """Torques on the wheels that the inputs give."""
         pairs = list(zip(torques, spins, strict=True))
         slower = [self.up_to_speed(tau, spin) for tau, spin in pairs]
         fl, fr, rl, rr = slower
