@@ -133,10 +133,10 @@ def test_parameters_of_another_car_keep_what_fits() -> None:
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"chassis": 3.0}, "chassis must be a RollShare"),
-        ({"air": SteeringWheel()}, "air must be a PlainAir"),
-        ({"alignment": "soft"}, "alignment must be a FixedAlignment"),
-        ({"steering": RollPitch()}, "steering must be a DirectSteering"),
+        ({"chassis": 3.0}, "chassis must be a QuasiStatic"),
+        ({"air": SteeringWheel()}, "air must be an Aerodynamics"),
+        ({"alignment": "soft"}, "alignment must be a LinearAlignment"),
+        ({"steering": RollPitch()}, "steering must be a SteeringWheel"),
         ({"slip": RollPitch}, "slip must be a SteadySlip"),
         ({"chassis": RollPitch(Suspension(m_u_f=2000.0))}, "m_u_f = 2000 kg"),
         (

@@ -1,6 +1,8 @@
-"""`Network`: layers of weights as arrays, and its outputs for values.
+"""`Network`: layers of weights as arrays, its outputs for values, and the files it comes from.
 
-Values are tuples of numbers, of arrays with a value per vehicle, or of symbols.
+Values are tuples of numbers, of arrays with a value per vehicle, or of symbols. Networks are read
+from files of their own, from ONNX files, as a chain of nodes from the first input to the first
+output, and from state dicts of PyTorch, which need no PyTorch to be read.
 """
 
 from __future__ import annotations
@@ -8,18 +10,19 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.files import brief_repr, bytes_of, reading, replacing
+from ...core.files import brief_repr, bytes_of, listed, reading, replacing
 from ...core.model import Constant
-from ...errors import InvalidValue
-from .layers import KINDS, Layer, dense_of
+from ...errors import InvalidValue, require
+from .layers import KINDS, Dense, Gru, Layer, dense_of, named
 
 FORMAT = "skidpad-network"
 FORMAT_VERSION = 1
@@ -91,15 +94,11 @@ class Network(Constant):
         linear layer but the last, `final` that one. `parts` are beginnings of names, in order,
         where not all are meant: ("mlp_extractor.policy_net", "action_net") of Stable-Baselines3.
         """
-        from .files import state_dict_layers_of
-
         return cls(state_dict_layers_of(mapping, activation, final, parts))
 
     @classmethod
     def of_onnx(cls, path: str | os.PathLike[str]) -> Network:
         """A network from an ONNX file: a chain of Gemm, or MatMul and Add, GRU and activations."""
-        from .files import layers_of
-
         return cls(layers_of(path))
 
     @property
@@ -197,3 +196,293 @@ class Network(Constant):
                     for k, description in enumerate(meta["layers"])
                 )
             )
+
+
+_ACTIVATIONS = {"Tanh": "tanh", "Relu": "relu", "Elu": "elu", "Sigmoid": "sigmoid"}
+_SHAPES = ("Identity", "Flatten", "Squeeze", "Unsqueeze", "Dropout", "Cast")
+"""Nodes that change nothing of one vector of numbers."""
+_TURNED = ([1, 0, 2], [0, 2, 1, 3])
+"""How exporters exchange the axes of time and batch around a GRU, each of which is 1 here."""
+
+
+def layers_of(path: str | os.PathLike[str]) -> tuple[Layer, ...]:
+    """The layers of the file's graph."""
+    onnx = require("onnx", purpose="Network.of_onnx")
+    content = bytes_of(path)
+    with reading(path, "is no ONNX file"):
+        graph = onnx.load_model_from_string(content).graph
+    with reading(path, "has a graph that is no chain of layers"):
+        return _Chain(onnx, graph).layers()
+
+
+@dataclass
+class _Chain:
+    """The nodes from the input on, and the layers made of them so far."""
+
+    onnx: Any
+    graph: Any
+    stack: list[Layer] = field(default_factory=list[Layer])
+    constants: dict[str, Array] = field(default_factory=dict[str, Array])
+
+    def layers(self) -> tuple[Layer, ...]:
+        numbers = self.onnx.numpy_helper.to_array
+        self.constants = {i.name: numbers(i) for i in self.graph.initializer}
+        for node in self.graph.node:
+            if node.op_type == "Constant":
+                self.constants[node.output[0]] = numbers(_attributes(self.onnx, node)["value"])
+        now, end = self._first_input(), self.graph.output[0].name
+        while now != end:
+            node = self._reader_of(now)
+            with named(_label(node)):
+                self._take(node, now)
+            now = self._following(node, end)
+        if not self.stack:
+            raise InvalidValue("there is no layer between input and output")
+        return tuple(self.stack)
+
+    def _first_input(self) -> str:
+        names = [i.name for i in self.graph.input if i.name not in self.constants]
+        if not names:
+            raise InvalidValue("it has no input")
+        return names[0]
+
+    def _readers(self, value: str) -> list[Any]:
+        # What only asks for the shape of a value is no part of the chain.
+        return [n for n in self.graph.node if value in n.input and n.op_type != "Shape"]
+
+    def _reader_of(self, value: str) -> Any:
+        readers = self._readers(value)
+        if len(readers) != 1:
+            nodes = ", ".join(map(_label, readers)) or "no node"
+            raise InvalidValue(f"value {value!r} goes to {nodes}; allowed is 1 node")
+        return readers[0]
+
+    def _following(self, node: Any, end: str) -> str:
+        """The output of a node that goes on: that of a GRU is the sequence or its last state."""
+        used = [o for o in node.output if o and (o == end or self._readers(o))]
+        if not used:
+            raise InvalidValue(f"{_label(node)}: nothing that it gives is used")
+        return used[0]
+
+    def _take(self, node: Any, now: str) -> None:
+        kind, attributes = node.op_type, _attributes(self.onnx, node)
+        if kind in _SHAPES or (kind == "Transpose" and attributes.get("perm") in _TURNED):
+            return
+        if kind in _ACTIVATIONS:
+            _check(attributes, "alpha", 1.0)
+            self._activate(_ACTIVATIONS[kind])
+            return
+        makers: Mapping[str, Callable[[Any, Any, str], None]] = {
+            "Gemm": self._gemm,
+            "MatMul": self._product,
+            "Add": self._sum,
+            "GRU": self._gru,
+        }
+        if kind not in makers:
+            allowed = ", ".join((*makers, *_ACTIVATIONS, *_SHAPES))
+            raise InvalidValue(f"the operation {kind!r} is not known; allowed are {allowed}")
+        makers[kind](node, attributes, now)
+
+    def _activate(self, activation: str) -> None:
+        last = self.stack[-1] if self.stack else None
+        if isinstance(last, Dense) and last.activation == "identity":
+            self.stack[-1] = replace(last, activation=activation)
+            return
+        if last is None:
+            raise InvalidValue("there is no layer before it")
+        # An activation by itself, as behind a GRU: a layer that passes its values on.
+        one = np.eye(last.outputs)
+        self.stack.append(Dense(one, np.zeros(last.outputs), activation))
+
+    def _gemm(self, node: Any, attributes: Mapping[str, Any], now: str) -> None:
+        for name, usual in (("alpha", 1.0), ("beta", 1.0), ("transA", 0)):
+            _check(attributes, name, usual)
+        if node.input[0] != now:
+            raise InvalidValue("its first input must be what the node before it gives")
+        weight = self._constant(node, 1)
+        weight = weight if attributes.get("transB", 0) else weight.T
+        bias = self._constant(node, 2).ravel() if len(node.input) > 2 else None
+        if bias is not None and bias.size == 1:
+            bias = np.repeat(bias, len(weight))
+        self.stack.append(dense_of("it", weight, bias, "identity"))
+
+    def _product(self, node: Any, attributes: Mapping[str, Any], now: str) -> None:
+        if node.input[0] != now:
+            raise InvalidValue("its first input must be what the node before it gives")
+        self.stack.append(dense_of("it", self._constant(node, 1).T, None, "identity"))
+
+    def _sum(self, node: Any, attributes: Mapping[str, Any], now: str) -> None:
+        last = self.stack[-1] if self.stack else None
+        if not isinstance(last, Dense) or last.activation != "identity":
+            raise InvalidValue("it may only follow a MatMul, as its bias")
+        added = self._constant(node, 1 if node.input[0] == now else 0).ravel()
+        try:
+            bias = last.bias + added
+        except ValueError as error:
+            raise InvalidValue(f"it adds {added.size} values to {last.outputs}") from error
+        self.stack[-1] = replace(last, bias=bias)
+
+    def _gru(self, node: Any, attributes: Mapping[str, Any], now: str) -> None:
+        _check(attributes, "direction", "forward")
+        if attributes.get("linear_before_reset", 0) != 1:
+            raise InvalidValue(
+                "linear_before_reset = 0 is another formula than PyTorch's; allowed is 1"
+            )
+        if attributes.get("clip") or attributes.get("activations", ["Sigmoid", "Tanh"]) != [
+            "Sigmoid",
+            "Tanh",
+        ]:
+            raise InvalidValue("clip and activations other than Sigmoid and Tanh are not known")
+        weight_ih, weight_hh = (_reset_first(self._constant(node, k)[0]) for k in (1, 2))
+        rows = len(weight_hh)
+        has_bias = len(node.input) > 3 and node.input[3]
+        biases = self._constant(node, 3)[0] if has_bias else np.zeros(2 * rows)
+        start = self.constants.get(node.input[5]) if len(node.input) > 5 else None
+        if start is not None and np.any(start):
+            raise InvalidValue("its hidden state does not start at 0")
+        halves = map(_reset_first, (biases[:rows], biases[rows:]))
+        self.stack.append(Gru(weight_ih, weight_hh, *halves))
+
+    def _constant(self, node: Any, place: int) -> Array:
+        name = node.input[place] if place < len(node.input) else ""
+        if name not in self.constants:
+            raise InvalidValue(f"its input {place} ({name!r}) must be a constant of the file")
+        return self.constants[name]
+
+
+def _reset_first(rows: Array) -> Array:
+    """Rows of gates z, r, n, as ONNX has them, in PyTorch's order r, z, n."""
+    if len(rows) % 3:
+        raise InvalidValue(f"it has {len(rows)} rows of gates; allowed are 3 h")
+    update, reset, new = np.split(rows, 3)
+    return np.concatenate([reset, update, new])
+
+
+def _attributes(onnx: Any, node: Any) -> dict[str, Any]:
+    values = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+    return {name: _plain(value) for name, value in values.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return [_plain(v) for v in value] if isinstance(value, list) else value
+
+
+def _check(attributes: Mapping[str, Any], name: str, allowed: Any) -> None:
+    value = attributes.get(name, allowed)
+    if value != allowed:
+        raise InvalidValue(f"{name} = {value!r}; allowed is {allowed!r}")
+
+
+def _label(node: Any) -> str:
+    return f"node {node.name or node.output[0]!r} ({node.op_type})"
+
+
+_RECURRENT = re.compile(r"(weight|bias)_(ih|hh)(?:_l(\d+))?(_reverse)?")
+_ALLOWED = (
+    "allowed are weight and bias of linear layers, and weight_ih, weight_hh, bias_ih and bias_hh "
+    "of GRUs, of which each may end in _l0, _l1, ...; give parts=(...) where not all are meant"
+)
+
+
+def state_dict_layers_of(
+    mapping: Mapping[str, Any], activation: str, final: str, parts: Sequence[str]
+) -> tuple[Layer, ...]:
+    """The layers of a state dict in its order, or in that of `parts`."""
+    if not isinstance(mapping, Mapping):
+        raise InvalidValue(f"a state dict is a mapping of names to arrays, got {mapping!r:.80}")
+    if isinstance(parts, str):
+        raise InvalidValue(f"parts = {parts!r} must be a sequence of beginnings of names")
+    groups = _in_order(_grouped(_chosen(mapping, parts)))
+    if not groups:
+        raise InvalidValue("the state dict is empty: there is no layer in it")
+    linear = [name for name, group in groups.items() if "weight" in group]
+    layers: list[Layer] = []
+    for name, group in groups.items():
+        what = f"layer {len(layers)} ({name or 'without a name'})"
+        if "weight" in group:
+            follows = final if name == linear[-1] else activation
+            _check_weight(what, group["weight"])
+            layers.append(dense_of(what, group["weight"], group.get("bias"), follows))
+        else:
+            layers += _recurrent(what, group)
+    return tuple(layers)
+
+
+def _chosen(mapping: Mapping[str, Any], parts: Sequence[str]) -> dict[str, Any]:
+    """The entries whose names begin with one of the parts, in the order of these."""
+    if not parts:
+        return dict(mapping)
+    chosen: dict[str, Any] = {}
+    for part in parts:
+        matches = {n: a for n, a in mapping.items() if n == part or n.startswith(f"{part}.")}
+        if not matches:
+            raise InvalidValue(
+                f"parts: no name of the state dict begins with {part!r}; "
+                f"it has {listed([*mapping])}"
+            )
+        chosen |= matches
+    return chosen
+
+
+def _grouped(mapping: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Entries by the layer that they belong to, in order."""
+    groups: dict[str, dict[str, Any]] = {}
+    for name, array in mapping.items():
+        owner, _, leaf = str(name).rpartition(".")
+        recurrent = _RECURRENT.fullmatch(leaf)
+        if recurrent is None and leaf not in ("weight", "bias"):
+            raise InvalidValue(f"{name!r} of the state dict is no weight of a layer; {_ALLOWED}")
+        if recurrent is not None and recurrent[4]:
+            raise InvalidValue(
+                f"{name!r} of the state dict is of a GRU in both directions; a policy sees only "
+                "the past"
+            )
+        groups.setdefault(owner, {})[leaf] = array
+    for owner, group in groups.items():
+        if "bias" in group and "weight" not in group:
+            raise InvalidValue(f"layer {owner!r} of the state dict has a bias and no weight")
+        if "weight" in group and len(group) > 1 + ("bias" in group):
+            raise InvalidValue(f"layer {owner!r} of the state dict has {listed([*group])}")
+    return groups
+
+
+def _in_order(groups: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """As they come; members of one `nn.Sequential` by number, as a mapping may be sorted by name,
+    with 10 before 2."""
+    places = [re.fullmatch(r"(.*?)(\d+)", name) for name in groups]
+    if any(place is None for place in places) or len({p[1] for p in places if p}) != 1:
+        return groups
+    numbers = {name: int(p[2]) for name, p in zip(groups, places, strict=True) if p}
+    return {name: groups[name] for name in sorted(groups, key=numbers.__getitem__)}
+
+
+def _check_weight(what: str, weight: Any) -> None:
+    axes = np.ndim(weight) if not hasattr(weight, "ndim") else weight.ndim
+    if axes != 2:
+        kind = {1: "a normalisation", 3: "a convolution", 4: "a convolution"}.get(axes, "something")
+        raise InvalidValue(
+            f"{what}: weight has {axes} axes, as of {kind}; allowed are 2, (out, in) of a linear "
+            "layer"
+        )
+
+
+def _recurrent(what: str, group: Mapping[str, Any]) -> list[Layer]:
+    """The layers of an `nn.GRU`, or the one of an `nn.GRUCell`."""
+    by_level: dict[int, dict[str, Any]] = {}
+    for leaf, array in group.items():
+        place = _RECURRENT.fullmatch(leaf)
+        assert place is not None
+        by_level.setdefault(int(place[3] or 0), {})[f"{place[1]}_{place[2]}"] = array
+    layers: list[Layer] = []
+    for level in sorted(by_level):
+        arrays = by_level[level]
+        for name in ("weight_ih", "weight_hh"):
+            if name not in arrays:
+                raise InvalidValue(f"{what}: there is no {name} for level {level}")
+        rows = len(arrays["weight_hh"])
+        biases = [arrays.get(name, np.zeros(rows)) for name in ("bias_ih", "bias_hh")]
+        with named(what):
+            layers.append(Gru(arrays["weight_ih"], arrays["weight_hh"], *biases))
+    return layers

@@ -419,7 +419,7 @@ def _checked_part(name: str, part: Any) -> Any:
     able = record.is_record_type(type(part)) and all(hasattr(part, duty) for duty in duties)
     if plain or able:
         return assembled(part)
-    raise InvalidValue(f"{name} must be {allowed} record, got {part!r}")
+    raise InvalidValue(f"{name} must be {allowed} record, or None for the usual, got {part!r}")
 
 
 two_track = TwoTrackFactory(car_model("two_track", Parts(), *map(type, DEFAULT_TYRES)))

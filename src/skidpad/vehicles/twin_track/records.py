@@ -268,25 +268,25 @@ _CHASSIS = (
 )
 PART_DUTIES: dict[str, tuple[str, tuple[str, ...]]] = {
     "slip": ("a SteadySlip or a FirstOrderSlip", ("states", "acting")),
-    "chassis": ("a RollShare, QuasiStatic, RollPitch or IndependentSuspension", _CHASSIS),
+    "chassis": ("a QuasiStatic, RollPitch or independent_suspension", _CHASSIS),
     "alignment": (
-        "a FixedAlignment, LinearAlignment or an alignment_tables",
+        "a LinearAlignment or an alignment_tables",
         ("States", "angles", "rates"),
     ),
-    "steering": ("a DirectSteering or SteeringWheel", ("wheel_angle", "input_angle")),
+    "steering": ("a SteeringWheel", ("wheel_angle", "input_angle")),
     "air": (
-        "a PlainAir, Aerodynamics or an aero_map",
+        "an Aerodynamics or an aero_map",
         ("Wind", "replaces", "forces", "resistance"),
     ),
     "powertrain": (
-        "a WheelTorques, WheelMotors, MotorDrive or EngineDrive",
+        "a WheelMotors, MotorDrive or EngineDrive",
         ("States", "drive", "rotating"),
     ),
-    "brakes": ("a BrakeTorques or HydraulicBrakes", ("States", "rates", "torques")),
+    "brakes": ("a HydraulicBrakes", ("States", "rates", "torques")),
     "trailers": ("a Trailer or several in a tuple, which make a Trailers", ()),
     "road": ("a Road or a road", ("surface", "grip")),
 }
-"""Which records may be a part of a car, and what one must have."""
+"""Which records may be a part of a car in place of the usual one, and what one must have."""
 
 
 @made_once
