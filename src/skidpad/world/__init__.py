@@ -1,5 +1,6 @@
 """Worlds of vehicles: the scene a file describes, and what moves in it."""
 
+from ..core import record
 from . import xml as xml
 from .scene import Laser, Pose, Scene, Settings, VehicleSpec, WorldError, WorldWarning
 
@@ -12,3 +13,5 @@ __all__ = [
     "WorldError",
     "WorldWarning",
 ]
+
+record.document_all()
