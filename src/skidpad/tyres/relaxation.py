@@ -59,7 +59,7 @@ class LowSpeed(NamedTuple):
     friction of a brush. What more a wheel that slides has comes from the damping, which stores
     nothing that could throw a car back once it stands."""
     damping: Annotated[one, non_negative] = 0.3
-    """Damping at standstill beside the spring of stiffness K / sigma, over the critical one of the
+    """Damping at standstill of the spring of stiffness K / sigma, over the critical one of the
     mass that the wheel carries. To a wheel that turns freely, which is much lighter, it is stiff:
     beyond 0.4 RK4 takes less than 5 ms on a usual car."""
     rate_max: Annotated[per_s, positive] = 400.0

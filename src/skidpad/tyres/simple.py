@@ -468,5 +468,5 @@ class ProportionalTyre(NamedTuple):
 
 
 def largest_friction(p: MagicFormula) -> one:
-    """Most of `MagicFormula.friction`: D, or less if the sine does not come to its top (C < 1)."""
+    """Largest `MagicFormula.friction`: D, or less if the sine does not reach its top (C < 1)."""
     return p.D * sin(QUARTER_TURN * minimum(p.C, 1.0))

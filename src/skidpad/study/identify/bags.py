@@ -379,7 +379,7 @@ def _gather_sqlite(path: Path, gathering: Gathering) -> None:
 
 
 def opened_database(path: Path) -> sqlite3.Connection:
-    """A bag in SQLite, to be read; raises if it is none."""
+    """Open a bag in SQLite for reading; raises for other databases."""
     regular_file(path)
     data = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
     try:

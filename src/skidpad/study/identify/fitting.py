@@ -330,7 +330,7 @@ def _step(problem: Problem, linear: Linear, point: Point, damping: float) -> Arr
 
 
 _LADDER = (0.03, 0.06, 0.12, 0.25, 0.5, 1.0)
-"""Time constants in s tried beside each dead time."""
+"""Time constants in s tried with each dead time."""
 _MOST_ROUNDS = 4
 
 
@@ -445,7 +445,7 @@ class Spread(NamedTuple):
     half: Array
     """Half widths of the 95 % intervals."""
     excess: float
-    """Variance beside that of white errors of the same size; 1 if they are white."""
+    """Variance over that of white errors of the same size; 1 if they are white."""
 
 
 def spread(problem: Problem, solution: Solution) -> Spread:

@@ -546,7 +546,7 @@ class Replay:
 
 
 def _pedal(measured: Mapping[str, Array], inputs: Mapping[str, Array]) -> Array:
-    """Pedal that explains the measured acceleration; the commanded one if there is none."""
+    """Pedal that explains the measured acceleration; the commanded one without it."""
     if "a_x" not in measured:
         return inputs["acceleration"]
     by_pedal = measured["a_x"] - inputs["slope"]

@@ -273,8 +273,8 @@ class StepResponse(NamedTuple):
     """Each (V,)."""
 
     steady: Array
-    """Mean at the end, without its sign; all others are NaN of a signal that a log tells in a
-    steady state alone."""
+    """Mean at the end, without its sign; all others are NaN of a signal that is right in a steady
+    state alone."""
     rise: Array
     """From the step to 90 % of it, in s."""
     peak_time: Array
@@ -372,7 +372,7 @@ CHANGING = {"a_y": ("v_y", "sideslip")}
 SAMPLE: s = 0.01
 """Of which durations of tests are multiples."""
 SHORTLY: s = 0.5
-"""Before the test begins, from which its speed there is told."""
+"""Time before the test from which the speed at its beginning is found."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -424,7 +424,7 @@ class Steering(NamedTuple):
 
 def must_tell(drive: CaseRun, name: str, why: str, *, changing: bool = False) -> None:
     """Raise InvalidValue unless a signal of a log has numbers, also where it changes if that is
-    needed; the error says which columns are there that could be meant."""
+    needed; the error names the columns that are there instead."""
     others = FOLLOWS.get(name, ())
     if name in drive and np.isfinite(drive[name]).all():
         if not (changing and name in drive.source.steady):

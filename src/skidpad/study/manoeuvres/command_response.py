@@ -106,7 +106,7 @@ class Lag:
 def lag_of(car: Subject, named: str, asked: float) -> Lag | None:
     """The lag of an input by the parameters of the vehicle; None where they describe none.
 
-    Models with dead times name them `steer_time_delay`, beside `steer_time_constant`.
+    Dead times are parameters such as `steer_time_delay`, next to `steer_time_constant`.
     """
     late = car.vehicle.model.dead_times.get(named)
     constant = f"{(late or '').removesuffix('delay')}constant"
@@ -135,7 +135,7 @@ def lag_of(car: Subject, named: str, asked: float) -> Lag | None:
 AVERAGED: s = 0.5
 """At the end of a drive, over which a steady value is averaged."""
 STOPPED = 0.01
-"""Share of the speed below which a vehicle that is told to stop has stopped."""
+"""Share of the speed below which a vehicle that is commanded to stop has stopped."""
 
 
 def in_steps(car: Subject) -> str:

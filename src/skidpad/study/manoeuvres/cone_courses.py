@@ -116,7 +116,7 @@ LEAD: m = 30.0
 AFTER: m = 20.0
 """Straight after the last one that is driven, at least."""
 ROOM_USED = 0.5
-"""Share of the room beside a vehicle that the path uses."""
+"""Share of the room to the sides of a vehicle that the path uses."""
 STYLES = ((0.2, 0.1), (0.2, 0.2), (0.25, 0.3), (0.35, 0.2), (0.35, 0.3), (0.5, 0.3), (0.5, 0.4))
 """Of drivers: the time in s in which deviations die out, and how much earlier the wheel is turned.
 Each vehicle has the driver who suits it."""
@@ -177,7 +177,7 @@ def cones(lanes: Sequence[Lane]) -> Array:
 def course(lanes: Sequence[Lane], width: m) -> Path:
     """The path with the least curvature through lanes, for a vehicle of a width.
 
-    It uses a share of the room beside the vehicle; the rest is for what it deviates by. It is
+    It uses a share of the room to the sides of the vehicle; the rest is for deviations. It is
     driven at 1 m/s, times the gain of the driver.
     """
     from scipy.interpolate import make_interp_spline

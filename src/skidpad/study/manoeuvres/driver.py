@@ -39,7 +39,7 @@ WHEELS = ("fl", "fr", "rl", "rr")
 HOLDING = SpeedGains(k_p=2.0, k_i=0.5, limit=5.0)
 """How the driver holds a speed."""
 STANDING: m_s = 0.3
-"""Speed below which a deceleration that is told fades: brakes stop a vehicle and do not reverse it.
+"""Speed below which a demanded deceleration fades: brakes stop a vehicle and do not reverse it.
 One that slides backwards is braked as hard."""
 V_0: m_s = 1.0
 """Speed by which the driver measures slip at rest. With a larger one, motors that can just break a
@@ -51,15 +51,15 @@ T_TORQUE: s = 0.005
 
 
 class Told(NamedTuple):
-    """What the driver is told at a step."""
+    """Input of the driver at a step."""
 
     steer: rad = 0.0
-    """Angle of the front wheels beside what the path asks for, positive to the left; times
+    """Angle of the front wheels, added to that of the path, positive to the left; times
     `Driving.steer_gain`."""
     v: m_s = 0.0
-    """Speed to hold, beside that of the path."""
+    """Speed to hold, added to that of the path."""
     a: m_s2 = 0.0
-    """Acceleration along the vehicle: beside that which holds the speed, or alone. A negative one
+    """Acceleration along the vehicle, added to that which holds the speed, or alone. A negative one
     is that of brakes: it goes against the motion and ends where the vehicle stands."""
     hold: one = 1.0
     """1 to hold the speed, 0 to ask for the acceleration alone."""
@@ -124,9 +124,9 @@ class Driving(NamedTuple):
     path: Path
     """The path to follow."""
     follow: one = 0.0
-    """1 to follow the path, 0 to steer as told."""
+    """1 to follow the path, 0 to steer by the input alone."""
     steer_gain: one = 1.0
-    """Factor on the angle that is told."""
+    """Factor on the angle of the input."""
     settling: Annotated[s, positive] = 0.5
     """Time over which a deviation from the path dies out."""
     settling_least: Annotated[m, positive] = 3.0
@@ -136,7 +136,7 @@ class Driving(NamedTuple):
     ahead: Annotated[s, non_negative] = 0.15
     """How much earlier than a bend the driver turns the wheel."""
     understeer: rad_s2_m = 0.0
-    """Angle beside the kinematic one that the driver adds per lateral acceleration."""
+    """Angle that the driver adds to the kinematic one per lateral acceleration."""
     v_gain: one = 1.0
     """Factor on the speed of the path."""
     hold_until: m = 1.0e9
@@ -232,7 +232,7 @@ def _along_path(motion: Motion, progress: m, p: Any) -> tuple[rad, m_s, m]:
 def _pace(
     v: m_s, goal: m_s, memory: SpeedMemory, r: Told, drive: Driving, dt: s
 ) -> tuple[m_s2, SpeedMemory]:
-    """Acceleration that holds the speed, or the one that is told."""
+    """Acceleration that holds the speed, or that of the input."""
     # Without an error nothing gathers while the acceleration alone is asked for.
     seen = goal + r.hold * (v - goal)
     held, memory = pid_control(drive.speed, memory, seen, goal, dt, anti_windup=True)

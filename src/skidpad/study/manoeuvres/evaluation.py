@@ -177,7 +177,7 @@ class Row(NamedTuple):
     unit: str = ""
     definition: str = ""
     value: float = float("nan")
-    """Of the vehicle itself, its first variant; NaN where there is none."""
+    """Value of the vehicle itself, its first variant; NaN without one."""
     interval: tuple[float, float] | None = None
     """5 and 95 % of the variants; None of a vehicle without variants."""
     lacking: int = 0

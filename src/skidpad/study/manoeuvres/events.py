@@ -82,8 +82,8 @@ class FormulaSkidpad(StandardManoeuvre):
     """A figure of eight; the second lap on each side is timed.
 
     The car drives the tightest circle on which it stays `margin` away from the inner cones, since
-    the time is 2π sqrt(R / a). It is as fast there as its equations of motion have a steady turn,
-    whoever drives (`fastest_turn`). The figure of eight is then driven a little slower, to be
+    the time is 2π sqrt(R / a). It is as fast there as its equations of motion have a steady turn
+    (`fastest_turn`). The figure of eight is then driven a little slower, to be
     looked at.
     """
 

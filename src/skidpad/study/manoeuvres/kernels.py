@@ -102,8 +102,8 @@ def arrays_of(
 
 
 def side_by_side(parts: Sequence[Array], counts: Sequence[int]) -> Array:
-    """Signals (T or 1, N or 1, fields) of several, all as long as the longest; what is told last is
-    held on."""
+    """Signals (T or 1, N or 1, fields) of several, all as long as the longest; the last value is
+    held."""
     if len(parts) == 1:
         return parts[0]
     # As `_of_each` has them in memory.

@@ -1,9 +1,9 @@
-"""Metrics of a manoeuvre from a measured drive: by the functions that judge simulated drives, so
-that both numbers mean the same.
+"""Measured logs on the proving ground: drives, and metrics by the functions that judge simulations.
 
-A log is one drive, and a manoeuvre may be many: `adapted` makes of it the test that the log is.
-
-A measured log as a drive: signals with even times, completed by what follows from others.
+`drive_of_log` makes a drive of a log: signals with even times, completed by what follows from
+others. A log is one drive, and a manoeuvre may be many: `adapted` makes of it the test that the log
+is. `measured` finds the metrics of a manoeuvre in a drive, so that measured and simulated numbers
+mean the same.
 """
 
 from __future__ import annotations
@@ -521,7 +521,7 @@ def _shift(drive: CaseRun, case: Case, simulated: CaseRun | None) -> s:
 
 
 def _half(t: Array, values: Array) -> s:
-    """When numbers first reach half of their largest; NaN if they are none."""
+    """When numbers first reach half of their largest; NaN if all are zero."""
     most = values.max()
     return float(first_time(t, values[:, None] / most, 0.5)[0]) if most > 0.0 else float("nan")
 

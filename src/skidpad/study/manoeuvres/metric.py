@@ -1,4 +1,4 @@
-"""What a manoeuvre finds: numbers with units and definitions, and curves to look at."""
+"""Findings of a manoeuvre: metrics with units and definitions, charts and notes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Metric:
     definition: str
     """One sentence that says how it is computed."""
     theory: Any = None
-    """What linear theory or a closed form gives, (V,) or a number; None where there is none."""
+    """Value of linear theory or of a closed form, (V,) or a number; None without one."""
     rough: str = ""
     """Why the metric is not smooth in the vehicle's parameters, such as a search to a resolution;
     empty if it is. A rough metric has no derivative, and `sensitivity` refuses it."""

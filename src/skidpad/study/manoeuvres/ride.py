@@ -268,7 +268,7 @@ class RoughRoad(StandardManoeuvre):
         return deviation(gains["a_z"] * W_k(BAND)), deviation(gains["a_z"]), uneven
 
     def _chart(self, car: Subject, runs: Sequence[CaseRun], rate: float) -> Chart:
-        """Power spectral density of the acceleration, beside theory."""
+        """Power spectral density of the acceleration, with that of theory."""
         from scipy import signal
 
         columns = [run["a_z"][:, 0] for run in runs]

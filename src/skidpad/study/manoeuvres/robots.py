@@ -200,7 +200,7 @@ class StraightAndArc(StandardManoeuvre):
         wanted = self.car_speed if car.steers else self.speed
         v, radius = min(wanted, 0.5 * car.limits.v_max), self._radius(car)
         lasts = self.length / v
-        # One that steers is told the angle, from which its yaw rate follows.
+        # One that steers is commanded the angle, from which its yaw rate follows.
         angle = float(np.arctan(car.geometry.wheel_base / radius)) if car.steers else 0.0
         omega = 0.0 if car.steers else v / radius
         turns = {"straight": 0.0, "left arc": 1.0, "right arc": -1.0}

@@ -505,7 +505,7 @@ class _Limit(NamedTuple):
     gradient: Array
     """Of that over lateral acceleration, at zero."""
     rear: Array
-    """1 if the rear gives way, 0 if the front does, NaN where neither is told."""
+    """1 if the rear gives way, 0 if the front does, NaN where it is unknown."""
     grows: NDArray[np.bool_]
     """Whether lateral acceleration still grows at the last angle."""
 

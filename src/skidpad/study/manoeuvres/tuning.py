@@ -314,7 +314,7 @@ class _Search:
         for damping in DAMPING:
             rows = np.concatenate([at.jacobian, np.diag(np.sqrt(damping) * size)])
             right = np.concatenate([-at.residuals, np.zeros(len(at.z))])
-            # A range of no width is none that lsq_linear takes.
+            # lsq_linear refuses a range of no width.
             ends = -at.z - 1e-12, 1.0 - at.z + 1e-12
             moves.append(lsq_linear(rows, right, ends).x)
         return moves
@@ -354,8 +354,8 @@ class _Search:
         way = z - at.z
         length, cost, slopes = float(way @ way), self._cost(residuals), at.jacobian
         if length > 0.0 and isfinite(cost):
-            beside = residuals - at.residuals - at.jacobian @ way
-            slopes = slopes + np.outer(beside, way) / length
+            error = residuals - at.residuals - at.jacobian @ way
+            slopes = slopes + np.outer(error, way) / length
         return _Point(z, values, residuals, slopes, cost, fresh=False)
 
     def _slopes(self, z: Array, own: Array, places: Array, values: Array) -> Array:

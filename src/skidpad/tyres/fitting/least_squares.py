@@ -1,14 +1,10 @@
 """Coefficients of a tyre from measurements: staged least squares with exact derivatives.
 
-One force or moment of a tyre and its exact slopes over some of its numbers, compiled for rows.
-
-The equations are the tyre's own; their Jacobian is that of the traced expressions, in lanes.
-
-The least squares of one stage: residuals over load, exact slopes, what the rows determine.
-
-A stage under way: which coefficients are free, which the rows do not tell, the best so far.
-
-Rows that no tyre can have: signs and units that are another program's.
+`Kernel` computes one force or moment of a tyre and its slopes over some of its numbers, compiled
+for rows: the equations are the tyre's own, and their Jacobian is that of the traced expressions.
+`solve` is the least squares of one stage over load, `untold` finds what the rows do not determine,
+and `Search` goes through a stage: which coefficients are free, which are not and why, the best so
+far. `check_rows` refuses rows that no tyre can have: signs and units of other programs.
 """
 
 from __future__ import annotations
@@ -127,7 +123,7 @@ _ROBUST_FROM = 1.5
 _RESCALED = 2
 """How often the size of usual errors is estimated anew."""
 _DEPENDENT = 1e-4
-"""Part of a coefficient's effect that others must leave it, or it cannot be told from them."""
+"""Part of a coefficient's effect that others must leave it, or it cannot be separated from them."""
 LEAST_NOISE = 3e-4
 """Error over load that equations have anyway: what shows only below it is not told."""
 _NO_EFFECT = 1e-6
@@ -366,7 +362,7 @@ def untold(
     return vague
 
 
-def beside(leaves: Array, free: Sequence[int]) -> Array:
+def offset(leaves: Array, free: Sequence[int]) -> Array:
     """Numbers a little off, where no slope vanishes by chance, as that of a shape whose amplitude
     is 0."""
     rng = np.random.default_rng(1)
@@ -391,7 +387,7 @@ class Search:
         self.why: dict[int, str] = {}
         self.solution: Solution | None = None
 
-    def go_on(
+    def continue_with(
         self,
         start: Array,
         problem: Problem,
@@ -404,7 +400,7 @@ class Search:
         leaves = start if before is None else before.leaves
         self.why = {k: "fixed by the user" for k in wanted if k in task.fixed}
         noise = 0.0 if before is None else before.noise
-        self._leave_untold(problem, beside(leaves, wanted), wanted, noise)
+        self._leave_untold(problem, offset(leaves, wanted), wanted, noise)
         if not self.free:
             return
         if not self._tried and tries and {n for t in tries for n in t} <= set(names):
@@ -557,7 +553,7 @@ def fit(
             known (`{"UNLOADED_RADIUS": 0.31, "FNOMIN": 4000.0}`): the rest is read off the rows.
         version: of the Magic Formula, if `start` is no tyre: "5.2", "6.1" or "6.2", or the number.
         stages: what to fit, in order; by default those of the Magic Formula.
-        bounds: lowest and highest values of coefficients, beside the usual ones.
+        bounds: lowest and highest values of coefficients, in addition to the usual ones.
         loss: "soft_l1" lets rows far off count less; "linear" is plain least squares.
         fixed: coefficients that stay as they are.
         progress: see `skidpad.core.progress`; stages are counted.
@@ -576,7 +572,7 @@ def fit(
     leaves = np.array(record.flatten(task.tyre), dtype=float)
     with watching(len(task.stages), "stages", "tyre fit", progress) as bar:
         for stage in task.stages:
-            outcome = _fitted_stage(task, stage, leaves, loss)
+            outcome = _fit_stage(task, stage, leaves, loss)
             if isinstance(outcome, str):
                 skipped[stage.name] = outcome + _filled(task, stage, leaves)
             else:
@@ -600,10 +596,10 @@ def _whole(task: Task, start: Any, leaves: Array) -> Tyre:
     return Tyre(record.build(task.kind, leaves))
 
 
-def _fitted_stage(
+def _fit_stage(
     task: Task, stage: Stage, leaves: Array, loss: str
 ) -> tuple[Array, StageFit, Residuals] | str:
-    """The leaves after a stage and what it found; why there is none if it found nothing."""
+    """The leaves after a stage and what it found; or why it found nothing."""
     table = task.table
     mask = stage.rows(table, _LEAST_LOAD * float(table.F_z.max()))
     part = table.where(mask)
@@ -614,7 +610,9 @@ def _fitted_stage(
     kernel = Kernel(task.kind, stage.response, tuple(task.places(stage.all_coefficients)))
     search = Search(task, loss)
     for rows, names in _passes(task, stage, part):
-        search.go_on(start, _problem(task, stage, kernel, part.where(rows)), names, stage.tries)
+        search.continue_with(
+            start, _problem(task, stage, kernel, part.where(rows)), names, stage.tries
+        )
     if search.solution is None:
         return f"{len(part)} rows do not tell any of its coefficients"
     return _stage_result(task, stage, part, search, start)

@@ -1,21 +1,18 @@
-"""Files of tyre measurements; what a file is, its content says, not its name.
+"""Files of tyre measurements; the content of a file decides what it is, not its name.
 
-TYDEX 1.3: fixed columns, one file per sweep, constants beside the measured channels.
+TYDEX 1.3 has fixed columns, one file per sweep, and constants as well as measured channels. Names
+are in columns 1 to 10, their meaning in 11 to 40, units in 41 to 50 and values from 51 on. Axes are
+W, those of the contact patch; forces in other axes (`FYC`, `FZH`) are not used.
 
-Names stand in columns 1 to 10, what they mean in 11 to 40, units in 41 to 50 and values from 51 on.
-Axes are W, those of the contact patch; forces in other axes (`FYC`, `FZH`) are not used.
+Files of the Formula SAE Tire Test Consortium are text or MAT-files of version 5. Signs there are
+those of SAE J670 with z down: slip angle, lateral force, load and aligning moment change theirs
+here; longitudinal force, overturning moment and inclination do not. Of the two slip ratios `SL`
+counts, which is 0 for a wheel that rolls free; `SR` is built on the loaded radius. In cornering
+tests the spin is not measured (`N`, `RE`) and is then left out.
 
-Variables of MAT-files of version 5: numbers, text, cells and structures.
-
-SciPy's reader follows whatever a damaged file says and takes the process down with it. This one
-looks at every length before it uses it. Layout: MathWorks, "MAT-File Format", version 5.
-
-Files of the Formula SAE Tire Test Consortium: text and MAT-files of version 5.
-
-Signs there are those of SAE J670 with z down: slip angle, lateral force, load and aligning moment
-change theirs here; longitudinal force, overturning moment and inclination do not. Of the two slip
-ratios `SL` counts, which is 0 for a wheel that rolls free; `SR` is built on the loaded radius. In
-cornering tests nothing measures the spin (`N`, `RE`), which is then left out.
+MAT-files are read here because SciPy's reader follows whatever a damaged file says and takes the
+process down with it: every length is checked before it is used. Layout: MathWorks, "MAT-File
+Format", version 5.
 """
 
 from __future__ import annotations

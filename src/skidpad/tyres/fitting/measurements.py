@@ -1,19 +1,11 @@
-"""What a tyre was measured to do: rows of contact conditions, forces and moments in SI.
+"""`Measurements`: rows of contact conditions, forces and moments of a tyre test, in SI.
 
 Signs and axes are those of `Contact` and `TyreForces` (ISO 8855 wheel axes, TYDEX W), whatever the
-file had. Every method gives a new table; nothing is changed in place.
+file had. Every method gives a new table; nothing is changed in place. Reading the CSV or Parquet
+that a table writes gives the same bits.
 
-Columns of measurements: their names, as in `Contact` and `TyreForces`, and their units.
-
-Loads, cambers and pressures come in steps: which there are, what lies between, averages.
-
-A rig goes from one to the next in ramps, which belong to no step and are left out.
-
-Units as test rigs write them, in SI.
-
-Measurements as our own CSV and Parquet; reading gives back the same bits.
-
-From the columns of a file to measurements: rows that lack a condition are left out.
+Loads, cambers and pressures come in steps. A rig goes from one to the next in ramps, which belong
+to no step and are left out.
 """
 
 from __future__ import annotations
@@ -208,8 +200,8 @@ def write_parquet(
 class Measurements:
     """Rows of a tyre test. Columns are arrays; a single number holds for all rows.
 
-    A force, moment, radius or time that was not measured is NaN, and so is a pressure or a speed
-    that nobody wrote down.
+    A force, moment, radius or time that was not measured is NaN, and so is an unknown
+    pressure or speed.
     """
 
     F_z: Any

@@ -1,12 +1,9 @@
-"""What a fit does one after the other: a force or moment, the rows that show it, coefficients.
+"""The stages of a fit: each a force or moment, the rows that determine it, and coefficients.
 
 The stages of the Magic Formula follow Pacejka's procedure: pure slip first, then what the other
-slip changes, each with what was found before held fast. Within a stage come upright rows at nominal
-pressure first, then camber, then pressure.
-
-Where a fit of the Magic Formula begins: peaks, slopes and shapes read off the measurements.
-
-What is to be fitted: rows, a tyre to start from, stages, bounds; checked before work begins.
+slip changes, with earlier coefficients held. Within a stage come upright rows at nominal pressure
+first, then camber, then pressure. `start_of` reads peaks, slopes and shapes off the measurements;
+`Task` is a fit with all its arguments, checked before work begins.
 """
 
 from __future__ import annotations
@@ -189,7 +186,7 @@ MAGIC_FORMULA_STAGES: tuple[Stage, ...] = (
         pressure=("QSY8",),
     ),
 )  # fmt: skip
-"""Stages for tyres of the Magic Formula. PKY4 stays as it is, 2 unless somebody says otherwise."""
+"""Stages for tyres of the Magic Formula. PKY4 stays as it is, 2 by default."""
 
 BOUNDS: Mapping[str, tuple[float, float]] = {
     "PCX1": (1.0, 2.0),
@@ -386,7 +383,7 @@ _UPRIGHT = float(np.deg2rad(0.2))
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be fitted."""
+    """A fit with its arguments."""
 
     table: Measurements
     tyre: Any

@@ -1,21 +1,13 @@
-"""Longitudinal force of pure slip, eqs. 4.E9 to 4.E18.
+"""Forces and moments of the Magic Formula, in the order of their computation.
 
-Stiffness and friction over load, camber and pressure: what the curves are drawn from.
-
-Overturning and rolling resistance moments, eqs. 4.E69 and 4.E70.
-
-The overturning moment has the form of Besselink's paper of 2010.
-
-Spin: what turning and camber do to a rolling wheel, eqs. 4.E75 to 4.E107.
+Stiffness and friction over load, camber and pressure; overturning and rolling resistance moments,
+eqs. 4.E69 and 4.E70, the former as in Besselink's paper of 2010; spin, eqs. 4.E75 to 4.E107;
+longitudinal force of pure slip, eqs. 4.E9 to 4.E18; lateral force of pure slip, eqs. 4.E19 to
+4.E30; combined slip, eqs. 4.E50 to 4.E67; aligning moment with pneumatic trail, residual torque and
+the arm of F_x, eqs. 4.E31 to 4.E49.
 
 Spin is turn slip and that part of the wheel's rotation which camber turns about the vertical. With
 it the force by camber is a force by spin, and takes the place of the camber terms.
-
-Lateral force of pure slip, eqs. 4.E19 to 4.E30.
-
-Forces when a wheel slips along and across at once, eqs. 4.E50 to 4.E67.
-
-Aligning moment: pneumatic trail, residual torque and the arm of F_x, eqs. 4.E31 to 4.E49.
 """
 
 from __future__ import annotations
@@ -417,7 +409,7 @@ def aligning(tyre: Tyre, k: Sections, i: Inputs, f: Forces, spin: Spin) -> Align
 
 
 def _arm(tyre: Tyre, k: Sections, i: Inputs, F_y: N) -> m:
-    """How far beside the middle the longitudinal force acts; nowhere if slips do not combine."""
+    """Arm of the longitudinal force about the middle; 0 if slips do not combine."""
     z, R = k.aligning, tyre.dimension.UNLOADED_RADIUS
     if isinstance(tyre.combination, Uncombined):
         return 0.0 * R

@@ -1,6 +1,7 @@
-"""What a Magic Formula tyre answers: the methods of its records, and everything at once.
+"""The record classes of Magic Formula tyres, one for each version and choice of equations.
 
-The record classes of Magic Formula tyres: one for each version and choice of equations.
+Their methods are those of every tyre (`contract.Tyre`); `evaluate` computes all intermediate values
+as well.
 """
 
 from __future__ import annotations
@@ -201,7 +202,7 @@ class MagicFormulaTyre:
 
     @property
     def pressure(self) -> Pa:
-        """Inflation pressure where nobody says otherwise."""
+        """Default inflation pressure."""
         return self.operating.INFLPRES
 
     def forces(self, at: Contact) -> TyreForces:

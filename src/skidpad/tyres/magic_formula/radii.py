@@ -1,8 +1,7 @@
 """Radii of a loaded and spinning wheel, eqs. 7.1 to 7.9 and 4.E68, and its contact patch.
 
-How far a tyre deflects under a load: a quadratic in MF 5.2 and 6.1, an iteration in 6.2.
-
-Stiffness of the tyre at rest and relaxation lengths, eqs. 7.16 to 7.19 and those of MF 5.2.
+The deflection under a load follows from a quadratic in MF 5.2 and 6.1, by an iteration in 6.2.
+Stiffness at rest and relaxation lengths are those of eqs. 7.16 to 7.19 and of MF 5.2.
 """
 
 from __future__ import annotations

@@ -1,20 +1,14 @@
-"""Sections of a Magic Formula tyre that say what it is: size, load, stiffness, ranges and scale.
+"""Sections of a Magic Formula tyre, and the inputs that the equations work with.
 
 Leaves have the names of the keys in tyre property files. A leaf that a file may leave out has the
 value that switches its term off: 0, for factors 1; where 0 would divide, that of a usual car tyre.
+Sections of MF 5.2, also called PAC2002, are made from those of MF 6, so that each field is written
+once; `sections` gives those of any version in the terms of MF 6.1, so that each equation exists
+once.
 
-Sections of a version of the Magic Formula from those of another: each field is written once.
-
-Records whose type chooses equations: limits, angles, how slips combine.
-
-None has a number of a tyre property file. What they decide is written as their methods, so that an
-equation exists once and no value is ever asked in Python which way to go.
-
-Sections of a tyre as MF 5.2, also called PAC2002, has them where they differ from MF 6.
-
-Sections of a tyre of any version in the terms of MF 6.1, so that each equation exists once.
-
-From a contact to what the equations work with: changes of load and pressure, angles, limits.
+Records without numbers of a property file choose equations by their type: limits, angles, how slips
+combine. Their methods are the equations, so that no value decides in Python which way to go.
+`inputs` computes changes of load and pressure, angles and limited slips from a contact.
 """
 
 from __future__ import annotations
@@ -102,7 +96,7 @@ class Operating(NamedTuple):
     """Inflation pressure."""
 
     INFLPRES: Annotated[Pa, non_negative] = 220000.0
-    """Inflation pressure of the tyre where nobody says otherwise."""
+    """Default inflation pressure of the tyre."""
     NOMPRES: Annotated[Pa, positive] = 220000.0
     """Pressure at which the tyre was measured, p_0."""
 
