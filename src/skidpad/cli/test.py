@@ -86,7 +86,7 @@ def test(
     from rich.console import Console
 
     from ..core.files import target_of
-    from ..study.manoeuvres.catalogue import chosen
+    from ..study.manoeuvres.catalogue import select
     from .test_work import compared_with, manoeuvre_list, subjects_of
 
     for path in (None if json == "-" else json, junit, html):
@@ -94,14 +94,14 @@ def test(
             target_of(path)  # raises before a long run
     if listed:
         cars = subjects_of(vehicle or [], params, settings)
-        Console().print(manoeuvre_list(chosen(manoeuvre), cars))
+        Console().print(manoeuvre_list(select(manoeuvre), cars))
         return
     if not vehicle:
         raise InvalidValue("say which vehicle to test, as in two_track; skidpad models lists them")
     from ..study.manoeuvres.evaluation import Evaluation, Limits
     from ..study.manoeuvres.proving_ground import perform
 
-    tests = chosen(manoeuvre)
+    tests = select(manoeuvre)
     held_to = None if limits is None else Limits.read(limits)
     if held_to is not None:
         held_to.check_manoeuvres(())

@@ -35,7 +35,7 @@ from .design_forms import design_of
 from .experiment import Column, Experiment
 from .expressions import TRUTH, Expression
 from .folder import Folder, Keep, PlanText
-from .manoeuvres.catalogue import chosen
+from .manoeuvres.catalogue import select
 from .manoeuvres.manoeuvre import Manoeuvre
 from .metrics import READY, Fold, fold_of
 from .named_code import TYRE_NAMES, code_by_text, made_by_call, vehicle_by_text
@@ -468,7 +468,7 @@ def _manoeuvre(node: Node) -> Manoeuvre:
 
 def _standard(node: Node, name: str) -> Manoeuvre:
     with node.reading():
-        return chosen([name])[0]
+        return select([name])[0]
 
 
 def _frozen(node: Node) -> Any:

@@ -69,7 +69,7 @@ from .experiment import (
     in_blocks,
     plain,
 )
-from .manoeuvres.catalogue import chosen
+from .manoeuvres.catalogue import select
 from .manoeuvres.kernels import Kernels
 from .manoeuvres.manoeuvre import Manoeuvre
 from .manoeuvres.proving_ground import Result, perform, perform_each
@@ -272,7 +272,7 @@ def _by_name(manoeuvres: Any) -> dict[str, Manoeuvre]:
 
 
 def _manoeuvre(one: Any) -> Manoeuvre:
-    return chosen([one])[0] if isinstance(one, str) else one
+    return select([one])[0] if isinstance(one, str) else one
 
 
 def _numeric_settings(one: Any) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 import skidpad as sp
 from skidpad.errors import InvalidValue
 from skidpad.study.identify.log import Log, Series, read_log
-from skidpad.study.manoeuvres import Subject, chosen, drive_of_log, perform
+from skidpad.study.manoeuvres import Subject, drive_of_log, perform, select
 from skidpad.study.manoeuvres.logs import SIGNALS
 from study.manoeuvres.fakes import COARSE
 
@@ -165,7 +165,7 @@ DROPPED = (
 @pytest.mark.parametrize("name", TESTS)
 def test_what_vehicles_do_is_no_contradiction(name: str) -> None:
     """At the limit, spinning, catching a spin, with a part of the columns: none is refused."""
-    (result,) = perform([chosen([name])[0]], [CAR], COARSE)
+    (result,) = perform([select([name])[0]], [CAR], COARSE)
     assert result.runs
     for run, dropped in product(result.runs, DROPPED):
         series = {

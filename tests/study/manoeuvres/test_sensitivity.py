@@ -20,8 +20,8 @@ from skidpad.study.manoeuvres import (
     Metric,
     Performing,
     Subject,
-    chosen,
     perform,
+    select,
     sensitivity,
     sobol,
 )
@@ -152,7 +152,7 @@ LONG = ["double_lane_change", "slalom_18_m", "autocross", "split_braking", "hill
 )
 def test_searches_counts_and_grids_say_that_they_are_rough(car: str, tests: list[str]) -> None:
     """Every metric of the manoeuvres that search, and single ones of others."""
-    for result in perform(chosen(tests), [Subject(sp.vehicles.get(car)())], COARSE):
+    for result in perform(select(tests), [Subject(sp.vehicles.get(car)())], COARSE):
         assert result.findings is not None, result.unfit
         metrics = result.findings.metrics
         rough = [one.name for one in metrics if one.rough]

@@ -20,7 +20,7 @@ from ...core.lazy import lazy_attributes
 if TYPE_CHECKING:
     from .braking import StraightBraking
     from .case import Case, Path, path_along
-    from .catalogue import STANDARD, chosen, names
+    from .catalogue import STANDARD, names, select
     from .cone_courses import Slalom
     from .evaluation import Evaluation, Limits, write_json
     from .events import FormulaAcceleration, FormulaSkidpad
@@ -60,12 +60,12 @@ __all__ = [
     "StraightBraking",
     "Subject",
     "adapted",
-    "chosen",
     "drive_of_log",
     "measured_reference",
     "names",
     "path_along",
     "perform",
+    "select",
     "sensitivity",
     "sobol",
     "spread_out",
@@ -78,7 +78,7 @@ __getattr__ = lazy_attributes(
     {
         ".braking": ("StraightBraking",),
         ".case": ("Case", "Path", "path_along"),
-        ".catalogue": ("STANDARD", "chosen", "names"),
+        ".catalogue": ("STANDARD", "names", "select"),
         ".cone_courses": ("Slalom",),
         ".evaluation": ("Evaluation", "Limits", "write_json"),
         ".events": ("FormulaAcceleration", "FormulaSkidpad"),

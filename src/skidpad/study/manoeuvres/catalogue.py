@@ -66,8 +66,8 @@ def names() -> list[str]:
     return [manoeuvre.name for manoeuvre in STANDARD]
 
 
-def chosen(wanted: Iterable[str] | None = None) -> tuple[Manoeuvre, ...]:
-    """The manoeuvres of these names, all if None."""
+def select(wanted: Iterable[str] | None = None) -> tuple[Manoeuvre, ...]:
+    """The standard manoeuvres of these names, all if None."""
     if wanted is None:
         return STANDARD
     by_name = {manoeuvre.name: manoeuvre for manoeuvre in STANDARD}

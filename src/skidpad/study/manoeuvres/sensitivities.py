@@ -27,7 +27,7 @@ from ...core.checks import positive
 from ...core.files import brief_repr
 from ...core.model import Vehicle
 from ...errors import InvalidValue
-from .catalogue import chosen
+from .catalogue import select
 from .kernels import Kernels
 from .manoeuvre import Manoeuvre
 from .metric import Metric
@@ -125,7 +125,7 @@ def _size(name: str, width: str | float) -> tuple[bool, float]:
 
 def manoeuvre_of(manoeuvre: Manoeuvre | str) -> Manoeuvre:
     """The manoeuvre, or the standard one of a name."""
-    return chosen([manoeuvre])[0] if isinstance(manoeuvre, str) else manoeuvre
+    return select([manoeuvre])[0] if isinstance(manoeuvre, str) else manoeuvre
 
 
 def own_value(vehicle: Vehicle, name: str) -> float:
