@@ -26,7 +26,7 @@ from ..study.manoeuvres.evaluation import (
     earlier,
     number_text,
 )
-from ..study.manoeuvres.logs import adapted, adapted_settings, drive_of_log, measured_reference
+from ..study.manoeuvres.logs import adapt, adapted_settings, drive_of_log, measured_reference
 from ..study.manoeuvres.manoeuvre import Manoeuvre
 from ..study.manoeuvres.proving_ground import Result
 from ..study.manoeuvres.sensitivities import parse_spread, spread_out
@@ -84,7 +84,7 @@ class Against:
         notes = list(self.notes)
         for test in tests:
             try:
-                as_driven.append(adapted(test, self.drive))
+                as_driven.append(adapt(test, self.drive))
             except InvalidValue:  # `measured` tells why
                 as_driven.append(test)
             if settings := adapted_settings(test, as_driven[-1]):

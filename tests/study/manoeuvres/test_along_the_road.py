@@ -11,7 +11,7 @@ import skidpad as sp
 from skidpad.study.manoeuvres import Acceleration, Result, StraightBraking, Subject, perform
 from skidpad.study.manoeuvres.braking import mean_deceleration, stopping_distance
 from skidpad.study.manoeuvres.case_run import from_columns
-from skidpad.study.manoeuvres.logs import measured
+from skidpad.study.manoeuvres.logs import measure_drive
 from skidpad.study.manoeuvres.longitudinal import CoastDown, TurningCircle
 from study.manoeuvres.fakes import COARSE, KERNELS
 
@@ -114,6 +114,6 @@ def test_a_log_of_speed_alone_tells_times_to_speeds() -> None:
     unknown = np.full(t.shape, np.nan)
     columns = {"v_x": v, "speed": v, "sideslip": unknown, "x": unknown, "y": unknown}
     log = from_columns("speed.csv", t, columns | {"yaw": unknown})
-    found = measured(Acceleration(), Subject(sp.vehicles.two_track()), log)
+    found = measure_drive(Acceleration(), Subject(sp.vehicles.two_track()), log)
     assert found["time_to_100_km_h"].value == pytest.approx(100.0 / 3.6 / 5.0, abs=0.11)
     assert np.isnan(found["time_over_75_m"].value).all()

@@ -19,14 +19,14 @@ from skidpad.study.manoeuvres import (
     StepSteer,
     StraightBraking,
     Subject,
-    adapted,
+    adapt,
     measured_reference,
     perform,
 )
 from skidpad.study.manoeuvres.braking import BrakingInTurn, SplitBraking
 from skidpad.study.manoeuvres.case_run import CaseRun, from_columns
 from skidpad.study.manoeuvres.catalogue import STANDARD, names
-from skidpad.study.manoeuvres.logs import measured
+from skidpad.study.manoeuvres.logs import measure_drive
 from skidpad.study.manoeuvres.longitudinal import CoastDown
 from skidpad.study.manoeuvres.sine_with_dwell import SineWithDwell
 from skidpad.study.manoeuvres.steady_state import ConstantRadius, ConstantSteer
@@ -103,7 +103,7 @@ def some(result: Result) -> list[CaseRun]:
 
 def as_the_log(result: Result, drive: CaseRun) -> Result:
     """The manoeuvre of a result, driven as the log was."""
-    test = adapted(result.manoeuvre, drive)
+    test = adapt(result.manoeuvre, drive)
     return result if test is result.manoeuvre else perform([test], [result.car], COARSE)[0]
 
 
@@ -115,7 +115,7 @@ def test_a_log_of_one_drive_of_many_is_refused(name: str) -> None:
     cases = list(next(test.perform(car)))
     for run in COARSE.drive([(car, case) for case in {0: cases[0], 1: cases[-1]}.values()]):
         with pytest.raises(InvalidValue, match=r"one log does not tell|gradients need"):
-            measured(test, car, log_of(run))
+            measure_drive(test, car, log_of(run))
 
 
 def test_no_metric_of_a_log_comes_from_the_equations_of_the_car_alone() -> None:
@@ -125,7 +125,7 @@ def test_no_metric_of_a_log_comes_from_the_equations_of_the_car_alone() -> None:
     with pytest.raises(
         InvalidValue, match=r"computes the fastest turn .* one log does not tell it"
     ):
-        measured(FormulaSkidpad(), small(), straight)
+        measure_drive(FormulaSkidpad(), small(), straight)
 
 
 @pytest.mark.slow_cases(
@@ -150,7 +150,7 @@ def test_a_log_of_a_drive_gives_the_numbers_of_the_drive(name: str) -> None:
             own = as_the_log(result, drive)
         except InvalidValue:
             continue
-        found = measured(own.manoeuvre, own.car, drive, own.runs)
+        found = measure_drive(own.manoeuvre, own.car, drive, own.runs)
         compared += 1
         for metric in found.metrics:
             if metric.name in OF_THE_DRIVER.get(name, ()):
@@ -171,11 +171,11 @@ def test_a_log_of_all_steady_turns_gives_their_gradients(test: Manoeuvre) -> Non
     signals = {n: np.concatenate([end[n][:, 0] for end in steady]) for n in steady[0].signals}
     dt = steady[0].t[1] - steady[0].t[0]
     drive = from_columns("turns.csv", dt * np.arange(len(signals["v_x"])), signals)
-    found = measured(test, result.car, drive)
+    found = measure_drive(test, result.car, drive)
     for name in ("understeer_gradient", "sideslip_gradient"):
         np.testing.assert_allclose(found[name].value, result[name], rtol=0.03, atol=1e-5)
     with pytest.raises(InvalidValue, match="1 steady turn of 3 s"):
-        measured(test, result.car, log_of(steady[0]))
+        measure_drive(test, result.car, log_of(steady[0]))
 
 
 @pytest.mark.parametrize("share", [0.85, 0.93, 0.99])
@@ -196,12 +196,12 @@ def test_a_log_of_even_braking_is_found_to_be_that(a: float) -> None:
     t = np.arange(0.0, 15.0, 0.01)
     v = np.clip(20.0 - a * (t - 3.0), 0.0, 20.0)
     drive = from_columns("stop.csv", t, _straight_on(t, v))
-    test = adapted(StraightBraking(), drive)
+    test = adapt(StraightBraking(), drive)
     assert isinstance(test, StraightBraking)
     assert (test.speed, test.deceleration) == pytest.approx((20.0, a), rel=5e-3)
     car = cars()[0]
     (own,) = perform([test], [car], COARSE)
-    found = measured(own.manoeuvre, car, drive, own.runs)
+    found = measure_drive(own.manoeuvre, car, drive, own.runs)
     assert found["mean_deceleration"].value == pytest.approx(a, rel=1e-3)
     assert own["mean_deceleration"] == pytest.approx(a, rel=0.02)
     # Brakes need a while, which lengthens the way of the simulated stop alone.
@@ -218,7 +218,7 @@ def test_noise_does_not_change_which_stop_it_is() -> None:
     t = np.arange(0.0, 12.0, 0.01)
     v = np.clip(25.0 - 5.0 * np.clip(t - 4.0, 0.0, None), 0.0, None)
     noisy = v + 0.1 * np.random.default_rng(3).normal(size=len(t))
-    test = adapted(StraightBraking(), from_columns("noisy.csv", t, _straight_on(t, noisy)))
+    test = adapt(StraightBraking(), from_columns("noisy.csv", t, _straight_on(t, noisy)))
     assert isinstance(test, StraightBraking)
     assert (test.speed, test.deceleration) == pytest.approx((25.0, 5.0), rel=0.02)
 
@@ -243,7 +243,7 @@ def test_what_a_log_does_not_tell_is_said(
     t = np.arange(0.0, 20.0, 0.02)
     columns = _straight_on(t, 20.0 + 0.0 * t) | {name: make(t) for name, make in change.items()}
     with pytest.raises(InvalidValue, match=says):
-        adapted(test, from_columns("log.csv", t, columns))
+        adapt(test, from_columns("log.csv", t, columns))
 
 
 def test_a_log_of_another_speed_is_not_compared_with_the_usual_test() -> None:
@@ -257,4 +257,4 @@ def test_a_log_of_another_speed_is_not_compared_with_the_usual_test() -> None:
 def test_locked_wheels_do_not_tell_how_hard_was_braked() -> None:
     locked = driven("straight_braking").runs[-1]
     with pytest.raises(InvalidValue, match=r"a wheel locks in log\.csv"):
-        adapted(StraightBraking(), log_of(locked))
+        adapt(StraightBraking(), log_of(locked))

@@ -25,7 +25,7 @@ from skidpad.study.manoeuvres import (
     SlowRamp,
     StepSteer,
     Subject,
-    adapted,
+    adapt,
     drive_of_log,
     measured_reference,
     perform,
@@ -33,7 +33,7 @@ from skidpad.study.manoeuvres import (
 from skidpad.study.manoeuvres.braking import BrakingInTurn
 from skidpad.study.manoeuvres.case_run import CaseRun
 from skidpad.study.manoeuvres.frequency_response import SineSweep
-from skidpad.study.manoeuvres.logs import measured
+from skidpad.study.manoeuvres.logs import measure_drive
 from skidpad.study.manoeuvres.sine_with_dwell import moved_aside
 from skidpad.study.manoeuvres.single_sine import SingleSine
 from skidpad.study.manoeuvres.steady_state import ConstantRadius
@@ -94,7 +94,7 @@ def test_metrics_of_what_is_unknown_are_missing_and_said(tmp_path: Path) -> None
     run = next(run for run in step().runs if run.label == "left")
     drive, notes = drive_of_log(read_log(written(tmp_path, run, "v_x", "omega", "steer")))
     assert "metrics that need it are missing: v_y, sideslip" in notes[-1]
-    found = measured(StepSteer(duration=2.0), CAR, drive, step().runs)
+    found = measure_drive(StepSteer(duration=2.0), CAR, drive, step().runs)
     assert np.isnan(found["tb_factor"].value).all()
     np.testing.assert_allclose(
         found["yaw_rate_rise_time"].value, step()["yaw_rate_rise_time"], rtol=1e-3
@@ -112,7 +112,7 @@ def test_how_a_y_changes_is_not_known_without_sideways_motion(tmp_path: Path) ->
     for at in (None, 7.3):
         drive, notes = drive_of_log(log, at)
         assert [note for note in notes if "a_y is v_x times omega" in note]
-        found = measured(StepSteer(duration=2.0), CAR, drive, step().runs)
+        found = measure_drive(StepSteer(duration=2.0), CAR, drive, step().runs)
         for name in ("lateral_acceleration_rise_time", "lateral_acceleration_overshoot"):
             assert np.isnan(found[name].value).all(), name
         steady = "steady_lateral_acceleration"
@@ -124,7 +124,7 @@ def test_one_column_of_sideways_motion_tells_how_a_y_changes(tmp_path: Path, mor
     run = next(run for run in step().runs if run.label == "left")
     drive, notes = drive_of_log(read_log(written(tmp_path, run, *STEADY, more)))
     assert not [note for note in notes if "a_y is v_x times omega" in note]
-    found = measured(StepSteer(duration=2.0), CAR, drive, step().runs)
+    found = measure_drive(StepSteer(duration=2.0), CAR, drive, step().runs)
     rise = "lateral_acceleration_rise_time"
     np.testing.assert_allclose(found[rise].value, step()[rise], rtol=0.02)
 
@@ -138,7 +138,7 @@ def weaving() -> CaseRun:
 
 
 def test_of_a_frequency_response_the_slow_gain_is_left() -> None:
-    found = measured(SineSweep(speed=25.0), CAR, weaving())
+    found = measure_drive(SineSweep(speed=25.0), CAR, weaving())
     known = {m.name for m in found.metrics if np.isfinite(m.value).all()}
     assert {name for name in known if name.startswith("lateral")} == {
         "lateral_acceleration_steady_gain"
@@ -154,10 +154,10 @@ def test_a_single_sine_needs_the_peak_that_it_is_driven_to() -> None:
     columns = {"v_x": 22.0 + 0.0 * t, "steer": angle, "omega": 5.0 * angle}
     drive, _ = drive_of_log(Log("sine.csv", {n: Series(t, c) for n, c in columns.items()}))
     with pytest.raises(InvalidValue, match="no column a_y, nor v_y or sideslip to make it from"):
-        adapted(SingleSine(), drive)
+        adapt(SingleSine(), drive)
     sideways = Series(t, 0.0 * t)
     series = {n: Series(t, c) for n, c in columns.items()} | {"v_y": sideways}
-    assert isinstance(adapted(SingleSine(), drive_of_log(Log("sine.csv", series))[0]), SingleSine)
+    assert isinstance(adapt(SingleSine(), drive_of_log(Log("sine.csv", series))[0]), SingleSine)
 
 
 def test_the_way_aside_needs_sideways_motion_or_places() -> None:
@@ -196,14 +196,14 @@ def test_a_column_that_was_not_mapped_is_named(
     drive, notes = drive_of_log(Log("log.csv", series))
     assert f"columns of the log that are not used: {', '.join(drive.source.unused)}" in notes
     with pytest.raises(InvalidValue, match=says):
-        adapted(test, drive)
+        adapt(test, drive)
 
 
 def test_steady_turns_are_not_sought_in_a_log_that_tells_none() -> None:
     t = np.arange(0.0, 12.0, 0.02)
     drive, _ = drive_of_log(Log("log.csv", {n: Series(t, 20.0 + 0.0 * t) for n in ("v_x", "r")}))
     with pytest.raises(InvalidValue, match=r"which turns are steady is not told.* not used: r;"):
-        measured(ConstantRadius(), CAR, drive)
+        measure_drive(ConstantRadius(), CAR, drive)
 
 
 def noise_log(signal: float, noise: float, *, ramp: float = 0.0) -> Log:
@@ -222,7 +222,7 @@ def noise_log(signal: float, noise: float, *, ramp: float = 0.0) -> Log:
 def test_noise_has_no_frequency_response() -> None:
     """An angle and a yaw rate that have nothing in common: whatever chance makes of them."""
     drive, _ = drive_of_log(noise_log(0.0, 0.1))
-    found = measured(SineSweep(speed=20.0), CAR, drive)
+    found = measure_drive(SineSweep(speed=20.0), CAR, drive)
     known = {m.name for m in found.metrics if np.isfinite(m.value).all()}
     assert not {name for name in known if not name.endswith("coherence")}
     assert found["yaw_rate_coherence"].value < 0.1
@@ -233,7 +233,7 @@ def test_noise_has_no_frequency_response() -> None:
 def test_coherent_frequencies_of_a_noisy_log_are_told() -> None:
     """A gain of 5 with a tenth of its amplitude in noise: a coherence of 1 / 1.01 everywhere."""
     drive, _ = drive_of_log(noise_log(5.0, 0.01))
-    found = measured(SineSweep(speed=20.0), CAR, drive)
+    found = measure_drive(SineSweep(speed=20.0), CAR, drive)
     assert found["yaw_rate_steady_gain"].value == pytest.approx(5.0, rel=0.1)
     assert found["yaw_rate_phase_at_1_hz"].value == pytest.approx(0.0, abs=0.1)
     assert np.isnan(found["yaw_rate_bandwidth"].value).all()
@@ -242,16 +242,16 @@ def test_coherent_frequencies_of_a_noisy_log_are_told() -> None:
 def test_a_frequency_response_is_that_of_one_speed() -> None:
     drive, _ = drive_of_log(noise_log(5.0, 0.0, ramp=0.5))
     # 30 s at 20 m/s, and 4 s in which it grows to 22 m/s.
-    as_driven = adapted(SineSweep(), drive)
+    as_driven = adapt(SineSweep(), drive)
     assert isinstance(as_driven, SineSweep)
     assert as_driven.speed == pytest.approx((30.0 * 20.0 + 4.0 * 21.0) / 34.0, rel=1e-3)
-    found = measured(adapted(SineSweep(), drive), CAR, drive)
+    found = measure_drive(adapt(SineSweep(), drive), CAR, drive)
     assert any("within 10 % of its median" in note for note in found.notes)
     fast, _ = drive_of_log(noise_log(5.0, 0.0))
     v = 5.0 + 0.5 * fast.t[:, None]
     fast = CaseRun(fast.label, fast.t, {**fast.signals, "v_x": v}, source=fast.source)
     with pytest.raises(InvalidValue, match=r"speeds from 5\.0 to 35\.0 m/s, and keeps 20\.0 m/s"):
-        measured(SineSweep(), CAR, fast)
+        measure_drive(SineSweep(), CAR, fast)
 
 
 def test_a_slow_ramp_without_sideways_motion_lacks_only_what_needs_it(tmp_path: Path) -> None:
@@ -262,7 +262,7 @@ def test_a_slow_ramp_without_sideways_motion_lacks_only_what_needs_it(tmp_path: 
         (("v_x", "omega", "steer"), {"sideslip_at_limit", "rear_gives_way"}),
     ):
         drive, _ = drive_of_log(read_log(written(tmp_path, run, *columns)))
-        found = measured(adapted(SlowRamp(), drive), CAR, drive)
+        found = measure_drive(adapt(SlowRamp(), drive), CAR, drive)
         none = {m.name for m in found.metrics if np.isnan(m.value).any()}
         assert none == lacks
         for name in ("max_lateral_acceleration", "understeer_gradient", "angle_at_limit"):
@@ -315,10 +315,10 @@ def test_holes_of_a_channel_are_filled_or_leave_it_out(tmp_path: Path) -> None:
 def test_the_wheelbase_that_a_gradient_is_with_is_said_or_given(L: float) -> None:
     """Wheels at L / R + K a_y by hand: with another wheelbase the gradient is another one."""
     own = float(CAR.wheel_base[0])
-    found = measured(ConstantRadius(), CAR, turns(0.002, L=L), wheel_base=L)
+    found = measure_drive(ConstantRadius(), CAR, turns(0.002, L=L), wheel_base=L)
     assert found["understeer_gradient"].value == pytest.approx(0.002, abs=2e-6)
     assert not any("has no wheelbase" in note for note in found.notes)
-    found = measured(ConstantRadius(), CAR, turns(0.002, L=L))
+    found = measure_drive(ConstantRadius(), CAR, turns(0.002, L=L))
     wrong = float(found["understeer_gradient"].value[0])
     assert abs(wrong - 0.002) > 1e-4
     # Another length does not undo the first one, so it is not taken for one that matters.
@@ -350,10 +350,10 @@ def turns(K: float, noise: float = 0.0, L: float = float(CAR.wheel_base[0])) -> 
 
 @pytest.mark.parametrize("K", [0.002, 0.0, -0.001])
 def test_the_gradient_of_turns_written_by_hand_is_found(K: float) -> None:
-    found = measured(ConstantRadius(), CAR, turns(K))
+    found = measure_drive(ConstantRadius(), CAR, turns(K))
     assert found["understeer_gradient"].value == pytest.approx(K, abs=2e-6)
     assert found["largest_steady_lateral_acceleration"].value == pytest.approx(3.0)
-    found = measured(ConstantRadius(), CAR, turns(K, 0.02))
+    found = measure_drive(ConstantRadius(), CAR, turns(K, 0.02))
     assert found["understeer_gradient"].value == pytest.approx(K, abs=2e-4)
 
 
@@ -363,7 +363,7 @@ def test_a_drive_straight_on_is_no_steady_turn() -> None:
     reference = measured_reference(drive_of_log(still)[0], perform([ConstantRadius()], [KINEMATIC]))
     assert "no tyres" in reference.missing["constant_radius"]
     with pytest.raises(InvalidValue, match=r"has 0 steady turns of 3 s .*; gradients need 4"):
-        measured(ConstantRadius(), CAR, drive_of_log(still)[0])
+        measure_drive(ConstantRadius(), CAR, drive_of_log(still)[0])
 
 
 KINEMATIC = Subject(sp.vehicles.kinematic_bicycle())
@@ -388,7 +388,7 @@ def test_logs_that_say_too_little(series: dict[str, Series], says: str) -> None:
 def test_a_log_that_ends_early_is_refused() -> None:
     short = Log("short", {"v_x": Series(T * 0.1, T)})
     with pytest.raises(InvalidValue, match=r"to 0.* which is 30 s from zero on"):
-        measured(Acceleration(), CAR, drive_of_log(short)[0])
+        measure_drive(Acceleration(), CAR, drive_of_log(short)[0])
 
 
 @dataclass(frozen=True)
@@ -411,7 +411,7 @@ class Search:
 def test_a_search_is_not_answered_by_one_log() -> None:
     drive, _ = drive_of_log(Log("log", {"v_x": Series(T, T)}))
     with pytest.raises(InvalidValue, match="one log does not tell"):
-        measured(Search(), CAR, drive)
+        measure_drive(Search(), CAR, drive)
 
 
 def test_the_time_at_which_a_test_begins_may_be_said() -> None:

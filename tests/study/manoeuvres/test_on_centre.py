@@ -9,7 +9,7 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.study.manoeuvres import Result, Subject, adapted, perform
+from skidpad.study.manoeuvres import Result, Subject, adapt, perform
 from skidpad.study.manoeuvres import sensitivity as derivatives
 from skidpad.study.manoeuvres.case_run import CaseRun, from_columns
 from skidpad.study.manoeuvres.on_centre import Transition, Weave
@@ -176,19 +176,19 @@ def test_logs_of_other_tests_are_refused() -> None:
     t = np.linspace(0.0, 40.0, 4001)
     late = np.maximum(t - 5.0, 0.0)
     sine = 0.01 * np.sin(2.0 * np.pi * 0.2 * late)
-    test = adapted(Weave(), log_of(sine, t))
+    test = adapt(Weave(), log_of(sine, t))
     assert isinstance(test, Weave)
     assert (test.speed, test.sides) == (25.0, ("left first",))
     assert test.a_y == pytest.approx(2.0, rel=1e-3)
     with pytest.raises(InvalidValue, match=r"no sine of 0\.2 Hz"):
-        adapted(Weave(), log_of(0.01 * np.sin(2.0 * np.pi * 0.3 * late), t))
+        adapt(Weave(), log_of(0.01 * np.sin(2.0 * np.pi * 0.3 * late), t))
     with pytest.raises(InvalidValue, match=r"20 s are needed"):
-        adapted(Weave(), log_of(sine[:2000], t[:2000]))
+        adapt(Weave(), log_of(sine[:2000], t[:2000]))
     with pytest.raises(InvalidValue, match=r"0\.20 m/s² at most"):
-        adapted(Weave(), log_of(0.1 * sine, t))
-    ramp = adapted(Transition(), log_of(-0.002 * late, t))
+        adapt(Weave(), log_of(0.1 * sine, t))
+    ramp = adapt(Transition(), log_of(-0.002 * late, t))
     assert ramp == Transition(speed=25.0, duration=4.5, sides=("right",))
     with pytest.raises(InvalidValue, match="not turned evenly"):
-        adapted(Transition(), log_of(0.0075 * (1.0 - np.exp(-late / 0.02)) + 1e-9 * late, t))
+        adapt(Transition(), log_of(0.0075 * (1.0 - np.exp(-late / 0.02)) + 1e-9 * late, t))
     with pytest.raises(InvalidValue, match=r"0\.40 m/s² at most"):
-        adapted(Transition(), log_of(0.002 * np.minimum(late, 1.0), t))
+        adapt(Transition(), log_of(0.002 * np.minimum(late, 1.0), t))

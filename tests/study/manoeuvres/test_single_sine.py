@@ -9,9 +9,9 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.study.manoeuvres import Result, Subject, adapted, perform
+from skidpad.study.manoeuvres import Result, Subject, adapt, perform
 from skidpad.study.manoeuvres.case_run import from_columns
-from skidpad.study.manoeuvres.logs import measured
+from skidpad.study.manoeuvres.logs import measure_drive
 from skidpad.study.manoeuvres.single_sine import SingleSine, one_period, response
 from skidpad.study.manoeuvres.theory import Bicycle, LinearCar
 from study.manoeuvres.fakes import KERNELS
@@ -89,13 +89,13 @@ def test_a_log_gives_its_numbers_and_another_sine_is_refused() -> None:
     run = result.runs[-1]
     columns = {name: rows[:, 0] for name, rows in run.signals.items()}
     log = from_columns("log.csv", run.t + 5.0, columns)
-    test = adapted(SingleSine(), log)
+    test = adapt(SingleSine(), log)
     assert isinstance(test, SingleSine)
     assert test.sides == ("right first",)
     assert test.a_y == pytest.approx(0.5, rel=0.02)
     (own,) = perform([test], [result.car], KERNELS)
-    found = measured(test, result.car, log, own.runs)
+    found = measure_drive(test, result.car, log, own.runs)
     for metric in found.metrics:
         np.testing.assert_allclose(metric.value, own[metric.name], rtol=0.01, atol=2e-3)
     with pytest.raises(InvalidValue, match="no single sine of 1 Hz"):
-        adapted(SingleSine(frequency=1.0), log)
+        adapt(SingleSine(frequency=1.0), log)

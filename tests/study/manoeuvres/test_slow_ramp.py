@@ -9,9 +9,9 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.study.manoeuvres import ConstantSpeed, Result, SlowRamp, Subject, adapted, perform
+from skidpad.study.manoeuvres import ConstantSpeed, Result, SlowRamp, Subject, adapt, perform
 from skidpad.study.manoeuvres.case_run import CaseRun, from_columns
-from skidpad.study.manoeuvres.logs import measured
+from skidpad.study.manoeuvres.logs import measure_drive
 from study.manoeuvres.fakes import COARSE
 
 V = 80.0 / 3.6
@@ -115,15 +115,15 @@ def test_a_log_of_a_ramp_gives_its_limit() -> None:
     """One with a step of the wheels is none."""
     run = results().runs[-1].variant(0)
     log = as_log(run, run.t + 3.0)
-    test = adapted(SlowRamp(), log)
+    test = adapt(SlowRamp(), log)
     assert isinstance(test, SlowRamp)
     assert test.sides == ("right",)
     assert test.speed == pytest.approx(V, rel=0.01)
-    found = measured(test, Subject(sp.vehicles.single_track(C_drag=0.0)), log)
+    found = measure_drive(test, Subject(sp.vehicles.single_track(C_drag=0.0)), log)
     for metric in found.metrics:
         assert metric.value[0] == pytest.approx(results()[metric.name][0], rel=1e-3)
     with pytest.raises(InvalidValue, match="no slow ramp"):
-        adapted(SlowRamp(), as_log(run, 0.1 * run.t))
+        adapt(SlowRamp(), as_log(run, 0.1 * run.t))
 
 
 def as_log(run: CaseRun, t: np.ndarray) -> CaseRun:

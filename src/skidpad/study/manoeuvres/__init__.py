@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .evaluation import Evaluation, Limits, write_json
     from .events import FormulaAcceleration, FormulaSkidpad
     from .kernels import Kernels
-    from .logs import adapted, drive_of_log, measured_reference
+    from .logs import adapt, drive_of_log, measured_reference
     from .longitudinal import Acceleration
     from .manoeuvre import Manoeuvre, Performing
     from .metric import Chart, Curve, Findings, Metric
@@ -59,7 +59,7 @@ __all__ = [
     "StepSteer",
     "StraightBraking",
     "Subject",
-    "adapted",
+    "adapt",
     "drive_of_log",
     "measured_reference",
     "names",
@@ -83,7 +83,7 @@ __getattr__ = lazy_attributes(
         ".evaluation": ("Evaluation", "Limits", "write_json"),
         ".events": ("FormulaAcceleration", "FormulaSkidpad"),
         ".kernels": ("Kernels",),
-        ".logs": ("adapted", "drive_of_log", "measured_reference"),
+        ".logs": ("adapt", "drive_of_log", "measured_reference"),
         ".longitudinal": ("Acceleration",),
         ".metric": ("Chart", "Curve", "Findings", "Metric"),
         ".manoeuvre": ("Manoeuvre", "Performing"),

@@ -1,9 +1,9 @@
 """Measured logs on the proving ground: drives, and metrics by the functions that judge simulations.
 
 `drive_of_log` makes a drive of a log: signals with even times, completed by what follows from
-others. A log is one drive, and a manoeuvre may be many: `adapted` makes of it the test that the log
-is. `measured` finds the metrics of a manoeuvre in a drive, so that measured and simulated numbers
-mean the same.
+others. A log is one drive, and a manoeuvre may be many: `adapt` makes of it the test that the log
+is. `measure_drive` finds the metrics of a manoeuvre in a drive, so that measured and simulated
+numbers mean the same.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def drive_of_log(log: Log, at: s | None = None) -> tuple[CaseRun, list[str]]:
     """A log as a drive with even times, and notes on what was not in it.
 
     `at` is the time of the log at which the test begins; it becomes zero, and the speed there is
-    the one that `adapted` gives the test. What the log lacks follows from the rest where it
+    the one that `adapt` gives the test. What the log lacks follows from the rest where it
     can: yaw rate from heading, lateral acceleration from speed and yaw rate, and so on. Columns
     that contradict each other raise InvalidValue, with the one that is likely wrong.
     """
@@ -249,7 +249,7 @@ SAME: measured_one = 0.1
 """Share by which a setting of a log may differ from that of the test."""
 
 
-def adapted(manoeuvre: Manoeuvre, drive: CaseRun) -> Manoeuvre:
+def adapt(manoeuvre: Manoeuvre, drive: CaseRun) -> Manoeuvre:
     """The manoeuvre as a log was driven: with its speed, its deceleration, its side.
 
     One that has no method `adapted_to(drive)` stays as it is. Raises InvalidValue where the log
@@ -260,7 +260,7 @@ def adapted(manoeuvre: Manoeuvre, drive: CaseRun) -> Manoeuvre:
 
 
 def adapted_settings(before: Manoeuvre, after: Manoeuvre) -> str:
-    """What `adapted` changed, as text; empty if nothing."""
+    """What `adapt` changed, as text; empty if nothing."""
     old = settings_of(before)
     new = {name: value for name, value in settings_of(after).items() if value != old.get(name)}
     texts = (f"{v:.4g}" if isinstance(v, float) else v for v in new.values())
@@ -282,7 +282,7 @@ def measured_reference(
     for result in results:
         name = result.manoeuvre.name
         try:
-            of_result = measured(
+            of_result = measure_drive(
                 result.manoeuvre,
                 result.car,
                 drive,
@@ -303,7 +303,7 @@ def measured_reference(
     return Reference(drive.label, findings, missing, [*notes, *dict.fromkeys(own_notes)])
 
 
-def measured(
+def measure_drive(
     manoeuvre: Manoeuvre,
     car: Subject,
     drive: CaseRun,
@@ -316,7 +316,7 @@ def measured(
 
     A manoeuvre that has a method `measure(car, drive)` is asked; for any other the drive stands for
     the case that the manoeuvre asks for. One with several cases is refused, unless its `one_drive`
-    says that they differ in side or driver alone: `adapted` tells which of them the log is.
+    says that they differ in side or driver alone: `adapt` tells which of them the log is.
 
     With `aligned` the drive is shifted so that its wheels reach half of their largest angle when
     they do in the case, or so that it starts or slows down when it does there: by the simulated
@@ -444,7 +444,7 @@ def _with_numbers(drive: CaseRun, names: Sequence[str]) -> CaseRun:
 
 def _check_settings(manoeuvre: Manoeuvre, drive: CaseRun) -> None:
     """Raise if a log was driven otherwise than the test."""
-    as_driven = adapted(manoeuvre, drive)
+    as_driven = adapt(manoeuvre, drive)
     if not is_dataclass(as_driven):
         return
     for name in (field.name for field in fields(as_driven)):
@@ -454,7 +454,7 @@ def _check_settings(manoeuvre: Manoeuvre, drive: CaseRun) -> None:
         if abs(test - log) > SAME * max(abs(test), abs(log)):
             raise InvalidValue(
                 f"{drive.label} was driven with {name} {log:.4g}, {manoeuvre.name} with "
-                f"{test:.4g}: both must be the same; `adapted` makes the test for a log"
+                f"{test:.4g}: both must be the same; `adapt` makes the test for a log"
             )
 
 
