@@ -18,7 +18,8 @@ from skidpad.demo.drift import balance
 from skidpad.demo.performing import Figures, Outcome, perform, perform_into, run_table
 from skidpad.demo.show import Show
 from skidpad.demo.track import random_track
-from skidpad.view.recording import Recording, read
+from skidpad.view.recording import read
+from skidpad.view.recording.reading import Recording
 
 
 class Performed:

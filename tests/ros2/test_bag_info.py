@@ -9,7 +9,7 @@ import pytest
 
 from core.files.bags import TYPES, write_bag, write_database
 from skidpad.cli import main
-from skidpad.view.recording import bag_info, recover_bag
+from skidpad.view.recording.bag_tools import bag_info, recover_bag
 from skidpad.view.recording.mcap import open_mcap
 
 rosbag2 = pytest.importorskip("rosbags.rosbag2")

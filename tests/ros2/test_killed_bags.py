@@ -22,7 +22,7 @@ from skidpad.errors import InvalidValue
 from skidpad.ros2.messages import message_type
 from skidpad.ros2.messages.types import definition_text
 from skidpad.study.identify import read_log
-from skidpad.view.recording import bag_info, recover_bag
+from skidpad.view.recording.bag_tools import bag_info, recover_bag
 from skidpad.view.recording.bags import ROOT
 from skidpad.view.recording.mcap import open_mcap
 from waiting import PATIENCE

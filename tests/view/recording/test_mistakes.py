@@ -10,7 +10,8 @@ import pytest
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.view.recording import Recorder, Recording, read
+from skidpad.view.recording import Recorder, read
+from skidpad.view.recording.reading import Recording
 from skidpad.view.stages import trajectory_stage
 
 

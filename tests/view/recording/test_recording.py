@@ -13,7 +13,8 @@ import skidpad as sp
 from skidpad.errors import InvalidValue
 from skidpad.sensors import Imu, Runner
 from skidpad.sensors.motion import motion_along
-from skidpad.view.recording import Recorder, Recording, SensorMount, read
+from skidpad.view.recording import Recorder, SensorMount, read
+from skidpad.view.recording.reading import Recording
 from skidpad.view.stage import Body, Channel, Stage
 from skidpad.view.stages import trajectory_stage
 from skidpad.world.contact.touches import ContactEvent

@@ -11,7 +11,8 @@ import pytest
 
 import skidpad as sp
 from skidpad.core.arrays import Array
-from skidpad.view.recording import Recording, WorldRecorder, read
+from skidpad.view.recording import WorldRecorder, read
+from skidpad.view.recording.reading import Recording
 from skidpad.view.stages import WorldStage
 from skidpad.world.xml import loads
 from view.recording.decoding import messages
