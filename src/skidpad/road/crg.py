@@ -9,7 +9,7 @@ begin comments.
 Reference line: points at equal steps of u, each from the one before along the heading of its row.
 Height of the road: the grid, plus the height of the reference line (slopes summed up), plus v times
 the cross slope. Between rows and columns all of that is bilinear, so it is one grid here. The
-modifiers of a file scale the road, fill in heights where there are none, and move the line.
+modifiers of a file scale the road, fill in missing heights, and move the line.
 """
 
 from __future__ import annotations

@@ -58,13 +58,6 @@ def acceleration_at(motion: Motion, place: Vector) -> Vector:
     )
 
 
-def specific_force(motion: Motion, place: Vector, g: m_s2) -> Vector:
-    """Specific force on an accelerometer at a point of the body, in body axes."""
-    roll, pitch = motion.roll, motion.pitch
-    up = Vector(-sin(pitch), cos(pitch) * sin(roll), cos(pitch) * cos(roll))
-    return added(acceleration_at(motion, place), Vector(g * up.x, g * up.y, g * up.z))
-
-
 @dataclass(frozen=True, kw_only=True)
 class Imu(Sensor):
     """Accelerometer and gyroscope; see `Channel` for their errors, in m/s² and rad/s."""
@@ -98,7 +91,10 @@ class Imu(Sensor):
 
     def measure(self, truth: Motion) -> ImuReading:
         """The reading without errors, for numbers, arrays and symbols."""
-        force = specific_force(truth, self.mounting.position, self.g)
+        roll, pitch, g = truth.roll, truth.pitch, self.g
+        up = Vector(-sin(pitch), cos(pitch) * sin(roll), cos(pitch) * cos(roll))
+        acceleration = acceleration_at(truth, self.mounting.position)
+        force = added(acceleration, Vector(g * up.x, g * up.y, g * up.z))
         rate = Vector(truth.omega_x, truth.omega_y, truth.omega)
         axes = sensor_axes(self.mounting)
         return ImuReading(*rotation_turned_back(axes, force), *rotation_turned_back(axes, rate))

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -260,7 +260,14 @@ class Instrument(ABC):
         check_time(times)
         number = None if vehicles is None else np.size(vehicles)
         seen = _laid_out(self.as_truth(truth), times.size, number)
-        _check_finite(type(self).__name__, seen, self.may_be_unknown)
+        for name, leaf in zip(seen._fields, seen, strict=True):
+            bad = ~np.isfinite(leaf)
+            if bad.any() and not self.may_be_unknown(name):
+                step, vehicle = np.argwhere(bad)[0]
+                raise InvalidValue(
+                    f"{type(self).__name__}: truth {name} = {leaf[step, vehicle]} at step {step} "
+                    f"of vehicle {vehicle} must be finite"
+                )
         numbers = np.arange(seen[0].shape[1]) if vehicles is None else vehicles
         errors = self.errors(seed, numbers)
         rows, steps = sampled_rows(times, self.rate)
@@ -385,18 +392,6 @@ def _laid_out(truth: Any, steps: int, vehicles: int | None) -> Any:
                 f"truth {name} has shape {leaf.shape}; expected ({steps},) or ({steps}, {count})"
             ) from None
     return type(truth)(*rows)
-
-
-def _check_finite(kind: str, truth: Any, may_be_unknown: Callable[[str], bool]) -> None:
-    """Raise if a leaf of (steps, vehicles) has a number that is not finite, and is looked at."""
-    for name, leaf in zip(truth._fields, truth, strict=True):
-        bad = ~np.isfinite(leaf)
-        if bad.any() and not may_be_unknown(name):
-            step, vehicle = np.argwhere(bad)[0]
-            raise InvalidValue(
-                f"{kind}: truth {name} = {leaf[step, vehicle]} at step {step} of vehicle {vehicle} "
-                "must be finite"
-            )
 
 
 def _newest(received: Mask, arrived: NDArray[np.int64]) -> Mask:

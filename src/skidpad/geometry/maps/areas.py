@@ -158,8 +158,14 @@ def _nesting(polygons: Sequence[Polygon], rings: Sequence[Array]) -> list[set[in
         boxed = near[np.all((low[near] >= low[k]) & (high[near] <= high[k]), axis=1)].tolist()
         # Of two equal rings the later one is the inner.
         inner = [j for j in boxed if j != k and j not in around[k]]
-        for j in _those_within(ring, inner, rings):
-            around[j].add(k)
+        if inner:
+            # Those with all their vertices in this ring.
+            starts = np.cumsum([0, *(len(rings[j]) for j in inner[:-1])])
+            inside = enclosed(np.concatenate([rings[j] for j in inner]), ring)
+            whole = np.logical_and.reduceat(inside, starts)
+            for j, is_within in zip(inner, whole.tolist(), strict=True):
+                if is_within:
+                    around[j].add(k)
     # The file says that holes lie in their outlines, even where one sticks out.
     outline = 0
     for polygon in polygons:
@@ -168,16 +174,6 @@ def _nesting(polygons: Sequence[Polygon], rings: Sequence[Array]) -> list[set[in
             around[outline].discard(hole)
         outline += 1 + len(polygon.holes)
     return around
-
-
-def _those_within(ring: Array, others: list[int], rings: Sequence[Array]) -> list[int]:
-    """Which of the others lie in a ring with all their vertices."""
-    if not others:
-        return []
-    starts = np.cumsum([0, *(len(rings[j]) for j in others[:-1])])
-    inside = enclosed(np.concatenate([rings[j] for j in others]), ring)
-    whole = np.logical_and.reduceat(inside, starts)
-    return [j for j, is_within in zip(others, whole.tolist(), strict=True) if is_within]
 
 
 def solid_at(points: Array, solids: Sequence[Polygon]) -> Mask:

@@ -90,8 +90,7 @@ class Track:
         set_field(self, "centre", points_of("centre", self.centre, LEAST_POINTS))
         for side in ("left", "right"):
             set_field(self, side, _widths(side, getattr(self, side), len(self.centre)))
-        _check_even(self.line)
-        check_simple(self.line)
+        self._check_line()
         if self.grid is not None and not isinstance(self.grid, Grid):
             raise InvalidValue(f"grid must be a Grid or None, got a {type(self.grid).__name__}")
         if self.walls is _BORDERS:
@@ -129,7 +128,13 @@ class Track:
         widths = [_widths(*side, len(through)) for side in (("left", left), ("right", right))]
         spacing = positive("spacing", spacing, "m")
         curve = even_curve(through, spacing, closed=closed)
-        _check_smooth(curve.points, spacing)
+        pieces = lengths(curve.points)
+        if pieces.max() - pieces.min() > _UNEVEN * pieces.max():
+            x, y = curve.points[int(pieces.argmin())].tolist()
+            raise InvalidValue(
+                f"the line through points turns too sharply near ({x:.6g}, {y:.6g}) for "
+                f"spacing = {spacing:g} m; give a smaller one, or smoother points"
+            )
         return cls(
             curve.points,
             *(curve.between(side) for side in widths),
@@ -225,6 +230,26 @@ class Track:
         step = None if spacing is None else positive("spacing", spacing, "m")
         return cls(*way_around(grid, start, step), closed=True, grid=grid, name=name)
 
+    def _check_line(self) -> None:
+        """Raise unless the steps of the centre line are even and it does not cross itself."""
+        line, steps = self.line, lengths(self.line.points)
+        mean = float(steps.mean())
+        off = np.abs(steps - mean)
+        if off.max() > _UNEVEN * mean:
+            k = int(off.argmax())
+            raise InvalidValue(
+                f"centre[{k}] is {steps[k]:.6g} m from the next point, where the mean step is "
+                f"{mean:.6g} m; the points must be equally spaced: Track.between makes them so"
+            )
+        intersections = crossings(line_edges(line.points))
+        if len(intersections):
+            x, y = intersections.points[0].tolist()
+            a, b = line.s[[intersections.first[0], intersections.second[0]]].tolist()
+            raise InvalidValue(
+                f"the centre line crosses itself near ({x:.6g}, {y:.6g}), at s = {a:.6g} m and at "
+                f"s = {b:.6g} m; a track in the plane must not"
+            )
+
     @cached_property
     def line(self) -> Line:
         """The centre line."""
@@ -239,7 +264,14 @@ class Track:
     def borders(self) -> tuple[Array, Array]:
         """Left and right border as points (k, 2) in m; what folds inside of tight bends is cut."""
         left, right = border(self.line, self.left, "left"), border(self.line, self.right, "right")
-        check_apart(left, right, self.line)
+        walls = edges(left, self.closed), edges(right, self.closed)
+        intersections = crossings(np.concatenate(walls))
+        if len(intersections):
+            x, y = intersections.points[0].tolist()
+            raise InvalidValue(
+                f"the left border crosses the right one near ({x:.6g}, {y:.6g}); the track must "
+                "not lie over itself: give smaller widths"
+            )
         return frozen(left), frozen(right)
 
     def _border_walls(self) -> Array:
@@ -310,28 +342,6 @@ def _widths(side: str, values: Any, count: int) -> Array:
             f"{side}[{bad[0]}] = {widths[bad[0]]:g} m must be finite and greater than 0"
         )
     return frozen(widths)
-
-
-def _check_smooth(points: Array, spacing: m) -> None:
-    pieces = lengths(points)
-    if pieces.max() - pieces.min() > _UNEVEN * pieces.max():
-        x, y = points[int(pieces.argmin())].tolist()
-        raise InvalidValue(
-            f"the line through points turns too sharply near ({x:.6g}, {y:.6g}) for "
-            f"spacing = {spacing:g} m; give a smaller one, or smoother points"
-        )
-
-
-def _check_even(line: Line) -> None:
-    steps = lengths(line.points)
-    mean = float(steps.mean())
-    off = np.abs(steps - mean)
-    if off.max() > _UNEVEN * mean:
-        k = int(off.argmax())
-        raise InvalidValue(
-            f"centre[{k}] is {steps[k]:.6g} m from the next point, where the mean step is "
-            f"{mean:.6g} m; the points must be equally spaced: Track.between makes them so"
-        )
 
 
 def random_track(
@@ -412,30 +422,6 @@ def simplify_border(border: Array, closed: bool, tolerance: m) -> Array:
 def _turn(begin: list[m], end: list[m], ahead: rad) -> rad:
     """The direction from one point to another, from that of `ahead`, in [-π, π]."""
     return math.remainder(math.atan2(end[1] - begin[1], end[0] - begin[0]) - ahead, math.tau)
-
-
-def check_apart(left: Array, right: Array, line: Line) -> None:
-    """Raise where the left border crosses the right one."""
-    walls = edges(left, line.closed), edges(right, line.closed)
-    intersections = crossings(np.concatenate(walls))
-    if len(intersections):
-        x, y = intersections.points[0].tolist()
-        raise InvalidValue(
-            f"the left border crosses the right one near ({x:.6g}, {y:.6g}); the track must not "
-            "lie over itself: give smaller widths"
-        )
-
-
-def check_simple(line: Line) -> None:
-    """Raise where a centre line crosses itself."""
-    intersections = crossings(line_edges(line.points))
-    if len(intersections):
-        x, y = intersections.points[0].tolist()
-        a, b = line.s[[intersections.first[0], intersections.second[0]]].tolist()
-        raise InvalidValue(
-            f"the centre line crosses itself near ({x:.6g}, {y:.6g}), at s = {a:.6g} m and at "
-            f"s = {b:.6g} m; a track in the plane must not"
-        )
 
 
 def _cut(whole: _Border, intersections: Crossings, line: Line, side: Side, width: m) -> _Border:
