@@ -134,7 +134,8 @@ class Fold:
         if self.of is not None:
             kind = TRUTH if self.of_truth else NUMBER
             values["v"] = quantity_function(self.of, records, kind)(sample)
-        after = self.update(**{name: values[name] for name in self._update_arguments})
+        names = arguments("update", self.update, OF_UPDATE)
+        after = self.update(**{name: values[name] for name in names})
         if not isinstance(after, tuple) or len(after) != len(self.start):
             raise InvalidValue(
                 f"the update of a fold must return a tuple of {len(self.start)} numbers, as many "
@@ -145,15 +146,8 @@ class Fold:
     def ended(self, a: tuple[Any, ...], n: Any, dt: Any) -> Any:
         """The metric from the numbers after the last sample."""
         values = {"a": a, "n": n, "dt": dt}
-        return self.result(**{name: values[name] for name in self._result_arguments})
-
-    @cached_property
-    def _update_arguments(self) -> tuple[str, ...]:
-        return arguments("update", self.update, OF_UPDATE)
-
-    @cached_property
-    def _result_arguments(self) -> tuple[str, ...]:
-        return arguments("result", self.result, OF_RESULT)
+        names = arguments("result", self.result, OF_RESULT)
+        return self.result(**{name: values[name] for name in names})
 
 
 def quantity_function(

@@ -22,7 +22,7 @@ import numpy as np
 from ..compile.cpu import CpuMap, Late, RolloutArrays
 from ..compile.plant import Plant
 from ..core import record
-from ..core.arrays import AnyArray, Array, Mask
+from ..core.arrays import AnyArray, Array, ArrayNumber, Mask
 from ..core.model import Vehicle
 from ..core.policy import Nothing, Policy
 from ..core.record import Field
@@ -253,23 +253,29 @@ class RowArrays:
     @cached_property
     def factors(self) -> dict[str, Field]:
         """Names of factors, with the fields that they set."""
-        plant = self.base.plant
         named: dict[str, Field] = {}
-        for prefix, kind, open_ in (
-            ("", self.runner.plant.Params, True),
-            (X0, plant.State, not isinstance(self.common.x0, UncertaintyModel)),
-            (INPUT, self.Reference, len(self.common.inputs) == 1),
-            (DISTURBANCE, plant.Disturbance, not self.common.disturbed),
-        ):
-            if open_:
+        for prefix, kind, closed in self._groups:
+            if not closed:
                 named |= {prefix + leaf.name: leaf for leaf in record.fields(kind)}
         return {name: leaf for name, leaf in named.items() if name not in self._arrays}
+
+    @property
+    def _groups(self) -> list[tuple[str, type, str]]:
+        """Prefix and record of each group of factors, and why it is closed; empty if it is open."""
+        plant, common = self.base.plant, self.common
+        drawn = "starts are drawn from x0, an uncertainty model"
+        table = "the inputs are a table with a row per step; hold them to vary one"
+        disturbed = "disturbances are drawn at every step; give no model to hold one"
+        return [
+            ("", self.runner.plant.Params, ""),
+            (X0, plant.State, drawn if isinstance(common.x0, UncertaintyModel) else ""),
+            (INPUT, self.Reference, table if len(common.inputs) > 1 else ""),
+            (DISTURBANCE, plant.Disturbance, disturbed if common.disturbed else ""),
+        ]
 
     @cached_property
     def _arrays(self) -> frozenset[str]:
         """Parameters that are numbers of shared arrays, between which there are no others."""
-        from ..core.arrays import ArrayNumber
-
         plant = self.runner.plant
         pairs = zip(record.names(plant.Params), record.flatten(plant.params), strict=True)
         return frozenset(name for name, value in pairs if isinstance(value, ArrayNumber))
@@ -278,23 +284,9 @@ class RowArrays:
         """The field that a factor sets; raises for an unknown name, with the nearest one."""
         if name in self.factors:
             return self.factors[name]
-        closed = {
-            X0: (
-                isinstance(self.common.x0, UncertaintyModel),
-                "starts are drawn from x0, an uncertainty model",
-            ),
-            INPUT: (
-                len(self.common.inputs) > 1,
-                "the inputs are a table with a row per step; hold them to vary one",
-            ),
-            DISTURBANCE: (
-                self.common.disturbed,
-                "disturbances are drawn at every step; give no model to hold one",
-            ),
-        }
-        for prefix, (applies, why) in closed.items():
-            if applies and name.startswith(prefix):
-                raise InvalidValue(f"factor {name!r}: {why}")
+        for prefix, _, closed in self._groups:
+            if closed and name.startswith(prefix):
+                raise InvalidValue(f"factor {name!r}: {closed}")
         allowed = tuple(self.factors)
         raise InvalidValue(record.unknown_name("the drive", name, allowed, "factor"))
 

@@ -60,24 +60,15 @@ def frame(subject: Subject) -> list[str]:
         raise NotApplicable("the state has no position x, y and no yaw")
     points = subject.calm_points
     moved = [point._replace(x=_moved(point.x)) for point in points]
-    rates = subject.rates(points)
-    faults = differences(
-        "in a turned world",
-        model.State,
-        subject.rates(moved),
-        _turned(model.State, rates),
-        TOLERANCE,
-        points,
-    )
+    turned = _turned(model.State, subject.rates(points))
     placed = [_moved_row(model.Outputs, row) for row in subject.outputs(points)]
-    return faults + differences(
-        "in a turned world",
-        model.Outputs,
-        subject.outputs(moved),
-        np.array(placed).reshape(len(points), -1),
-        TOLERANCE,
-        points,
-    )
+    faults: list[str] = []
+    for kind, values, want in (
+        (model.State, subject.rates(moved), turned),
+        (model.Outputs, subject.outputs(moved), np.array(placed).reshape(len(points), -1)),
+    ):
+        faults += differences("in a turned world", kind, values, want, TOLERANCE, points)
+    return faults
 
 
 def _turned(kind: type, table: Array) -> Array:
@@ -132,32 +123,15 @@ def _body(subject: Subject, images: list[Point], of_input: Mapping[str, float]) 
     body, points, p = subject.body, subject.points, subject.params
     there = mirrored(DEMAND, mirror_signs(Demand, None))
     faults: list[str] = []
-    for what, kind, signs, answer, plain in (
-        (
-            "pose",
-            Pose,
-            mirror_signs(Pose, None),
-            [body.pose(q.x, p) for q in images],
-            [body.pose(q.x, p) for q in points],
-        ),
-        (
-            "velocity",
-            Velocity,
-            mirror_signs(Velocity, None),
-            [body.velocity(q.x, q.u, p) for q in images],
-            [body.velocity(q.x, q.u, p) for q in points],
-        ),
-        (
-            "command",
-            subject.model.Input,
-            of_input,
-            [body.command(q.x, there, p) for q in images],
-            [body.command(q.x, DEMAND, p) for q in points],
-        ),
-    ):
-        want = _mirrored_table(kind, table(plain), signs)
-        what = f"{what} in the mirror"
-        faults += differences(what, kind, table(answer), want, TOLERANCE, points, floor=1.0)
+    functions: list[tuple[str, type, Mapping[str, float], Callable[[Point, Demand], Any]]] = [
+        ("pose", Pose, mirror_signs(Pose, None), lambda q, _: body.pose(q.x, p)),
+        ("velocity", Velocity, mirror_signs(Velocity, None), lambda q, _: body.velocity(*q[:2], p)),
+        ("command", subject.model.Input, of_input, lambda q, demand: body.command(q.x, demand, p)),
+    ]
+    for what, kind, signs, call in functions:
+        want = _mirrored_table(kind, table(call(q, DEMAND) for q in points), signs)
+        values, what = table(call(q, there) for q in images), f"{what} in the mirror"
+        faults += differences(what, kind, values, want, TOLERANCE, points, floor=1.0)
     return faults
 
 

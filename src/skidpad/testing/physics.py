@@ -135,15 +135,8 @@ def _derivatives(subject: Subject, body: Body) -> list[str]:
     rows = [function(*arguments(subject, point)) for point in points]
     want_v, want_a = (np.array([np.asarray(row[k]).ravel() for row in rows]) for k in (0, 1))
     values = table([body.velocity(pt.x, pt.u, p) for pt in points])
-    faults = differences(
-        "velocity, from the rate of the pose",
-        Velocity,
-        values,
-        want_v,
-        MOTION_TOLERANCE,
-        points,
-        1.0,
-    )
+    what = "velocity, from the rate of the pose"
+    faults = differences(what, Velocity, values, want_v, MOTION_TOLERANCE, points, 1.0)
     if body.acceleration is None:
         return faults
     rates = (subject.rate(*point, p) for point in points)
