@@ -10,7 +10,7 @@ anti_lock(car))` is a policy again. The contract of `Aid.adjust(x, u, m, p, dt)`
 
 `power_limit` limits the power of all motors together, as of an engine or of the rules of a race.
 
-`anti_lock` and `traction_control` hold brakes and drive to a slip by the same law. Each wheel has a
+`anti_lock` and `traction` hold brakes and drive to a slip by the same law. Each wheel has a
 share of the driver's demand, which shrinks while the wheel slips more than it should and comes back
 slowly; beyond the target a part is taken back at once.
 
@@ -222,7 +222,7 @@ class SlipControlParams(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Share of each wheel in what the driver asks for."""
+    """Share of each wheel in the demand of the driver."""
 
     fl: one = 1.0
     """Front left."""
@@ -242,7 +242,7 @@ def next_share(share: one, slip: one, idle: Any, p: SlipControlParams, dt: s) ->
 
 
 def remaining_demand(asked: Any, share: one, slip: one, p: SlipControlParams) -> Any:
-    """What a wheel gets of what is asked for."""
+    """The demand on a wheel that its share leaves."""
     return asked * clip(share - p.at_once * maximum(slip / p.slip - 1.0, 0.0), 0.0, 1.0)
 
 
@@ -320,7 +320,7 @@ class Vectoring(NamedTuple):
     understeer: rad_s2_m
     """Understeer gradient that the car is to have; 0 is neutral."""
     grip: Annotated[m_s2, positive]
-    """Largest lateral acceleration that is asked for."""
+    """Largest lateral acceleration that is demanded."""
     front: one
     """Share of the front axle in the moment."""
     most: Annotated[Nm, non_negative]
@@ -341,7 +341,7 @@ class Stability(NamedTuple):
     understeer: rad_s2_m
     """Understeer gradient of the car while it does as it is steered."""
     grip: Annotated[m_s2, positive]
-    """Largest lateral acceleration that is asked for."""
+    """Largest lateral acceleration that is demanded."""
     band: Annotated[rad_s, positive]
     """Error of the yaw rate that is left alone."""
     cut: Annotated[rad_s, positive]

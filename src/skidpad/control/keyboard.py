@@ -1,7 +1,7 @@
 """Driving with keys: set-points of a vehicle's own inputs, or demands of any vehicle.
 
-`Keys` change set-points by a fixed step per key press: w and s faster and slower, a and d to the
-left and right, space to stop; holding none changes nothing. The records of the controllers of
+`pressed` changes set-points by a fixed step per key press: w and s faster and slower, a and d to
+the left and right, space to stop; holding none changes nothing. The records of the controllers of
 wheeled robots have rules of their own, which are upstream's. Other inputs go by their names: w and
 s change `velocity`, or `acceleration` without it, or all torques `tau_...`; a and d change `steer`
 or `curvature`; space sets what w and s change to 0.

@@ -466,7 +466,7 @@ def motion(x: Any, w: External, p: Params) -> Motion:
 
 def derivative(x: Any, u: Any, w: External, p: Params) -> Any:
     """Time derivative of the state. If `p` has a limit_width the limits of the steering are smooth
-    (`smooth_limits`)."""
+    (`variants.with_smooth_limits`)."""
     now = motion(x, w, p)
     width = getattr(p, "limit_width", None)
     rates = (

@@ -193,7 +193,8 @@ def actuator_rates(x: State, u: Input, p: Any) -> ActuatorRates:
     """How the actuators follow their targets, within their limits.
 
     `p` has t_steer, steer_max, steer_rate_max, t_tau and tau_max. The limits act on the rate, so
-    they hold whatever the step size. If `p` has a limit_width they are smooth (`smooth_limits`).
+    they hold whatever the step size. If `p` has a limit_width they are smooth
+    (`variants.with_smooth_limits`).
     """
     width = getattr(p, "limit_width", None)
     return ActuatorRates(

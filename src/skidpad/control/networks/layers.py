@@ -197,7 +197,7 @@ class Dense(_Layer):
 
 @dataclass(frozen=True, eq=False)
 class Gru(_Layer):
-    """A gated recurrent unit with PyTorch's formula and order of gates; see `layers.gru_cell`."""
+    """A gated recurrent unit with PyTorch's formula and order of gates; see `gru_cell`."""
 
     weight_ih: Array
     """(3 h, in)"""

@@ -368,7 +368,7 @@ def gather(source: Any, name: str | None = None, compat: str | None = None) -> d
     """All parameters, those of the model `name` complete.
 
     `source` is a mapping, the path of a YAML file, or a sequence of these in which later ones win;
-    None stands for no parameters. `name` is one of `schema.NAMES`; without it `vehicle_model_type`
+    None stands for no parameters. `name` is one of `records.NAMES`; without it `vehicle_model_type`
     chooses. In the result every parameter has its value, its default, or None if it has neither;
     `acceleration_map`, `accel_map`, `brake_map` and `steer_map` are tables, or None where the model
     uses no such map or its conversion is off. Paths of maps lead from the folder of the YAML file,

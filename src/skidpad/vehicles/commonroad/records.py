@@ -230,7 +230,7 @@ class BicycleInput(NamedTuple):
 
 
 class CarInput(NamedTuple):
-    """Commands of the cars of commonroad-vehicle-models; see `components.commonroad_limits`."""
+    """Commands of the cars of commonroad-vehicle-models; see `limited`."""
 
     steer_rate: rad_s = 0.0
     """Wanted rate of the steering angle, positive to the left."""

@@ -1,8 +1,7 @@
 """How the body of a car sits on its wheels, and which load each wheel has of it.
 
-Which chassis a car has is the class of its record: `RollShare`, `QuasiStatic`, `RollPitch`
-(`roll_pitch.py`), `IndependentSuspension` (`independent_suspension.py`), or another that keeps the
-contract:
+Which chassis a car has is the class of its record: `RollShare`, `QuasiStatic`, `RollPitch`,
+`IndependentSuspension` (`suspension.py`), or another that keeps the contract:
 
 1. `States` is a record of the states that it adds to those of the car, `NoStates` if none, and
    `Outputs` one of outputs, of which `outputs(x, acting, p)` gives the values.
@@ -27,20 +26,17 @@ contract:
 13. `fills` names those of its states that `settled(x, road, air, p)` gives for a car that stands or
     rolls along in balance.
 
-The sprung mass of a car on its suspension: roll axis, stiffness, and what the links carry.
-
-Signs are those of ISO 8855: roll is positive with the right side down, as in a turn to the left;
+`Suspension` has the springs and links that carry the sprung mass about its roll axis. Signs are
+those of ISO 8855: roll is positive with the right side down, as in a turn to the left;
 pitch with the nose down, as in braking. Compression of an axle is positive when body and wheels
 approach each other. Sources: W. F. and D. L. Milliken, Race Car Vehicle Dynamics, chapters 17 and
 18; T. D. Gillespie, Fundamentals of Vehicle Dynamics, chapters 6 and 7.
 
-A body that rolls, pitches and heaves on springs, dampers and anti-roll bars.
-
-The velocity of the car is that of its whole centre of mass. When the body rolls, its mass goes one
-way and the wheels the other, so the contact patches move across by m_s h / m per rad; by the same
-lever the force of the tyres turns the body, and power at the patches is power into the roll, to the
-last digit. Pitch and heave go with the force along the car in the same way. Small angles; the roll
-axis stays where it is.
+`RollPitch` is a body that rolls, pitches and heaves. The velocity of the car is that of its whole
+centre of mass. When the body rolls, its mass goes one way and the wheels the other, so the contact
+patches move across by m_s h / m per rad; by the same lever the force of the tyres turns the body,
+and power at the patches is power into the roll, to the last digit. Pitch and heave go with the
+force along the car in the same way. Small angles; the roll axis stays where it is.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The body of `two_track`: its shape, its limits and how demands become torques or pedals.
-
-The trailers of `two_track` as bodies: their shape, and what a slope does to them.
-"""
+"""The body of `two_track` and of its trailers: shape, limits, and how demands become inputs."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 A car with `WheelTorques` or `WheelMotors` has a torque and a lag for each wheel; with any other
 powertrain the wheels may turn an inertia together. Brakes hold alike in both.
 
-The inputs by which `two_track` drives and brakes: wheel torques, or pedals of its powertrain.
+Demands of a driver become wheel torques, or pedals of the powertrain.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def _named(model: Model) -> Model:
         for name, value in two_track(NAME).params._asdict().items()
         if name in hints and type(value) in (float, hints[name])
     }
-    text = "A Formula Student car within the rules; sources: `two_track_sets`."
+    text = "A Formula Student car within the rules; sources: `twin_track.sets`."
     return replace(
         model,
         name=NAME,

@@ -5,7 +5,7 @@ wheel loads follow these forces with the time constant of the springs. So forces
 loads on states, and each tyre is evaluated once. Equations: docs/vehicles.md.
 
     two_track()                                   # a compact car on default tyres
-    two_track("sports")                           # a car of a parameter set (`two_track_sets`)
+    two_track("sports")                           # a car of a parameter set (`sets`)
     two_track(tyre=T, m=1300.0)                   # one tyre for all wheels
     two_track(front=T1, rear=T2)                  # one per axle
     two_track(fl=T1, fr=T2, rl=T3, rr=T4)         # one per wheel

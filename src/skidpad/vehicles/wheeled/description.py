@@ -239,7 +239,7 @@ class Description:
     """A wheeled vehicle; see `differential` and `ackermann` for ones with upstream's defaults."""
 
     kind: str
-    """One of `kinds.KINDS`."""
+    """One of `KINDS`."""
     chassis: Chassis
     wheels: tuple[Wheel, ...]
     """In the order of the kind."""

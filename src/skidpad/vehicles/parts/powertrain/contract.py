@@ -14,12 +14,13 @@ A powertrain is a record whose class says what turns the wheels. A vehicle puts 
 6. `peak()`: the largest torque on all wheels together at rest, and `top()`: the spin of the wheels
    at which it drives no faster; `ranges()`: lowest and highest value of its inputs.
 
-A powertrain with a torque for each wheel as its inputs is less than that: see `wheel_motors`.
+A powertrain with a torque for each wheel as its inputs is less than that: see
+`electric.WheelMotors`.
 
 What turns at a fixed ratio to the wheels is a `Reflected` inertia; everything else with inertia is
 a state. All powers balance at every instant: source = wheels + lost + stored.
 
-Smooth laws that parts of a powertrain share: limits with round knees, friction at rest.
+At the end: smooth laws that the parts share, limits with round knees and friction at rest.
 """
 
 from __future__ import annotations
