@@ -35,7 +35,7 @@ from .case_run import (
     pick,
     slowing_of,
 )
-from .manoeuvre import Driving, Performing, StandardManoeuvre
+from .manoeuvre import Performing, Rounds, StandardManoeuvre
 from .metric import Chart, Curve, Findings, Metric
 from .search import LONGEST, Grid, hardest_stop, time_to_stop, tyre_deceleration
 from .steady_state import steady_angle
@@ -262,7 +262,7 @@ def level_for(
     a: m_s2,
     case: Callable[[m_s2], Case],
     counts: Callable[[CaseRun], NDArray[np.bool_]] = lambda run: run.done,
-) -> Driving:
+) -> Rounds:
     """The deceleration to ask for so that one is reached, found in drives: brakes give what they
     are asked for, and air and tyres add to it. `case(a)` asks for one; `counts(run)` tells which
     drives, (V,), are such as the one that is to be found.
@@ -296,7 +296,7 @@ class _Levels(NamedTuple):
 
 def _levels(
     asked: Array, case: Callable[[m_s2], Case], counts: Callable[[CaseRun], NDArray[np.bool_]]
-) -> Driving:
+) -> Rounds:
     runs = yield [case(level) for level in asked.tolist()]
     done = np.array([run.done[0] for run in runs])
     reached = [slowing_of(run).deceleration if run.done[0] else np.nan for run in runs]

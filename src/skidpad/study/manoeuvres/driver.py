@@ -282,10 +282,8 @@ def driven_open(
     parameters that are numbers or (V,)."""
     vehicle = fleet.vehicle
     u = _commands(vehicle, case, t, start, p)
-    rows = (
-        ceil(max(np.max(getattr(p, name)) for name in vehicle.model.dead_times.values()) / fleet.dt)
-        + 1
-    )
+    latest = max(np.max(getattr(p, name)) for name in vehicle.model.dead_times.values())
+    rows = ceil(latest / fleet.dt) + 1
     before = np.repeat(u[:1], rows, axis=0)
     names = record.names(vehicle.model.Params)
     values = zip(names, record.flatten(p), strict=True)

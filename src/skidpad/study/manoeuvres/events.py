@@ -27,7 +27,7 @@ from .case import POINTS, Case, Path, path_of_curvature, straight
 from .case_run import OK, CaseRun, cubic_at, passing_time
 from .cone_courses import CONE, box_of, reach, struck, width_needed
 from .driver import WHEELS
-from .manoeuvre import Driving, Performing, StandardManoeuvre
+from .manoeuvre import Performing, Rounds, StandardManoeuvre
 from .metric import Chart, Curve, Findings
 from .search import least_value, tyre_deceleration
 from .subject import Subject, drive_needed, tyres_needed
@@ -414,7 +414,7 @@ class FormulaAcceleration(StandardManoeuvre):
         late = f"{run.outcomes[0]}, not over the line within {run.t[-1]:.0f} s"
         return Findings(metrics, [chart], [] if np.isfinite(time[0]) else [f"{run.label}: {late}"])
 
-    def _quickest(self, launch: Launch, duration: s) -> Driving:
+    def _quickest(self, launch: Launch, duration: s) -> Rounds:
         """The quickest drive: by the slip that is held, then by the ceiling of the torque, then by
         the slip again. Torque beyond the ceiling is never demanded, so that a car that has more
         of it is as quick."""

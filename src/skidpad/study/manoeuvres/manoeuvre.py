@@ -22,7 +22,8 @@ from .metric import Findings, Metric
 from .subject import Requirement, Subject
 from .theory import LinearCar
 
-Driving = Generator[Sequence[Case], Sequence[CaseRun], Any]
+Rounds = Generator[Sequence[Case], Sequence[CaseRun], Any]
+"""Part of a manoeuvre that drives on its own: `result = yield from rounds`."""
 Performing = Generator[Sequence[Case], Sequence[CaseRun], Findings]
 """What a manoeuvre does: `runs = yield cases`, as often as it needs, and at last its findings."""
 

@@ -25,7 +25,7 @@ from ...errors import InvalidValue
 from ...units import m, m_s, m_s2, one, rad, s
 from .case import Case, circle, ramp, steered, step
 from .case_run import OK, SIDES, CaseRun, endings, first_time, must_tell, steering_of
-from .manoeuvre import Driving, Performing, StandardManoeuvre
+from .manoeuvre import Performing, Rounds, StandardManoeuvre
 from .metric import Chart, Curve, Findings
 from .subject import Subject, speed_needed, tyres_needed
 from .theory import Bicycle
@@ -116,7 +116,7 @@ HELD: s = 2.0
 """Time for which each of them is held."""
 
 
-def steady_angle(car: Subject, v: m_s, a_y: m_s2) -> Driving:
+def steady_angle(car: Subject, v: m_s, a_y: m_s2) -> Rounds:
     """The angle of the front wheels that holds a lateral acceleration at a speed, (V,), found in
     a drive: `angle = yield from steady_angle(...)`."""
     guess = a_y / car.theory(v).gains["a_y"]
