@@ -10,7 +10,7 @@ import base64
 import ctypes
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -251,13 +251,13 @@ def _c_entry(
     built = built_drive(work, folder, compiler, FLAGS)
     start, row = start_at(work.vehicle, SPEED), input_of(work.vehicle)
     size = (folder / f"{work.name}.c").stat().st_size
-    own, other, error = _compare(
-        lambda: built(np.tile(row, (STEPS, 1)), start)[-1], partial(drive, STEPS), STEPS, budget
-    )
     details = {"steps": STEPS, "integrator": work.method.name, "source_kB": size / 1e3}
-    return Entry(
-        f"export.c.{compiler}.{name}", TIME, own._replace(error=error), {"llvm": other}, {}, details
-    )
+
+    def own() -> Array:
+        return built(np.tile(row, (STEPS, 1)), start)[-1]
+
+    peer = {"llvm": partial(drive, STEPS)}
+    return _entry(f"export.c.{compiler}.{name}", own, peer, details, budget)
 
 
 def _fmu_entries(
@@ -272,19 +272,12 @@ def _fmu_entries(
     unit = Unit(work, folder, compilers[0])
     details = {"integrator": work.method.name, "compiler": compilers[0], "FMI": 3}
     try:
-        own, other, error = _compare(
-            partial(unit.drive, STEPS), partial(drive, STEPS), STEPS, budget
-        )
-        yield Entry(
-            *(f"export.fmu.kernel.{name}", TIME, own._replace(error=error)),
-            *({"llvm": other}, {}, {**details, "steps": STEPS}),
-        )
-        stepped = partial(unit.drive, 1, STEPS)
-        own, other, error = _compare(stepped, _by_calls(work, STEPS), STEPS, budget)
-        yield Entry(
-            *(f"export.fmu.step.{name}", TIME, own._replace(error=error)),
-            *({"Simulator.step": other}, {}, {**details, "calls": STEPS}),
-        )
+        peer = {"llvm": partial(drive, STEPS)}
+        own, more = partial(unit.drive, STEPS), {**details, "steps": STEPS}
+        yield _entry(f"export.fmu.kernel.{name}", own, peer, more, budget)
+        peer = {"Simulator.step": _by_calls(work, STEPS)}
+        own, more = partial(unit.drive, 1, STEPS), {**details, "calls": STEPS}
+        yield _entry(f"export.fmu.step.{name}", own, peer, more, budget)
     finally:
         unit.close()
 
@@ -311,35 +304,38 @@ def _page_entries(name: str, work: Export, drive: Drive, budget: Budget) -> Iter
         yield Entry(f"export.wasm.fused.{name}", TIME, NOTHING, absent={"chromium": missing})
         return
     wasm = modules_of({"step": work.step})
-    native = _per_step(interleaved([partial(drive, STEPS)], 2 * budget.repeats)[0], STEPS)
+    native = _per_step(interleaved([partial(drive, STEPS)], 2 * budget.repeats)[0])
     with viewer.page() as tab:
         for kind, module in (("fused", wasm.fused), ("exact", wasm.exact)):
             there = in_page(tab, work, wasm, kind)
             there(STEPS)  # the engine optimises while it runs
             runs = [there(STEPS) for _ in range(2 * budget.repeats)]
-            own = _per_step([run["seconds"] for run in runs], STEPS)
-            error = _largest(np.array(runs[0]["state"]), drive(STEPS))
+            error = _difference(np.array(runs[0]["state"]), drive(STEPS))
+            own = _per_step([run["seconds"] for run in runs])._replace(error=error)
             details = {"module_kB": len(module) / 1e3, "share_of_a_core": CONTROL * own.value}
-            yield Entry(
-                *(f"export.wasm.{kind}.{name}", TIME, own._replace(error=error)),
-                *({"llvm": native}, {}, details),
-            )
+            yield Entry(f"export.wasm.{kind}.{name}", TIME, own, {"llvm": native}, {}, details)
 
 
-def _compare(
-    own: Callable[[], Array], other: Callable[[], Array], steps: int, budget: Budget
-) -> tuple[Measured, Measured, float]:
-    """Two drives in turns: time of a step of each, and the difference of their end states."""
-    error = _largest(own(), other())
+def _entry(
+    name: str,
+    own: Callable[[], Array],
+    peer: Mapping[str, Callable[[], Array]],
+    details: Mapping[str, Any],
+    budget: Budget,
+) -> Entry:
+    """Time of a step of two drives that run in turns, and the difference of their end states."""
+    ((peer_name, other),) = peer.items()
+    error = _difference(own(), other())
     mine, theirs = interleaved([own, other], 2 * budget.repeats)
-    return _per_step(mine, steps), _per_step(theirs, steps), error
+    peers = {peer_name: _per_step(theirs)}
+    return Entry(name, TIME, _per_step(mine)._replace(error=error), peers, {}, details)
 
 
-def _largest(own: Array, other: Array) -> float:
+def _difference(own: Array, other: Array) -> float:
     return float(np.max(np.abs(own - other)))
 
 
-def _per_step(times: Sequence[float], steps: int) -> Measured:
+def _per_step(times: Sequence[float]) -> Measured:
     """Time of a step of the best run, as disturbances only slow a run down."""
     best = min(times)
-    return Measured(best / steps, median(times) / best - 1.0)
+    return Measured(best / STEPS, median(times) / best - 1.0)
