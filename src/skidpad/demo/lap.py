@@ -2,7 +2,7 @@
 
 The track is made up from the seed; the racing line is the one of least curvature within it, and
 the speeds are the fastest that the grip asked for allows. The driver follows both: steering by
-`controllers.path_follower`, torques by `controllers.speed` around what the plan needs.
+`control.path_following`, torques by `control.speed` around what the plan needs.
 """
 
 from __future__ import annotations

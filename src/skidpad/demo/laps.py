@@ -32,7 +32,7 @@ class StartLine(NamedTuple):
 
     @classmethod
     def of(cls, reference: Any, half_width: m) -> StartLine:
-        """Across the first point of a `controllers.Reference`."""
+        """Across the first point of a `control.Reference`."""
         p = reference.points
         return cls(float(p.x[0]), float(p.y[0]), float(p.heading[0]), half_width)
 

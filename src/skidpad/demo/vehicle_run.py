@@ -65,7 +65,7 @@ def show(
     Args:
         vehicle: what drives; any that has a body.
         seed: of the circuit.
-        controller: one of `follower.STEERING`.
+        controller: one of `lane_change.STEERING`.
         track: one of `TRACKS`, or a file that `Map.load` reads and that has a centre line; the
             circuit if None, and the lane change for what does not turn.
         speed: fastest, in m/s.

@@ -67,7 +67,7 @@ def live_page(base: str = "/page/") -> str:
 
 
 def replay_page(title: str, film: bytes) -> str:
-    """One self-contained page; `film` is the packed block of `viewer.film`."""
+    """One self-contained page; `film` is the block of `pack_film`."""
     return _assemble(title, _data_addresses(module_sources()), "replay", base64_text(film))
 
 

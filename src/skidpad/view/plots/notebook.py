@@ -126,8 +126,10 @@ _ROOT = (
 def drawing(
     title: str, blank: AbstractContextManager[tuple[Any, Any]], draw: Callable[[Any, Any], None]
 ) -> str:
-    """What `draw` draws on a blank figure and its grid, of `layout.new_figure`, as an SVG element;
-    where Matplotlib is missing, a remark that says what to install."""
+    """What `draw` draws on a blank figure and its grid (see `style.new_figure`), as an SVG element.
+
+    Where Matplotlib is missing, a remark that says what to install.
+    """
     try:
         style.require_matplotlib()
     except MissingExtra as error:
