@@ -346,7 +346,7 @@ class Gust(NamedTuple):
     """Memory of the last sample."""
 
     deviation: Array
-    """From the mean, (runs, dim)."""
+    """Deviation from the mean, (runs, dim)."""
     time: float
     """Time of the sample in s."""
 

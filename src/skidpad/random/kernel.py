@@ -3,7 +3,7 @@
 `streams` is the definition and gives the constants; the loops repeat its operations one for one,
 none fused or reordered. They go over a block in stages that the compiler turns into vector
 instructions; only the tails of the normal distribution, one number in seven, are done one at a
-time. A module of its own, since it loads the compiler of loops.
+time. This module is separate because it imports numba.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..compile.loops import loop
 from . import streams
 
 BLOCK = 256
-"""Counters at a time: what is computed of them stays in the nearest cache."""
+"""Counters at a time, so that intermediate arrays stay in the nearest cache."""
 
 # These constants are private to `streams` and this module.
 # pyright: reportPrivateUsage=false

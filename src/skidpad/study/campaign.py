@@ -198,11 +198,11 @@ class Campaign:
     """
 
     experiment: Experiment
-    """What a run is."""
+    """The experiment, which says what a run is."""
     factors: Mapping[str, Factor | Any] = field(default_factory=dict[str, Any])
     """Quantities that differ between runs, by name; also in plain form: `{"range": [0, 1]}`."""
     design: Design | Any
-    """How runs are chosen; also in plain form: `"grid"`, `{"sobol": 4096}`."""
+    """The design that chooses the runs; also in plain form: `"grid"`, `{"sobol": 4096}`."""
     seed: int = 0
     """Seed of the design and of all random numbers of the runs."""
     keep: Keep = field(default_factory=Keep)

@@ -60,7 +60,7 @@ class Round(NamedTuple):
 
 
 Rounds: TypeAlias = Generator[Round, Mapping[str, AnyArray], Mapping[str, Any]]
-"""What a design runs as: `read = yield round`, as often as needed, then its findings as plain
+"""Generator of a design: `read = yield round`, as often as needed, then its findings as plain
 values, such as a probability and its coefficient of variation."""
 
 
@@ -134,7 +134,7 @@ def random_points(factors: int, seed: int, channel: str = "campaign.random") -> 
 
 
 _BITS = 30
-"""Of a share: as many as SciPy takes."""
+"""Bits of a share, the most that SciPy takes."""
 MOST_POINTS = 1 << _BITS
 
 
@@ -469,11 +469,11 @@ class Converging(DesignSettings):
     column: str
     """The column that is estimated."""
     width: float
-    """Of the interval, from end to end, in the unit of the column."""
+    """Largest width of the interval, from end to end, in the unit of the column."""
     quantity: str | tuple[str, float] = "mean"
     """"mean", "probability" or ("quantile", share)."""
     threshold: float | None = None
-    """For a probability: that the column is at least this; None for a column of truth values."""
+    """Value that the column reaches, for a probability; None for a column of truth values."""
     level: float = 0.95
     """Confidence of the interval."""
     first: int = 1000

@@ -73,7 +73,7 @@ class Engine(Protocol):
 
     @property
     def name(self) -> str:
-        """In progress and reports, such as "local"."""
+        """Name in progress and reports, such as "local"."""
         ...
 
     @property
@@ -114,7 +114,7 @@ class InProcess:
 
     @property
     def name(self) -> str:
-        """In progress and reports."""
+        """Name in progress and reports."""
         return "local" if self.resources.device == "cpu" else self.resources.device
 
     @property
@@ -235,7 +235,7 @@ class Processes:
 
     @property
     def name(self) -> str:
-        """In progress and reports."""
+        """Name in progress and reports."""
         return f"local, {self.workers} processes"
 
     @property
@@ -372,7 +372,7 @@ class RayEngine:
 
     @property
     def name(self) -> str:
-        """In progress and reports."""
+        """Name in progress and reports."""
         where = "this machine" if self._address is None else self._address
         return f"ray at {where}"
 

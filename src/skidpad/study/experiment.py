@@ -74,9 +74,9 @@ class Rows(NamedTuple):
     runs: Runs
     """(n,)"""
     factors: Mapping[str, Array]
-    """By name, (n,) each, in the unit of the quantity that they set."""
+    """Values by name, (n,) each, in the unit of the quantity that they set."""
     seed: int
-    """Of the campaign; run k draws from the streams of this seed and k."""
+    """Seed of the campaign; run k draws from the streams of this seed and k."""
 
     __repr__ = brief_repr
 
@@ -97,7 +97,7 @@ class Resources:
 
 
 class Experiment(Protocol):
-    """What a run is; the docstring of this module has the contract."""
+    """Turns rows into columns; the docstring of this module has the contract."""
 
     @property
     def block(self) -> int:
@@ -148,13 +148,13 @@ class Setting(NamedTuple):
 
     @classmethod
     def of(cls, leaf: record.Field) -> Setting:
-        """That of a field of a record; the unit of a ratio is empty."""
+        """Unit and range of a field of a record; the unit of a ratio is empty."""
         unit = "" if leaf.unit == record.NO_UNIT else leaf.unit.symbol
         return cls(unit, leaf.allowed or Allowed())
 
     @classmethod
     def of_argument(cls, function: Callable[..., Any], name: str) -> Setting:
-        """That of an argument as it is annotated; no unit and any number without annotation."""
+        """Unit and range of an argument from its annotation; any number without one."""
         try:
             hints = get_type_hints(function, include_extras=True)
         except (NameError, TypeError):  # names that exist for type checkers only
@@ -354,7 +354,7 @@ class Block(NamedTuple):
     """Rows that are evaluated together."""
 
     rows: Rows
-    """As many as the block size; positions without a run have a copy of another row."""
+    """The rows, as many as the block size; positions without a run have a copy of another row."""
     places: Runs
     """Positions of the runs in the block."""
     among: Runs

@@ -62,7 +62,7 @@ from .tables import (
 )
 
 Extends = Mapping[str, Callable[[Any], bool]]
-"""By section of a plan: whether it continues the section of the folder."""
+"""Functions by section of a plan that say whether it continues the section of the folder."""
 _FREE = ("name", "keep")
 """Sections that do not influence any number."""
 _COLUMNS = "columns"
@@ -525,16 +525,16 @@ _CHANNEL = "campaign.keep"
 
 @dataclass(frozen=True)
 class Keep:
-    """Number of runs whose trajectories are stored as well as their columns."""
+    """Which runs are stored as trajectories, as well as their columns."""
 
     highest: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Of the runs with the largest values, by column."""
+    """Number of the runs with the largest values, by column."""
     lowest: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Of the runs with the smallest values, by column."""
+    """Number of the runs with the smallest values, by column."""
     random: int = 0
-    """Of all runs, chosen by the seed."""
+    """Number of random runs, chosen by the seed."""
     failed: int = 0
-    """Of the runs that failed, the first ones."""
+    """Number of failed runs, the first ones."""
 
     __repr__ = brief_repr
 

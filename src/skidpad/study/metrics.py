@@ -542,7 +542,7 @@ class Folding:
     policy: Policy | None
     """The compiled policy, whose reference includes the noise, if there is any."""
     own_reference: Callable[[Any], Any]
-    """From the compiled reference to that of the user's policy."""
+    """Takes the reference of the user's policy out of the compiled one."""
     Reference: type
     """Reference record of the user's policy."""
     Log: type | None

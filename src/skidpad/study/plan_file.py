@@ -53,7 +53,7 @@ class Node:
     place: str
     """Empty for the whole file."""
     file: str
-    """As errors name it."""
+    """Name of the file in errors."""
     folder: Path
     """The folder that paths in the file are relative to."""
 

@@ -137,9 +137,9 @@ class SubsetSimulation(DesignSettings):
     column: str
     """The column that reaches the threshold."""
     threshold: float
-    """In the unit of the column."""
+    """Value that the column reaches, in its unit."""
     above: bool = True
-    """Whether it is reached from below, by values of at least the threshold; else from above."""
+    """Whether values of at least the threshold reach it, otherwise values of at most it."""
     each: int = 1000
     """Runs of a level."""
     share: float = 0.1
@@ -151,7 +151,7 @@ class SubsetSimulation(DesignSettings):
     nan_reaches: bool = False
     """Whether runs without a number have reached the threshold; else they are farthest from it."""
     confidence: float = 0.95
-    """Of the interval."""
+    """Confidence of the interval."""
 
     __repr__ = brief_repr
 
@@ -321,7 +321,7 @@ class Refinement(DesignSettings):
     column: str
     """The column that crosses the threshold."""
     threshold: float
-    """In the unit of the column; this value and larger ones are on the upper side."""
+    """Border of the two sides, in the unit of the column; it belongs to the upper side."""
     first: Design = field(default_factory=lambda: Sobol(256))
     """The first runs; features smaller than the distance between them are missed."""
     each: int = 128

@@ -77,7 +77,7 @@ class Source(Protocol):
 
     @property
     def experiment(self) -> Experiment:
-        """What a run is."""
+        """The experiment of the runs."""
         ...
 
     @property

@@ -95,7 +95,7 @@ class Loop:
             choose_integrator(vehicle, driven.integrator, settings.dt, settings.substeps)
         )
         self.base = Runner(Plant.of(vehicle, method), settings.replace(integrator=method))
-        """Of the vehicle alone."""
+        """Runner of the vehicle alone."""
         policy = driven.policy
         with_noise = policy is not None and driven.noisy
         if policy is not None and driven.noisy:
@@ -105,7 +105,7 @@ class Loop:
             return getattr(r, TOLD, Nothing()) if with_noise else r
 
         self.runner = self.base if policy is None else self.base.loop(policy)
-        """Of the vehicle with its policy, without folds."""
+        """Runner of the vehicle with its policy, without folds."""
         self.folding = Folding(
             vehicle.model,
             policy,

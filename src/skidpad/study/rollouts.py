@@ -530,7 +530,7 @@ class LogDrive(ExperimentBase, Constant):
     metrics: Mapping[str, Fold] = field(default_factory=dict[str, Fold])
     events: Mapping[str, Quantity] = field(default_factory=dict[str, Quantity])
     until: Quantity | None = None
-    """As for a `Drive`."""
+    """Condition that ends a run, as for a `Drive`."""
     drive: Drive = field(init=False, repr=False)
     """The drive that repeats the log."""
 
@@ -573,7 +573,7 @@ class LogDrive(ExperimentBase, Constant):
         return self.drive.settings()
 
     def columns(self) -> tuple[Column, ...]:
-        """As for a `Drive`."""
+        """Columns of the drive."""
         return self.drive.columns()
 
     def check(self, ends: Mapping[str, tuple[float, float]]) -> None:

@@ -281,7 +281,7 @@ def _numeric_settings(one: Any) -> list[str]:
 
 
 def _attempt(work: Any, *arguments: Any) -> Any:
-    """What a function returns; None if it raises for its arguments."""
+    """The result of a function; None if it raises for its arguments."""
     try:
         return work(*arguments)
     except FAILURES:

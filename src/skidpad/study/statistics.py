@@ -71,9 +71,9 @@ class QuantilePlaces(NamedTuple):
     part: float
     """Weight of the value at `above`; the rest is that of the value at `below`."""
     low: int
-    """Below 0 if the runs are too few."""
+    """Rank of the lower end; below 0 if the runs are too few."""
     high: int
-    """Beyond the last if the runs are too few."""
+    """Rank of the upper end; beyond the last if the runs are too few."""
 
     @classmethod
     def of(cls, runs: int, share: float, level: float) -> QuantilePlaces:
@@ -140,11 +140,11 @@ class SobolIndices(NamedTuple):
 
     factors: tuple[str, ...]
     first: Array
-    """Of each factor alone, (factors,); estimates may lie slightly outside of 0 to 1."""
+    """Share of each factor alone, (factors,); estimates may lie slightly outside of 0 to 1."""
     first_low: Array
     first_high: Array
     total: Array
-    """Of each factor with its interactions, (factors,)."""
+    """Share of each factor with its interactions, (factors,)."""
     total_low: Array
     total_high: Array
     samples: int

@@ -228,7 +228,7 @@ class RemoteStorage:
                 self._system.makedirs(self._full(folder), exist_ok=True)
 
     def sweep(self, folders: Iterable[str]) -> None:
-        """Nothing: files are put in one operation."""
+        """Do nothing: files are put in one operation."""
 
     def _full(self, name: str) -> str:
         return f"{self._root.rstrip('/')}/{name}" if name else self._root

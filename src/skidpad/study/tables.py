@@ -60,7 +60,7 @@ class Part(NamedTuple):
     pieces: int
     """Number of parts that it was merged from; 1 for a part that was written directly."""
     size: int
-    """In bytes."""
+    """Size of the file in bytes."""
     footer: str
     """Digest of the end of the file, which has the digests of all columns."""
 
@@ -160,7 +160,7 @@ class PartWriter:
     columns: tuple[Column, ...]
 
     def write_part(self, begin: int, end: int, columns: Mapping[str, AnyArray]) -> None:
-        """As `Folder.write_part`, without comparing with existing runs."""
+        """Write a part as `Folder.write_part` does, without comparing with existing runs."""
         values = checked_columns(self.columns, columns, end - begin)
         write_part(self.storage, begin, end, self.columns, values)
 
@@ -480,7 +480,7 @@ class Manifest:
     """Small facts, as plain values."""
 
     def to_bytes(self) -> bytes:
-        """As JSON."""
+        """The manifest as JSON."""
         sets = sorted({tuple(sorted(part.columns)) for part in self.parts.values()})
         numbers = {frozenset(names): k for k, names in enumerate(sets)}
         parts = [

@@ -318,7 +318,7 @@ FIELDS = {"x": "m", "y": "m", "yaw": "rad", "v_x": "m/s", "v_y": "m/s", "omega":
 
 @dataclass(frozen=True, eq=False)
 class WorldRun:
-    """Where everything was in a run."""
+    """Positions of everything during a run, and its contacts."""
 
     t: Array
     """Times in s, (T,), from the start to the end, a step apart."""
@@ -716,10 +716,10 @@ class WorldRuns(ExperimentBase, Constant):
     """A world file, its text, a scene, or a function of `variables` and a seed that returns a world
     or a scene."""
     duration: float
-    """In s, a whole number of steps."""
+    """Length of a run in s, a whole number of steps."""
     _: KW_ONLY
     drive: Any = None
-    """What drives the vehicles; see the docstring of this module. None: what the scene says."""
+    """Drivers of the vehicles; see the docstring of this module. None: those of the scene."""
     metrics: Mapping[str, WorldMetric | Callable[..., Any]] = field(
         default_factory=dict[str, WorldMetric]
     )

@@ -23,7 +23,7 @@ from .subject import Subject
 GYRATION = (0.05, 1.05)
 """Radius of gyration over the distance of the farthest point from the centre of mass."""
 SLACK = 1e-9
-"""In m."""
+"""Tolerance of lengths in m."""
 
 
 def shape(subject: Subject) -> list[str]:

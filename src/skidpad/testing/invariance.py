@@ -148,7 +148,7 @@ RESIDUAL = 0.05
 
 
 def rest(subject: Subject) -> list[str]:
-    """At rest without drive no pose or velocity changes; sideways and turning leftovers decay."""
+    """At rest without drive, pose and velocity stay; residual lateral and yaw motion decays."""
     State, p = subject.model.State, subject.params
     faults: list[str] = []
     for steer in (0.0, lock(p), -lock(p)):
