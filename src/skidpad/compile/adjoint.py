@@ -144,5 +144,5 @@ def _records(kinds: Sequence[type], ports: Sequence[Sequence[Any]]) -> list[Any]
 
 
 def value_port(present: bool) -> Port:
-    """The output port of a cost; empty where there is none."""
+    """The output port of a cost; empty without a cost."""
     return Port("value", ("value",) if present else ())

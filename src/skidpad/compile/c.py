@@ -19,12 +19,10 @@ that has no array reads NaN.
 Built with `FLAGS` the bits equal those of the other targets: contraction only where the Program
 says `fma`, no reassociation, numbers written in hexadecimal.
 
-The functions that emitted C calls: an instruction where the target has it, else an exact one.
-
-No library is needed. What the processor has as an instruction is written so that no compiler makes
-a call of a library of it, whatever its options; what it has not is in `c_exact`. So the bits are
-the same with and without the instructions. `SKIDPAD_NO_INSTRUCTIONS`, defined, takes the functions
-even where there are instructions.
+No library is needed. Instructions of the processor are written so that no compiler makes a call of
+a library of them, whatever its options; functions without an instruction are in `c_exact`. So the
+bits are the same with and without the instructions. `SKIDPAD_NO_INSTRUCTIONS`, defined, takes the
+functions even where there are instructions.
 """
 
 from __future__ import annotations

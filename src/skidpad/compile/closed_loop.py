@@ -1,20 +1,13 @@
 """A vehicle and its policy as one plant, so that everything that runs a plant runs closed loops.
 
-The state is the vehicle's with the policy's memory behind it (`memory.integral`), the input is the
-reference, the parameters are the vehicle's with the policy's behind them (`policy.k_p`), and the
-outputs are the vehicle's with its input behind them (`command.steer`).
+The records are the vehicle's followed by those of the policy: the state has the policy's memory
+(`memory.integral`), the parameters the policy's (`policy.k_p`), the outputs the vehicle's input
+(`command.steer`); the input is the reference.
 
-A vehicle and its policy as what the Programs of a closed loop are traced from.
-
-Its records are the vehicle's with those of the policy behind them: the memory behind the state, the
-policy's parameters behind the vehicle's, the command behind the outputs.
-
-Derivatives of one step of a closed loop, and of the end of a cost over one.
-
-With u, m⁺ = π(x, m, r, q) the policy and x⁺ = F(x, u, w, p) the vehicle's step, λ and μ the
-derivatives of everything later with respect to x⁺ and m⁺, the vehicle's own adjoint gives
+Derivatives: with u, m⁺ = π(x, m, r, q) the policy and x⁺ = F(x, u, w, p) the vehicle's step, λ and
+μ the derivatives of everything later with respect to x⁺ and m⁺, the vehicle's own adjoint gives
 (∂F/∂x)ᵀ λ, (∂F/∂u)ᵀ λ and (∂F/∂p)ᵀ λ; the second of them and μ go back through the policy. So every
-method that the vehicle can be differentiated under will do, implicit ones too.
+method with a derivative for the vehicle has one for the loop, also implicit ones.
 """
 
 from __future__ import annotations
@@ -72,11 +65,11 @@ class Loop(NamedTuple):
         return _split(self.model.State, self.policy.Memory, state)
 
     def reference(self, values: Sequence[Any]) -> Any:
-        """What the policy is told."""
+        """The reference of the policy."""
         return record.unflatten(self.policy.Reference, values)
 
     def disturbance(self, values: Sequence[Any]) -> Any:
-        """What disturbs the vehicle."""
+        """The disturbance of the vehicle."""
         return record.unflatten(self.model.Disturbance, values)
 
     def params(self, values: Sequence[Any]) -> tuple[Any, Any]:
@@ -215,7 +208,7 @@ def policy_of(plant: Plant) -> str | None:
 
 
 def closed_loop(vehicle: Vehicle, integrator: Integrator, policy: Policy, substeps: int) -> Plant:
-    """The plant of a vehicle that a policy drives, with so many sub-steps between two commands."""
+    """The plant of a vehicle with a policy, with `substeps` sub-steps between two commands."""
     model = vehicle.model
     loop = Loop.of(model, policy)
     values = (*record.flatten(vehicle.params), *record.flatten(policy.params))

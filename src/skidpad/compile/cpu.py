@@ -1,9 +1,7 @@
 """Engines that run compiled Programs on the processor, over arrays (step, vehicle, field).
 
-Compiled Programs bound to arrays, for calls with the same arrays over and over.
-
-What a call has to work out about its arrays is worked out once: a step of a few vehicles, or one
-value of a function, takes less time than that. Calls run on the caller's thread.
+Bound Programs are for repeated calls with the same arrays: the preparation of the arrays, which
+takes longer than a step of a few vehicles, is done once. Their calls run on the caller's thread.
 """
 
 from __future__ import annotations
@@ -73,7 +71,7 @@ class BoundRollout:
         self._address = int(self._block.ctypes.data)
 
     def set_step(self, dt: float, substeps: int) -> None:
-        """Let a step take dt in s, in so many sub-steps."""
+        """Set the length of a step, dt in s, and its number of sub-steps."""
         number = host.bits(dt / substeps, self.health.dtype)
         self._block[self._step_at : self._step_at + 3] = substeps, substeps, number
 

@@ -2,10 +2,8 @@
 
 The statements are those of the C target. With `EXACT_FLAGS` no product is contracted with a sum
 except where the Program says `fma`, and division and square root are correctly rounded, so the bits
-are those of the CPU. In fast mode the Program leaves sines and the like to the GPU (see
-`cuda_text.NATIVE`) and is built with `FAST_FLAGS`.
-
-Pieces of CUDA C that every kernel needs: the statements of a Program and its strided arrays.
+are those of the CPU. In fast mode the Program leaves sines and the like to the GPU (see `NATIVE`)
+and is built with `FAST_FLAGS`.
 
 A kernel has one thread per vehicle, `v`. An array (step, vehicle, field) is passed as its address
 and its strides of field, vehicle and step, counted in numbers.
@@ -327,10 +325,10 @@ def _streams(sizes: dict[str, int]) -> list[str]:
 
 
 class _StartOfStep(NamedTuple):
-    """What is computed at the first sub-step of a step and kept for the others."""
+    """Values computed at the first sub-step of a step for the others."""
 
     declared: tuple[str, ...] = ()
-    """Of what is kept, before the loop."""
+    """Declarations of these values, before the loop."""
     lines: tuple[str, ...] = ()
 
     @classmethod

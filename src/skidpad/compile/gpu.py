@@ -1,12 +1,11 @@
 """The engine that runs compiled Programs on a CUDA device, through CuPy's NVRTC.
 
-Shared arrays on a CUDA device: copied there when a kernel first needs them, freed when gone.
+Shared arrays are copied to the device when a kernel first needs them, and freed with their arrays.
 
-Kernels on a device, piece by piece of time: a launch lasts at most some 0.2 s.
-
-A launch cannot be stopped, so a long rollout or sweep is split in time and Python runs between the
-pieces. What one piece hands to the next (states, sums, the health of the vehicles) goes through
-memory; steps are counted from the start of the whole, so the bits are those of a single launch.
+A launch cannot be stopped, so a long rollout or sweep is split in time into launches of at most
+some 0.2 s, and Python runs between the pieces. One piece passes states, sums and the health of the
+vehicles to the next through memory; steps are counted from the start of the whole, so the bits are
+those of a single launch.
 """
 
 from __future__ import annotations

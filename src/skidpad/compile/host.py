@@ -17,8 +17,8 @@ STRIP = 256
 """Steps between two looks of a kernel at the flag that ends it early."""
 WATCH_WORDS = ("begin", "end", "stop", "strips")
 """The words of a block that every kernel in strips has after its arrays: the vehicles [begin, end)
-it works on, the address of a 64-bit word that is not zero once it is to return, and how many strips
-are done, which the kernel counts up for whoever watches."""
+it works on, the address of a 64-bit word that is not zero once it is to return, and the number
+of strips done, which the kernel counts up for the thread that watches."""
 UNWATCHED = (NEVER.address, 0)
 """The last two of `WATCH_WORDS` for a call that is short."""
 
@@ -77,7 +77,7 @@ class Load(NamedTuple):
     """What the progress is advanced by in all."""
 
     def time(self, groups: int, lanes: int) -> float:
-        """Time in s that so many groups of vehicles take on a slow processor.
+        """Time in s of some groups of vehicles on a slow processor.
 
         An operation takes some 0.1 ns a lane in wide vectors and 1 ns in a single lane.
         """
@@ -85,7 +85,7 @@ class Load(NamedTuple):
         return groups * each * (1 if self.steps is None else self.steps)
 
     def plan(self, groups: int, lanes: int, threads: int) -> _Plan:
-        """How to share so many groups among at most so many threads."""
+        """How to share groups of vehicles among at most `threads` threads."""
         time = self.time(groups, lanes)
         used = max(1, min(threads, groups, int(time / _WORTH_A_THREAD)))
         long = time > _LONG * used

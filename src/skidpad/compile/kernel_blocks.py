@@ -1,19 +1,16 @@
-"""Loops in kernels: `counter` counts, `strips` counts long and can be watched and stopped.
+"""Parts of kernels: counted loops, the rounding mode, and strided memory.
 
-A kernel that may run long looks at a flag in memory between strips of `STRIP` steps and returns
-early once it is set. Looking at every step was tried: it made rollouts 4 to 26 % slower.
+`counter` counts; `strips` counts long and can be watched and stopped: a kernel that may run long
+reads a flag in memory between strips of `STRIP` steps and returns early once it is set. Reading it
+at every step was tried: it made rollouts 4 to 26 % slower.
 
-Kernels round to nearest whatever their caller does, and leave its way of rounding as it was.
-
-A program that a Simulator runs in may have changed how the processor rounds, or that it flushes
-tiny numbers to zero (code built with -ffast-math does when it is loaded). The bits of a kernel must
-not follow that: it sets the processor's control register at its entry where that differs, and puts
-it back at its end.
-
-Strided memory as kernels see it: one field of N neighbouring vehicles is one vector.
+Kernels round to nearest whatever their caller does, and restore its rounding mode. A program that a
+Simulator runs in may have changed the rounding of the processor, or flush tiny numbers to zero
+(code built with -ffast-math does when it is loaded). The bits of a kernel must not depend on that:
+it sets the processor's control register at its entry if that differs, and puts it back at its end.
 
 A kernel reads arrays of any layout. Field f of vehicle v at step k lies at
-`base + f*field + v*vehicle + k*step`, strides counted in numbers. Vehicles that lie side by side
+`base + f*field + v*vehicle + k*step`, strides counted in numbers. Neighbouring vehicles in memory
 are read as one vector, any other layout by gather. The last vehicles of a batch are repeated to
 fill the lanes; storing them again writes the same bits to the same place.
 """
@@ -173,7 +170,7 @@ class View:
     def load(
         self, b: ir.IRBuilder, group: Group, fields: int | Sequence[int], step: Any = None
     ) -> list[Any]:
-        """The vectors of some fields, or of the first so many, for this group of vehicles."""
+        """The vectors of some fields, or of the first ones, for this group of vehicles."""
         fields = range(fields) if isinstance(fields, int) else fields
         if not fields:
             return []
@@ -380,7 +377,7 @@ class Watch:
             b.ret_void()
 
     def count_strip(self, b: ir.IRBuilder) -> None:
-        """Let whoever watches know that a strip is done."""
+        """Count a strip, for the thread that watches."""
         place = self._address(b, WATCH_WORDS.index("strips"))
         b.store(b.add(b.load(place, typ=memory_I64), word(1)), place)
 
@@ -392,7 +389,7 @@ class Watch:
 
 
 class strips:
-    """`with strips(b, watch, stop, carried)`: a `counter` from 0 that stops when it is told to."""
+    """`with strips(b, watch, stop, carried)`: a `counter` from 0 that stops at a flag."""
 
     def __init__(self, b: ir.IRBuilder, watch: Watch, stop: Any, carried: list[Any]) -> None:
         self._b, self._watch, self._stop = b, watch, stop

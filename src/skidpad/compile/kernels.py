@@ -1,25 +1,21 @@
 """The loops around a Program: `rollout` over vehicles and time, `apply` over vehicles, `tick` for
-one.
+one vehicle, and the discrete adjoint backwards over the recorded states of a rollout.
 
-Each takes one block of 64-bit words (and numbers) whose layout is written beside it, so that a call
+Each takes one block of 64-bit words (and numbers), with its layout in the docstring, so that a call
 from Python passes a single pointer and may run without the interpreter lock.
 
-Inputs that act late: in lanes, each delayed input is read some rows before the present one.
+Inputs that act late: in lanes, each delayed input is read some rows before the present one. Rows
+before the first one of a rollout lie in a second array, `pending`, oldest first. Where all vehicles
+have the same delay a row is read like any other; else every lane has its own row.
 
-Rows before the first one of a rollout lie in a second array, `pending`, oldest first. Where all
-vehicles have the same delay a row is read like any other; else every lane looks at its own.
+Parameters of a vehicle are values that a loop keeps in registers. A network has many hundreds:
+written out one by one, their loads alone took LLVM most of its time, and all would be alive
+throughout the loop. They, and sums over steps for each of them, lie in memory instead; loops over
+the fields load and store them, and each is read where it is used.
 
-Many parameters of a vehicle, and sums over its steps for each of them, in memory.
-
-Those of a vehicle are values that a loop keeps in registers. A network has many hundreds:
-written out one by one, their loads alone took LLVM most of its time, and as values they would all
-be alive throughout the loop. Here they are loaded and stored by loops over the fields, and lie in
-memory in between; each is read where it is used.
-
-The loop of the discrete adjoint: backwards over the recorded states of a rollout, in lanes.
-
-For each step from the last to the first it reads the state and the input of the step, calls the
-adjoint Program and carries λ, the derivative of everything later with respect to the state.
+The adjoint reads, for each step from the last to the first, the state and the input of the step,
+calls the adjoint Program and carries λ, the derivative of everything later with respect to the
+state.
 """
 
 from __future__ import annotations

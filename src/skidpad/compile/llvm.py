@@ -136,7 +136,7 @@ class Body:
         """Shared arrays that were found, by the instruction of their number."""
 
     def copy(self) -> Body:
-        """A body with what is emitted so far, to go on from inside a loop."""
+        """A body with the values emitted so far, to continue inside a loop."""
         other = Body(self.target, self.program, self.functions)
         other.values, other.memory = dict(self.values), dict(self.memory)
         other.arrays = dict(self.arrays)
@@ -322,7 +322,7 @@ def _function(target: Target, functions: tuple[Program, ...], number: int) -> An
 
 
 def room(target: Target, b: ir.IRBuilder, count: int) -> Any:
-    """Memory for so many values. In the entry block: it is taken once, however often it is used."""
+    """Memory for `count` values, allocated once, in the entry block."""
     with b.goto_entry_block():
         place = b.alloca(ir.ArrayType(target.vector, count))
     # llvmlite gives it a typed pointer, a kind that LLVM no longer has.

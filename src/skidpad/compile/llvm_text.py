@@ -1,10 +1,9 @@
-"""LLVM's types for one precision and lane count, and instructions as lines of its text.
+"""LLVM's types for one precision and lane count, instructions as lines of text, and `read`.
 
-`read` as LLVM instructions: an element of a shared array for each lane, by its number.
-
-The module has the address of the table of arrays (see `shared_arrays`) as a global, and a function
-that sets it; whoever loads the module calls that. Where a number has no array, the block of a
-single NaN takes its place, so that nothing branches and no address is ever wrong.
+`read` is an element of a shared array for each lane, by its number. The module has the address of
+the table of arrays (see `skidpad.core.arrays`) as a global, and a function that sets it, which is
+called after loading. For a number without an array the block of a single NaN takes its place, so
+that nothing branches and no address is ever wrong.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Loops over geometry, compiled by numba when they are first called and kept on disk.
+"""Loops over geometry, compiled by numba on the first call and cached on disk.
 
-numba's own cache looks only at the file a function is written in and at its time, unpickles what it
-finds, and fails on an entry that is damaged or names a class which has moved. Here an entry belongs
-to the text of every file that has such loops, and is one of `compile.cache`: in a folder of the
+numba's own cache depends only on the file of a function and its time, unpickles any content, and
+fails on an entry that is damaged or names a class which has moved. Here an entry belongs to the
+text of every file that has such loops, and is one of the cache of `native`: in a folder of the
 user's own, checked before it is unpickled, and compiled again if anything is wrong with it.
 """
 

@@ -1,11 +1,11 @@
-"""Machine code: an LLVM module to object code for this processor, and object code into memory.
+"""Machine code: an LLVM module to object code for this processor, object code into memory, and a
+cache of compiled code on disk.
 
-Compiled code on disk, keyed by what it is: a hash of the program, the kernel, the target,
-versions.
-
-Processes may share the folder: an entry is written under a temporary name and renamed, so a reader
-sees all of it or nothing. An entry carries its checksum; a damaged one is removed and built again.
-Since the content is executed, the folder must belong to the user and nobody else may write to it.
+An entry of the cache is named by a hash of the program, the kernel, the target and the versions.
+Processes may share the folder: an entry is written under a temporary name and renamed, so that a
+reader sees all of it or nothing. An entry has a checksum; a damaged one is removed and built again.
+Since the content is executed, the folder must belong to the user, and no other user may write to
+it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _LOCK = threading.RLock()
 _LIBRARY: Any = llvm.ffi.lib
 
 MEMORY_LOCK: Any = getattr(_LIBRARY, "_lock", nullcontext())
-"""llvmlite's own, which it also takes to free what nobody uses any more."""
+"""llvmlite's own lock, which it also takes to free unused objects."""
 
 guard(_LOCK, MACHINE_CODE)
 guard(MEMORY_LOCK, MEMORY)
@@ -131,8 +131,8 @@ def object_code(assembly: str, *, in_order: bool = False) -> bytes:
 
 @contextmanager
 def _unscheduled() -> Generator[None]:
-    """LLVM's own scheduler off. It is a setting of the whole process: whoever compiles with LLVM
-    in another thread meanwhile gets the same results from other orders."""
+    """A block with LLVM's own scheduler off. The setting is the whole process's: compiling with
+    LLVM in another thread meanwhile gives the same results in another order."""
     llvm.set_option("", "-enable-misched=false")
     try:
         yield
@@ -152,7 +152,7 @@ class Library:
             self._reads = any([self._set_arrays(precision) for precision in PRECISIONS])
 
     def _set_arrays(self, precision: str) -> bool:
-        """Tell functions that read shared arrays where these are; False if there are none."""
+        """Set the address of shared arrays; False if no function reads them."""
         address = self._engine.get_function_address(SETTER + precision)
         if address:
             ctypes.CFUNCTYPE(None, ctypes.c_uint64)(address)(table_address(precision))
@@ -188,7 +188,7 @@ _HEADER = b"skidpad-object-1\n"
 
 
 def folder() -> Path:
-    """Where compiled code is kept: SKIDPAD_CACHE if set, else the user's cache folder."""
+    """The folder of compiled code: SKIDPAD_CACHE if set, else the user's cache folder."""
     chosen = os.environ.get("SKIDPAD_CACHE")
     if chosen:
         return Path(chosen)
@@ -224,8 +224,8 @@ def get_or_build(
 ) -> bytes:
     """The entry `name`, built and stored if it is missing or damaged.
 
-    `prepare` gives the arguments of `build`, which may stay for long inside of a library: it runs
-    in a thread of its own. Interrupted, it goes on, and the next call finds the entry.
+    `prepare` returns the arguments of `build`, which may stay for long inside of a library: it runs
+    in a thread of its own. After an interrupt it continues, and the next call finds the entry.
 
     In a terminal `label` says what takes so long.
 
@@ -248,20 +248,20 @@ def get_or_build(
 
 
 def load(entry: str) -> bytes | None:
-    """The content of an entry; None if it is missing, damaged or somebody else's."""
+    """The content of an entry; None if it is missing, damaged or another user's."""
     place = private_folder()
     return None if place is None else _read(place / entry)
 
 
 def store(entry: str, body: bytes) -> None:
-    """Keep an entry, if the folder can be used and the disk is not full."""
+    """Store an entry, if the folder can be used and the disk is not full."""
     place = private_folder()
     if place is not None:
         _write(place / entry, body)
 
 
 def private_folder() -> Path | None:
-    """The cache folder, if nobody else may write to it: what lies there is executed."""
+    """The cache folder, unless another user may write to it: its content is executed."""
     try:
         place = folder()
         place.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,44 +1,34 @@
-"""What nothing needs is left out: instructions, results of functions, functions.
+"""Passes over lowered Programs. They move and remove operations after the lowering has decided the
+rounding, so they change no bits, only the speed.
 
-The order in which independent operations are written: it changes no bits, only the speed.
+Dead code: instructions, results of functions and functions that nothing needs are removed.
 
-A traced function comes out depth first, one wheel after the other, as chains of operations that
-wait for each other. A processor looks ahead a few hundred instructions, so it finds little to do at
-the same time. Here the chains are woven together by a list scheduler, longest remaining chain
+Scheduling: a traced function comes out depth first, one wheel after the other, as chains of
+operations that wait for each other. A processor looks ahead a few hundred instructions, so it finds
+little to do at the same time. A list scheduler weaves the chains together, longest remaining chain
 first: the four-wheel car runs 1.4 times as fast in lanes and twice as fast alone. Limiting the
 number of live values as well (Goodman and Hsu, 1988) was tried and made no difference, nor did
-issuing products beside the rest; LLVM's own allocator copes. Its scheduler is off where it would
-undo the order (`pipeline`).
+issuing products between the other operations; LLVM's own allocator copes. Its scheduler is off
+where it would undo the order (`pipeline`).
 
-Functions that iterate: when a call may be left out, and calls that follow one another.
+Iterating functions: one that ends with `select(q, new, old)` for each of its results, where q is
+one of its arguments, the same for all, and `old` the argument in the place of the result, or with
+that argument itself, returns its arguments where q is zero. So a target need not run it: a lane
+group skips it when q is zero in all lanes, a thread when q is zero. The results have the same bits.
+Consecutive calls of such a function, each with the results of the one before and the same other
+arguments, become one repeated call: a loop in every target.
 
-A function that iterates ends with `select(q, new, old)` for each of its results, where q is one of
-its arguments, the same for all, and `old` the argument in the place of the result, or with that
-argument itself. Where q is zero
-it gives back what it was given, so a target need not run it: a lane group skips it when no lane
-asks for it, a thread when it does not. The results have the same bits either way.
+Held arguments: of the arguments of a tyre most are parameters. Every function whose calls all have
+arguments that are held over a rollout is split in two: a part `NAME_held` that takes these and is
+called once for each set of them, and the rest. The results of the first part lie next to each other
+in memory, with the held arguments that the rest needs. The rest takes the address of the first of
+them: it has a second input port, and a call of it one more argument, a result of the first part or,
+within a function, a field of its own second port. As calls of the first parts depend on held values
+alone, every target runs them before its loop.
 
-Calls of such a function one after the other, each with the results of the one before and the same
-other arguments, become one call that is made so many times: a loop in every target.
-
-What functions compute from arguments that are held over a rollout is computed once.
-
-Of the arguments of a tyre most are parameters. Here every function of a lowered Program whose calls
-all have held arguments is split in two: a part `NAME_held` that takes these and is called once for
-each set of them, and the rest. The results of the first lie side by side in memory, what the rest
-needs of the arguments among them. The rest takes the address of the first of them: it has a second
-input port, and a call of it one more argument, a result of the first part or, within a function, a
-field of its own second port. As those calls of the first parts depend on held values alone, every
-target runs them before its loop.
-
-Operations only move, after the lowering has decided how they round: the bits stay.
-
-What of a step Program is decided at the start of a step, and need not be computed again in each
-of its sub-steps: what `hold` samples, and what a policy commands.
-
-It follows from the state at the start and from inputs and parameters, not from the present state.
-Targets compute it at the first sub-step and keep what the others need of it. Operations only move,
-so the bits stay.
+Start of a step: values that follow from the state at the start of a step and from inputs and
+parameters, such as the results of `hold` and the command of a policy, are computed at the first
+sub-step; targets save those that the other sub-steps need.
 """
 
 from __future__ import annotations

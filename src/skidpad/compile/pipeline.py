@@ -1,10 +1,9 @@
-"""The chain put together: a vehicle and an integrator in, Programs and loaded kernels out.
+"""The chain from a vehicle and an integrator to Programs and loaded kernels, and traces on disk.
 
-What tracing a vehicle gave, on disk: the next process that makes the same vehicle reads it.
-
-Only of models that skidpad itself makes, from nothing but its own functions and classes: what they
-compute is decided by the package's source, by a few libraries and by the arguments of the recipe,
-and these are the name of an entry. A user's own model is traced by every process that uses it.
+A traced Program is stored, and the next process that makes the same vehicle reads it. That is for
+models that skidpad itself makes, from its own functions and classes only: they are determined by
+the package's source, by a few libraries and by the arguments of the recipe, which are the name of
+an entry. A user's own model is traced by every process that uses it.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ T = TypeVar("T")
 _LIBRARIES = ("casadi", "numpy")
 """What a trace depends on besides the package."""
 _PLAIN = {"builtins", "collections", "fractions", "typing"}
-"""Modules whose names may be in a recipe beside those of skidpad."""
+"""Modules whose names may be in a recipe as well as those of skidpad."""
 
 
 def stored(model: Model, key: Any, make: Callable[[], T]) -> T:

@@ -1,12 +1,11 @@
 """Plant: a vehicle ready to run, as records, parameters and Programs, without its functions.
 
-It is what a fleet needs, and it fits into one file: a machine without CasADi loads it, lowers it
-and runs it, on the CPU or on a GPU.
+A fleet needs no more, and it fits into one file: a machine without CasADi loads it, lowers it and
+runs it, on the CPU or on a GPU.
 
-What a plant from a file must be: Programs that fit its records, numbers that fit their ranges.
-
-Kernels take the number of values in an array from the ports of a Program, and those who call them
-make the arrays by the records. Where the two differ, memory of others is read and written.
+A plant from a file is checked: its Programs have to fit its records, and numbers their ranges.
+Kernels take the lengths of arrays from the ports of a Program, and callers make the arrays by the
+records; where the two differ, memory of others would be read and written.
 """
 
 from __future__ import annotations

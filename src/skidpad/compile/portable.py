@@ -1,16 +1,14 @@
-"""A model in another process: by the places of its functions where that will do, else by Programs.
+"""Models and record classes in other processes and in files.
 
-A function at the top of a module is found there again. One that is not (a lambda, a function within
-a function, all of a notebook) is traced here and evaluated there: the same Programs and so
-the same bits. Record classes go these two ways. What can go neither way, such as the shape of a
-body that only a closure knows, says so where it is asked for.
+A function at the top of a module is found there again by its name. Any other (a lambda, a function
+within a function, all of a notebook) is traced here and evaluated there: the same Programs and so
+the same bits. Anything that can travel neither way, such as the shape of a body that only a closure
+knows, raises when it is used there.
 
-Record classes on their way to other processes and into files.
-
-A class that its module has at the top travels as its place, one that a function made as its recipe,
-and so do those of the records in it. Any other is described: rows of numbers and text from which
-one like it is made, but without methods. It is also known by its place, so that whoever has it
-there gets back their own class.
+A record class at the top of its module travels as its name, one made by a function as its recipe,
+and so do the classes of the records in it. Any other is described by rows of numbers and text, from
+which an equal class is made, without methods. Its name travels along, so that a process that has
+the class uses its own.
 """
 
 from __future__ import annotations
@@ -144,8 +142,8 @@ def _like(thing: Any, parts: Any) -> Any:
 
 
 def recipe_of_model(model: Any) -> tuple[Any, ...] | None:
-    """For `pickle`: the function that built a model and its arguments; None where there is none
-    or another process could not have all of them."""
+    """For `pickle`: the function that built a model and its arguments; None without such a function
+    or if another process could not have all of them."""
     build, arguments = vars(model).get("_recipe", (None, ()))
     if build is None or not comes_whole(arguments):
         return None
@@ -425,7 +423,7 @@ class _Packing:
         try:
             return _Traced(self._program(name, function, signature).document(), signature[-1])
         except TraceError:
-            # Nobody can run such an equation; what else there is may never be asked for.
+            # Such an equation cannot be run at all; the other functions may never be used.
             if name in _EQUATIONS and name != "energy":
                 raise
             return absent

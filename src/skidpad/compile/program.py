@@ -1,24 +1,19 @@
 """Program: a flat list of operations in single-assignment form, traced or lowered.
 
 The tracer writes Programs of elementary operations (`sin`, `pow`, ...); the lowering turns them
-into Programs of IEEE operations only (`operations.LOWERED_OPS`), which every target can emit with
-the same bits.
+into Programs of IEEE operations only (`LOWERED_OPS`), which every target can emit with the same
+bits.
 
 A large Program may have functions: Programs of one input and one output port that its code calls,
-so that what is run several times is written once. They stand in one list, each after those that it
-calls itself. Right before the targets they are split at what is held, see `held_calls`.
+so that repeated parts are written once. They are in one list, each after those that it calls
+itself. Right before the targets they are split at held arguments, see `passes`.
 
-The operations of Programs, traced and lowered, and what one instruction is.
+A Program from a file may come from anyone. Its digest shows that it is whole, not that it is
+harmless, so every operation, operand, result and name is checked, and the amount of work.
 
-What a Program from a file must be before anything is made of it: kernels look at none of this.
-
-A file may come from anyone. Its digest tells that it is whole, not that it is meant well, so that
-every operation, operand, result and name is looked at here; so is how much work it asks for.
-
-Builder: writes lowered instructions, each distinct value once.
-
-Value numbering is what shares a range reduction between sin and cos of the same argument: both ask
-for the same instructions and get the same indices.
+`Builder` writes lowered instructions, each distinct value once. This value numbering shares a range
+reduction between sin and cos of the same argument: both request the same instructions and get the
+same indices.
 """
 
 from __future__ import annotations

@@ -4,17 +4,13 @@ operations.
 CasADi's scalar graph (SX) is the tracer; this file turns its instruction list into ours and closes
 the traps on the way: constants that are NaN (a `math.sin` or `float` applied to a symbol), a Python
 `if` on a symbol, and `if_else`, which CasADi splits into two halves and a sum (that sum loses -0).
-A kernel that is called (see `calls`), as any CasADi function that is not to be inlined, becomes a
-function of the Program; only the one that reads shared arrays is an operation.
+`explained` puts errors of functions that meet symbols into words.
 
-What goes wrong when a function that works on numbers meets symbols, in words.
-
-Kernels called through `skidpad.core.backends.called` as CasADi functions, one for
-all calls of a trace.
-
-A kernel is known by itself and by the classes of its arguments, which choose equations as they do
-for a vehicle. It is traced on symbols of its own, as written, so that what it computes and how it
-rounds is the same for every caller.
+A kernel called through `skidpad.core.backends.called`, as any CasADi function that is not to be
+inlined, becomes a function of the Program, one for all calls of a trace; only the one that reads
+shared arrays is an operation. A kernel is identified by itself and by the classes of its arguments,
+which choose equations as they do for a vehicle. It is traced on symbols of its own, as written, so
+that its operations and their rounding are the same for every caller.
 """
 
 from __future__ import annotations

@@ -74,11 +74,11 @@ class SkidpadParallelEnv(ParallelEnv[str, AnyArray, AnyArray]):
         self._rendering = Rendering(self.environments, render_mode)
 
     def observation_space(self, agent: str) -> Space[AnyArray]:
-        """Observation space of an agent."""
+        """Observation space of an agent, arrays (n,)."""
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> Space[AnyArray]:
-        """Action space of an agent."""
+        """Action space of an agent, arrays (n,)."""
         return self.action_spaces[agent]
 
     def __repr__(self) -> str:
@@ -107,7 +107,7 @@ class SkidpadParallelEnv(ParallelEnv[str, AnyArray, AnyArray]):
         dict[str, bool],
         dict[str, dict[str, Any]],
     ]:
-        """One control period: observations, rewards, terminated, truncated and infos by agent.
+        """One control period: observations (n,), rewards, terminated, truncated and infos by agent.
 
         Values beyond the bounds of an action are clipped.
         """
@@ -149,7 +149,7 @@ class SkidpadParallelEnv(ParallelEnv[str, AnyArray, AnyArray]):
         return {name: info_of(self.environments, k) for k, name in enumerate(self.possible_agents)}
 
     def state(self) -> AnyArray:
-        """States of all vehicles in one array."""
+        """States of all vehicles in one array, (agents * n,)."""
         return self.environments.state.ravel()
 
     def render(self) -> Pixels | None:

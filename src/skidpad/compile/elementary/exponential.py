@@ -1,12 +1,8 @@
-"""Exponential, logarithm and their relatives near 0 and 1.
+"""Exponential, logarithm and their relatives near 0 and 1, hyperbolic functions and their inverses,
+constant powers and the length of a vector.
 
-Hyperbolic functions and their inverses.
-
-Constant powers and the length of a vector.
-
-Numbers as unevaluated sums of two, for powers: about twice the digits of the precision.
-
-The exact sums and products are those of T. J. Dekker, A floating-point technique for extending the
+Powers use numbers as unevaluated sums of two, with about twice the digits of the precision. The
+exact sums and products are those of T. J. Dekker, A floating-point technique for extending the
 available precision, Numerische Mathematik 18 (1971), with fma for the error of a product.
 """
 

@@ -1,17 +1,12 @@
-"""Sine, cosine and tangent.
+"""Sine, cosine and tangent, arc functions, and the domains of all elementary functions.
 
-The argument is reduced by the nearest multiple n of π/2 (Cody and Waite, three parts), whose last
-two bits say which polynomial and which sign to take. Sine and cosine of one argument share
-everything but the last selects.
+The argument of a sine is reduced by the nearest multiple n of π/2 (Cody and Waite, three parts),
+whose last two bits select polynomial and sign. Sine and cosine of one argument share everything but
+the last selects. An arc function takes one division or one square root, and one polynomial.
 
-Pieces that several elementary functions share: clamping and rounding to a multiple.
-
-Arc functions: one division or one square root each, and one polynomial.
-
-Where each elementary function is accurate, and what it gives elsewhere.
-
-Inside these ranges the error is at most 2 units in the last place, in both precisions; ±0, ±inf and
-NaN are treated as in C99 unless the text says otherwise.
+`DOMAINS` says where each elementary function is accurate: there the error is at most 2 units in the
+last place, in both precisions; ±0, ±inf and NaN are treated as in C99 unless the text says
+otherwise.
 """
 
 from __future__ import annotations

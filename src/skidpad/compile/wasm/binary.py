@@ -146,7 +146,7 @@ def put(local: int, value: bytes) -> bytes:
 
 
 def tee(local: int, value: bytes) -> bytes:
-    """Set a local and go on with its value."""
+    """Set a local and leave its value on the stack."""
     return value + b"\x22" + unsigned(local)
 
 
@@ -178,7 +178,7 @@ def repeated(body: bytes) -> bytes:
 
 
 def jump_if(depth: int, condition: bytes) -> bytes:
-    """Leave so many blocks, or begin a loop again, if the condition is not zero."""
+    """Leave `depth` blocks, or begin a loop again, if the condition is not zero."""
     return condition + b"\x0d" + unsigned(depth)
 
 

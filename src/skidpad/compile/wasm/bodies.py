@@ -1,16 +1,14 @@
-"""A Program, or a function of one, as the body of a WebAssembly function.
+"""A Program, or a function of one, as the body of a WebAssembly function, and the layout of memory.
 
-A value that is used once stands where it is used, as part of an expression, and what is in memory
-is loaded where it is used: engines keep such code in registers. Against operations one by one in
+A value that is used once is written where it is used, as part of an expression, and memory is
+loaded where it is used: engines keep such code in registers. Compared with operations one by one in
 the order of the scheduler it is a quarter shorter, and Chromium runs the implicit step of the
-four-wheel car in three quarters of the time. Other values have locals, and a local is used again
-when its value is not needed any more, as engines take no more than `MOST_LOCALS`.
+four-wheel car in three quarters of the time. Other values have locals, and a local is reused when
+its value is not needed any more, as engines take at most `MOST_LOCALS`.
 
-The memory of a module: what lies where.
-
-Everything has its place when the module is written: there is no stack, as functions of a Program
-never call themselves. Ports come first, in the same places whatever dialect the module is written
-in, then constants, then shared arrays and the arguments and results of calls.
+Every address in memory is fixed when the module is written: there is no stack, as functions of a
+Program never call themselves. Ports come first, at the same addresses in every dialect, then
+constants, then shared arrays and the arguments and results of calls.
 """
 
 from __future__ import annotations
@@ -47,7 +45,7 @@ class Memory:
         self._end = 0
 
     def take(self, size: int) -> int:
-        """The address of so many bytes that nothing else has."""
+        """The address of `size` bytes of its own."""
         address = self._end
         self._end += -(-size // _ALIGNMENT) * _ALIGNMENT
         if self._end > _LARGEST:
@@ -58,7 +56,7 @@ class Memory:
         return address
 
     def numbers(self, count: int) -> int:
-        """The address of so many numbers."""
+        """The address of `count` numbers."""
         return self.take(count * self.format.bytes)
 
     @property
@@ -312,7 +310,7 @@ class Body:
         )
 
     def _while_asked(self, condition: int, times: int, once: bytes) -> bytes:
-        """Code that is run up to so many times, while the number at an address is not zero."""
+        """Code that runs up to `times` times, while the number at an address is not zero."""
         scalar = self.writer.format.scalar
         asked = op(f"{scalar}.ne", load(f"{scalar}.load", i32(0), condition), self._zero())
         if times == 1:

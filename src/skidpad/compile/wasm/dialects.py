@@ -1,14 +1,14 @@
-"""How the operations of Programs are written, in two ways.
+"""Two ways of writing the operations of Programs.
 
 **Vector.** WebAssembly has a fused multiply-add for vectors only, so every number is a vector of
 equal lanes: loads fill all lanes, and the first is stored. That costs nothing on current
 processors, which take as long for two lanes as for one, and truth values become masks, which a
-blend takes instead of a branch. The multiply-add is a relaxed instruction: it may round twice where
-the processor has no better one, which whoever loads the module has to ask (see `probe`).
+blend takes instead of a branch. The multiply-add is a relaxed instruction: it may round twice on a
+processor without a better one, so the host has to test it after loading (`fused_here`).
 
-**Scalar.** Nothing that the first version of WebAssembly does not have; `fma` is a function.
+**Scalar.** Only the first version of WebAssembly; `fma` is a function.
 
-Each operation gives the bits of the other targets (`operations`).
+Each operation gives the bits of the other targets.
 """
 
 from __future__ import annotations

@@ -1,14 +1,9 @@
 """Programs as one WebAssembly module: functions without arguments over a memory of ports.
 
 Each Program becomes an exported function that reads its input ports and writes its output ports,
-all inputs before the first output. `memory` is exported, too, and `fused_here`, which gives 1 if
-the module's multiply-add rounds once as it must.
-
-The function by which a module tells whether its multiply-add rounds once in this engine.
-
-The relaxed instruction may multiply, round, add and round again where a processor has no fused one.
-
-The function by which a module reads shared arrays, which lie in its memory.
+all inputs before the first output. `memory` is exported as well, and `fused_here`, which returns 1
+if the module's multiply-add rounds once: the relaxed instruction may multiply, round, add and round
+again on a processor without a fused one. Shared arrays lie in the memory of the module.
 """
 
 from __future__ import annotations

@@ -3,27 +3,20 @@
 In double precision the usual case is a product and a sum with their errors: the product is split
 by Veltkamp's method (Dekker, A floating-point technique for extending the available precision,
 1971), the sum is Knuth's. The two errors are added and the sum of that and the high part is the
-result, unless it could have been rounded twice: it lies half-way between two numbers, so what was
-lost in the sum of the errors could decide. Then, and where something might have overflowed or
-fallen below the normal numbers, whole numbers decide (`whole_fma`). All of these checks lie beside
-the chain of operations that leads to the result, and are one branch.
+result, unless it could have been rounded twice: it lies half-way between two numbers, so that the
+error of the sum of the errors could decide. Then, and after a possible overflow or underflow,
+integers decide (`whole_fma`): product and c become numbers of 128 bits, in two words each, which
+are added and rounded once, at the last digit of the result. All of these checks lie outside the
+chain of operations that leads to the result, and are one branch.
 
 Why the rest is right: let s be the rounded sum of the product's high part and c, d its error and e
 that of the product. If d is zero, so is the error of d + e, and s + e is rounded once. Else
 s has lost nothing to cancellation (Sterbenz), so |d + e| is at most 3/2 of a unit in the last place
-of s, the half-way points near s are multiples of the last place of the rounded d + e, and what was
-lost there is less than that place: it cannot take s + d + e across one of them.
+of s, the half-way points near s are multiples of the last place of the rounded d + e, and the error
+there is less than that place: it cannot take s + d + e across one of them.
 
 In single precision the product is exact in double, and the sum is rounded to odd before it is
 rounded again, as double has more than twice the digits at every size of the numbers.
-
-What the bodies of both multiply-adds are written with: locals, and arithmetic of doubles.
-
-The fused multiply-add of doubles by whole numbers: right for all of them, and slow.
-
-It is what the quick one (`exact_fma`) falls back on. The product and c become numbers of 128 bits,
-in two words each, which are added and rounded once, at the place where the result has its last
-digit: further up than usual where the result is below the normal numbers.
 """
 
 from __future__ import annotations
@@ -209,7 +202,7 @@ def _exchanged(x: int, y: int, room: int) -> bytes:
 
 
 def _taken_apart(word: int, mantissa: int, power: int, zeros: int) -> bytes:
-    """A number as a whole one with so many zeros at its beginning, times a power of two."""
+    """A number as an integer with `zeros` zeros at its beginning, times a power of two."""
     field = int64("and", int64("shr_u", get(word), i64(52)), i64(_FIELD))
     fraction = int64("and", get(word), i64(_HIDDEN - 1))
     shift = int64("sub", op("i64.clz", get(mantissa)), i64(zeros))
