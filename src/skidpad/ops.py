@@ -28,6 +28,7 @@ import numpy as np
 from .core import record
 from .core.arrays import MOST_ARRAYS, shared_array
 from .core.backends import PLAIN, backend_of, called
+from .core.checks import one_of
 from .core.files import shown
 from .core.record import made_once
 from .errors import InvalidValue
@@ -379,8 +380,7 @@ def grid_type(axes: int, method: str = "linear", units: Sequence[Any] | None = N
     """
     if axes not in (1, 2, 3):
         raise InvalidValue(f"axes = {axes!r} must be 1, 2 or 3")
-    if method not in METHODS:
-        raise InvalidValue(f"method = {method!r} is unknown; allowed are {', '.join(METHODS)}")
+    one_of("method", method, METHODS)
     if units is None:
         return _PLAIN[axes, method]
     if len(units) != axes + 1:

@@ -29,7 +29,6 @@ import pickle
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, wraps
-from math import inf
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self
 
 from ..errors import InvalidValue, TraceError
@@ -37,6 +36,7 @@ from ..units import m_s
 from . import record
 from .arrays import AnyArray
 from .body import Body, Geometry, Limits, Outline, body_of
+from .checks import instance_of, not_negative, one_of
 from .plausibility import accept, warn_if_implausible
 
 __all__ = [
@@ -244,10 +244,7 @@ class Model(Constant, Generic[X, U, P, Y, W]):
             record.document(kind)
         self._check_dead_times()
         self._check_arguments()
-        if not 0.0 <= self.slowest < inf:
-            raise InvalidValue(
-                f"model {self.name!r}: slowest = {self.slowest} m/s must be finite and at least 0"
-            )
+        not_negative(f"model {self.name!r}: slowest", self.slowest, "m/s")
         if self.exempt and not self.reproduces:
             raise InvalidValue(
                 f"model {self.name!r} is exempt from {', '.join(self.exempt)} but names no program "
@@ -277,11 +274,7 @@ class Model(Constant, Generic[X, U, P, Y, W]):
             for name, kind in zip(pair, known, strict=True):
                 if name not in known[kind]:
                     raise InvalidValue(record.unknown_name(kind, name, known[kind]))
-        if self.dead_time_rule not in ("at_least", "nearest"):
-            raise InvalidValue(
-                f"dead_time_rule = {self.dead_time_rule!r} is unknown; "
-                "allowed are at_least, nearest"
-            )
+        one_of("dead_time_rule", self.dead_time_rule, ("at_least", "nearest"))
 
     def __repr__(self) -> str:
         sizes = f"{record.size(self.State)} states, {record.size(self.Input)} inputs"
@@ -332,8 +325,7 @@ class Vehicle(Constant, Generic[X, U, P, Y, W]):
     refused, since they may be degrees. See `with_clipped_inputs`."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.model, Model):
-            raise InvalidValue(f"model must be a Model, got a {type(self.model).__qualname__}")
+        instance_of("model", self.model, Model)
         Params: type = self.model.Params
         if not isinstance(self.params, Params):
             raise InvalidValue(

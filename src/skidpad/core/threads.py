@@ -27,7 +27,7 @@ from contextlib import AbstractContextManager, ExitStack
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from ..errors import InvalidValue
+from .checks import whole
 
 if TYPE_CHECKING:
     from .progress import Progress
@@ -73,13 +73,6 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def checked_threads(threads: Any) -> int:
-    """The number of threads; raises unless it is a whole number of at least 1."""
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-        raise InvalidValue(f"threads = {threads!r} must be a whole number, at least 1")
-    return threads
-
-
 def spread(
     work: Callable[[int, int], object],
     rows: int,
@@ -100,7 +93,7 @@ def spread(
     if threads is None:
         useful = min(worth, cores()) if worth > 1 else 1
     else:
-        useful = checked_threads(threads)
+        useful = whole("threads", threads, "at least 1")
     used = max(1, min(useful, rows))
     if used == 1 and worth <= _ROWS_IN_ONE:
         work(0, rows)

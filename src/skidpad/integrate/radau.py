@@ -30,8 +30,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..core.checks import one_of, whole
 from ..core.model import Model
-from ..errors import InvalidValue
 from .base import Derivative, Integrator, Scalars
 
 RESIDUAL_TOLERANCE = 1e-6
@@ -59,14 +59,8 @@ class Radau:
     adaptive: bool = field(default=False, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.stages not in STAGES:
-            raise InvalidValue(
-                f"stages = {self.stages} of radau must be one of {', '.join(map(str, STAGES))}"
-            )
-        if not isinstance(self.iterations, int) or self.iterations < 1:
-            raise InvalidValue(
-                f"iterations = {self.iterations!r} of radau must be a whole number, at least 1"
-            )
+        one_of("stages", self.stages, STAGES)
+        whole("iterations", self.iterations, "at least 1")
 
     @property
     def name(self) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.checks import positive
 from ..core.model import Model
 from ..errors import InvalidValue, SimulationDiverged, SkidpadError, StepNotConverged
 from .base import Derivative, Integrator, Scalars, same_length
@@ -52,9 +53,7 @@ class ScipyMethod:
                 f"solve_ivp has no method {self.method!r}; allowed are {', '.join(METHODS)}"
             )
         for option in ("rtol", "atol"):
-            value = getattr(self, option)
-            if not 0.0 < value < float("inf"):
-                raise InvalidValue(f"{option} = {value} must be greater than 0 and finite")
+            positive(option, getattr(self, option))
 
     @property
     def name(self) -> str:

@@ -45,7 +45,30 @@ def action_space(task: Task, precision: str) -> Box:
     return Box(low, high, dtype=dtype)
 
 
-_BESIDE = ("render_mode", "precision", "threads", "on_diverge")
+_OPTIONS = ("render_mode", "precision", "threads", "on_diverge")
+
+
+def one_world(
+    task: Task | SavedTask | str,
+    options: dict[str, Any],
+    render_mode: str | None,
+    precision: str,
+    threads: int | None,
+    on_diverge: str,
+    *,
+    single: str = "",
+) -> Environments:
+    """One world of a task for an interface; raises for several agents if `single` names one that
+    is for one agent."""
+    one_of("render_mode", render_mode, (None, *RENDER_MODES))
+    made = drawable(task_of(task, options, _OPTIONS), render_mode)
+    return Environments(
+        alone(made, single) if single else made,
+        autoreset="disabled",
+        precision=precision,
+        threads=1 if threads is None else threads,
+        on_diverge=on_diverge,
+    )
 
 
 class SkidpadEnv(gymnasium.Env[AnyArray, AnyArray]):
@@ -75,15 +98,10 @@ class SkidpadEnv(gymnasium.Env[AnyArray, AnyArray]):
         on_diverge: str = "raise",
         **options: Any,
     ) -> None:
-        one_of("render_mode", render_mode, (None, *RENDER_MODES))
-        self.task = alone(drawable(task_of(task, options, _BESIDE), render_mode), "SkidpadEnv")
-        self.environments = Environments(
-            self.task,
-            autoreset="disabled",
-            precision=precision,
-            threads=1 if threads is None else threads,
-            on_diverge=on_diverge,
+        self.environments = one_world(
+            task, options, render_mode, precision, threads, on_diverge, single="SkidpadEnv"
         )
+        self.task = self.environments.task
         self.observation_space = observation_space(self.task, precision)
         self.action_space = action_space(self.task, precision)
         self.metadata = {**self.metadata, "render_fps": 1.0 / self.task.dt}

@@ -11,17 +11,13 @@ from pettingzoo import ParallelEnv
 
 from ..core import record
 from ..core.arrays import AnyArray
-from ..core.checks import one_of
 from ..errors import InvalidValue
 from ..geometry.pixels import Pixels
-from .environments import Environments
 from .episode_info import info_of
-from .gymnasium_envs import action_space, observation_space
+from .gymnasium_envs import action_space, observation_space, one_world
 from .pictures import RENDER_MODES, Rendering
-from .saved_task import SavedTask, drawable, task_of
+from .saved_task import SavedTask
 from .task import Task
-
-_BESIDE = ("render_mode", "precision", "threads", "on_diverge")
 
 
 class SkidpadParallelEnv(ParallelEnv[str, AnyArray, AnyArray]):
@@ -48,15 +44,8 @@ class SkidpadParallelEnv(ParallelEnv[str, AnyArray, AnyArray]):
         on_diverge: str = "raise",
         **options: Any,
     ) -> None:
-        one_of("render_mode", render_mode, (None, *RENDER_MODES))
-        self.task = drawable(task_of(task, options, _BESIDE), render_mode)
-        self.environments = Environments(
-            self.task,
-            autoreset="disabled",
-            precision=precision,
-            threads=1 if threads is None else threads,
-            on_diverge=on_diverge,
-        )
+        self.environments = one_world(task, options, render_mode, precision, threads, on_diverge)
+        self.task = self.environments.task
         self.metadata = {
             "name": f"skidpad/{self.task.name}",
             "render_modes": list(RENDER_MODES),

@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..core.arrays import AnyArray, Array
 from ..core.checks import not_negative, whole
 from ..core.files import shown
-from ..core.threads import alone, checked_threads, spread
+from ..core.threads import alone, spread
 from ..errors import InvalidValue
 from . import streams
 from .streams import checked_vehicles, key_of
@@ -139,7 +139,7 @@ class Draw:
             raise InvalidValue(str(error).replace("vehicle", "runs", 1)) from None
         step, dt = whole("step", step, least=None), not_negative("dt", dt, "s")
         time = None if time is None else not_negative("time", time, "s")
-        self.threads = None if threads is None else checked_threads(threads)
+        self.threads = None if threads is None else whole("threads", threads, "at least 1")
         self._begin(channel, step, dt, time)
 
     @classmethod

@@ -24,7 +24,7 @@ from ..compile.plant import Plant, SavedCost
 from ..compile.program import Port, Program
 from ..core import record
 from ..core.arrays import AnyArray
-from ..core.checks import steps_of, whole
+from ..core.checks import one_of, steps_of, whole
 from ..core.policy import Cost
 from ..core.progress import Choice, Progress, watching
 from ..errors import InvalidValue
@@ -438,8 +438,7 @@ def wrt_names(wrt: Any) -> tuple[str, ...]:
     """The names to differentiate with respect to, checked."""
     names = (wrt,) if isinstance(wrt, str) or not isinstance(wrt, Iterable) else tuple(wrt)
     for name in names:
-        if name not in WRT:
-            raise InvalidValue(f"wrt = {name!r} is unknown; allowed are {', '.join(WRT)}")
+        one_of("wrt", name, WRT)
     return names
 
 

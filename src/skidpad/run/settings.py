@@ -124,26 +124,16 @@ class Engines:
 
     def _rollout(self, delayed: tuple[int, ...]) -> RolloutEngine:
         s = self.settings
+        options: dict[str, Any] = {
+            "dt": s.dt,
+            "tolerance": s.tolerance,
+            "precision": s.precision,
+            "substeps": self.substeps,
+            "delayed": delayed,
+        }
         if s.device == "cuda":
-            return CudaRollout(
-                self.plant.step,
-                dt=s.dt,
-                tolerance=s.tolerance,
-                precision=s.precision,
-                fast=s.fast,
-                substeps=self.substeps,
-                delayed=delayed,
-            )
-        return CpuRollout(
-            self.plant.step,
-            dt=s.dt,
-            tolerance=s.tolerance,
-            precision=s.precision,
-            lanes=s.lanes,
-            threads=s.threads,
-            substeps=self.substeps,
-            delayed=delayed,
-        )
+            return CudaRollout(self.plant.step, fast=s.fast, **options)
+        return CpuRollout(self.plant.step, lanes=s.lanes, threads=s.threads, **options)
 
     def map(self, program: Program) -> MapEngine:
         """A Program once per vehicle."""
