@@ -27,7 +27,7 @@ from skidpad.core.policy import Cost
 from skidpad.integrate import get
 from skidpad.integrate.elimination import find_blocks
 from skidpad.integrate.symbols import column, symbols_besides
-from skidpad.run.linearisation import differentiated
+from skidpad.run.linearisation import derivative_function
 
 METHODS = ("euler", "semi_implicit", "heun", "rk4", "dopri5", "radau2", "radau")
 STATES = [Rolling, pytest.param(Spinning, marks=pytest.mark.slow)]
@@ -182,8 +182,8 @@ def test_linearisation(method: str) -> None:
 
 
 def test_a_linearisation_differentiates_a_kernel_once() -> None:
-    step: Any = differentiated(made(), "step", get("rk4"))
-    reference: Any = differentiated(made(copied), "step", get("rk4"))
+    step: Any = derivative_function(made(), "step", get("rk4"))
+    reference: Any = derivative_function(made(copied), "step", get("rk4"))
     assert step.operations < 0.8 * reference.operations
 
 

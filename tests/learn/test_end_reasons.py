@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from skidpad.learn import tasks
-from skidpad.learn.programs import compiled
+from skidpad.learn.programs import compile_task
 
 PAGE = Path(__file__).parents[2] / "docs" / "learn_interfaces.md"
 NAMES = ("race", "race_others", "drift", "lane_change", "park", "navigate", "follow")
@@ -25,5 +25,5 @@ def cell_of(name: str) -> str:
 @pytest.mark.parametrize("name", NAMES)
 def test_reasons_are_those_of_the_page(name: str) -> None:
     task, cell = getattr(tasks, name)(), cell_of(name)
-    assert re.findall(r"`(\w+)`", cell) == [*compiled(task).reasons, "duration"]
+    assert re.findall(r"`(\w+)`", cell) == [*compile_task(task).reasons, "duration"]
     assert set(re.findall(r"\*\*`(\w+)`\*\*", cell)) == set(task.successes)

@@ -11,7 +11,7 @@ from learn.rollouts import held_to_the_rules
 from skidpad.core.body import Pose
 from skidpad.learn import Environments, tasks
 from skidpad.learn.tasks.drift import grip_law
-from skidpad.learn.tasks.lane_change import Ice, LaneChangeParams, disturbed, lane_track
+from skidpad.learn.tasks.lane_change import Ice, LaneChangeParams, disturb, lane_track
 from skidpad.study.manoeuvres.cone_courses import double_lane_change
 from skidpad.vehicles import four_wheel, two_track
 
@@ -82,7 +82,7 @@ def test_ice_is_under_the_wheels_that_stand_on_it() -> None:
     left = Ice(x=50.0, y=1.0, length=10.0, width=2.0, mu=0.25)
 
     def under(pose):
-        w = disturbed(law, wheels, x, u, p, pose, left, q)
+        w = disturb(law, wheels, x, u, p, pose, left, q)
         return [w.mu_fl, w.mu_fr, w.mu_rl, w.mu_rr]
 
     assert under(Pose(50.0, 0.0, 0.0)) == pytest.approx([0.2, 0.8, 0.2, 0.8])
@@ -94,7 +94,7 @@ def test_ice_is_under_the_wheels_that_stand_on_it() -> None:
     car = four_wheel()
     half = [(wheel.x, wheel.y) for wheel in car.geometry.wheels]
     one = grip_law(car, "a test")
-    w = disturbed(one, half, car.State(), car.Input(), car.params, Pose(50.0, 0.0, 0.0), left, q)
+    w = disturb(one, half, car.State(), car.Input(), car.params, Pose(50.0, 0.0, 0.0), left, q)
     assert w.mu_scale == pytest.approx(0.5)
 
 

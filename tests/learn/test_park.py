@@ -10,7 +10,7 @@ from skidpad.core.model import Vehicle
 from skidpad.errors import InvalidValue
 from skidpad.learn import Environments, Task
 from skidpad.learn.environments import Stepped
-from skidpad.learn.programs import compiled
+from skidpad.learn.programs import compile_task
 from skidpad.learn.task import units_of
 from skidpad.learn.tasks import park
 from skidpad.learn.tasks.park import Bay
@@ -129,7 +129,7 @@ def test_a_start_may_be_straight_before_the_bay() -> None:
 
 def test_what_cannot_be() -> None:
     with pytest.raises(InvalidValue, match=r"'commonroad_kst' tows.*agents = 1"):
-        compiled(park(agents=2))
+        compile_task(park(agents=2))
     with pytest.raises(InvalidValue, match="room"):
         park(room=0.0)
     with pytest.raises(InvalidValue, match=r"aside = 100 m must be at most"):

@@ -26,7 +26,7 @@ from ..run.settings import PRECISIONS
 from . import cuda_engine, environments
 from .cuda_engine import CudaEngine
 from .environments import AUTORESET, Environments, Stepped, held_by
-from .programs import compiled, invalid_action
+from .programs import compile_task, invalid_action
 
 LIBRARIES = ("cupy", "torch", "jax")
 
@@ -65,7 +65,7 @@ class CudaEnvironments(Environments):
         one_of("library", library, LIBRARIES)
         one_of("precision", precision, PRECISIONS)
         self._library = library
-        self.programs = compiled(task)
+        self.programs = compile_task(task)
         self.engine: Any = CudaEngine(
             self.programs, len(self), precision, AUTORESET.index(autoreset),
             raises=on_diverge == "raise",

@@ -24,7 +24,7 @@ from ..random.draw import names_as_words, shares
 from ..units import m
 from .cpu_engine import TaskEngine, engine_of
 from .episode_info import NO_ENDS, Ends, EpisodeInfo
-from .programs import TaskPrograms, compiled, draws_parameters
+from .programs import TaskPrograms, compile_task, draws_parameters
 from .task import Task
 
 
@@ -159,7 +159,7 @@ class Environments:
         if threads is not None:
             whole("threads", threads, "at least 1, or None for all processors")
         self._check_places(precision)
-        self.programs: TaskPrograms = compiled(task)
+        self.programs: TaskPrograms = compile_task(task)
         with making_room("count", self.worlds):
             self.engine: TaskEngine = engine_of(
                 self.programs, self.worlds * task.agents, precision, device, threads

@@ -25,7 +25,7 @@ from .environments import AUTORESET, Environments, Stepped
 from .episode_info import end_arrays, info_arrays, info_of
 from .pictures import RENDER_MODES, Pictures, Rendering
 from .programs import action_bounds
-from .saved_task import SavedTask, alone, drawable, task_of
+from .saved_task import SavedTask, require_drawable, require_single, task_of
 from .task import Task
 
 
@@ -61,9 +61,9 @@ def one_world(
     """One world of a task for an interface; raises for several agents if `single` names one that
     is for one agent."""
     one_of("render_mode", render_mode, (None, *RENDER_MODES))
-    made = drawable(task_of(task, options, _OPTIONS), render_mode)
+    made = require_drawable(task_of(task, options, _OPTIONS), render_mode)
     return Environments(
-        alone(made, single) if single else made,
+        require_single(made, single) if single else made,
         autoreset="disabled",
         precision=precision,
         threads=1 if threads is None else threads,
@@ -264,8 +264,8 @@ class SkidpadVectorEnv(VectorEnv[Any, Any, Any]):
             raise InvalidValue(f"library = {library!r} is of arrays on the GPU: leave it out here")
         self.copy, self.render_mode = flag("copy", copy), render_mode
         self.num_envs = whole("num_envs", num_envs, "at least 1")
-        self.task = alone(
-            drawable(task_of(task, options, _VECTOR_OPTIONS), render_mode),
+        self.task = require_single(
+            require_drawable(task_of(task, options, _VECTOR_OPTIONS), render_mode),
             "SkidpadVectorEnv",
         )
         self.environments = Environments(

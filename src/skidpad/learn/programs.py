@@ -188,7 +188,7 @@ class TaskPrograms:
     """Convex pieces of the vehicle's outline without trailers, in m from its reference point."""
 
 
-def compiled(task: Any) -> TaskPrograms:
+def compile_task(task: Any) -> TaskPrograms:
     """The Programs of a `Task`, traced once, or those of a loaded task."""
     if not isinstance(task, Task):
         return task.programs

@@ -33,7 +33,7 @@ from ..geometry.maps.track import Track
 from ..units import s
 from . import tasks
 from .course import Courses, course_of
-from .programs import TaskPrograms, compiled
+from .programs import TaskPrograms, compile_task
 from .task import Lidar, Task
 
 Sizes = dict[str, tuple[int, ...]]
@@ -179,7 +179,7 @@ def load_task(path: str | Path) -> SavedTask:
 
 
 def _document(task: Task | SavedTask) -> dict[str, Any]:
-    programs = compiled(task)
+    programs = compile_task(task)
     model = task.vehicle.model
     courses, lidar = programs.courses, task.lidar
     return {
@@ -401,7 +401,7 @@ def option_names(make: Any) -> list[str]:
     return names
 
 
-def drawable(task: Any, render_mode: str | None) -> Any:
+def require_drawable(task: Any, render_mode: str | None) -> Any:
     """The task; raises if it is to be drawn but comes from a file, which has no outline."""
     if render_mode is not None and not isinstance(task, Task):
         raise InvalidValue(
@@ -411,7 +411,7 @@ def drawable(task: Any, render_mode: str | None) -> Any:
     return task
 
 
-def alone(task: Any, interface: str) -> Any:
+def require_single(task: Any, interface: str) -> Any:
     """The task; raises if vehicles share its worlds."""
     if task.agents != 1:
         raise InvalidValue(

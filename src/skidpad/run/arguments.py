@@ -609,7 +609,7 @@ def step_count(controls: Any, dt: s, duration: float | None, steps: int | None) 
     raise InvalidValue("say how long to run: duration= in s, steps=, or an array (T, nu)")
 
 
-def driven_again(run: Trajectory, vehicle: Vehicle, dt: s) -> AnyArray:
+def inputs_of_run(run: Trajectory, vehicle: Vehicle, dt: s) -> AnyArray:
     """The inputs of a run for driving it again, (T, nu): one row less than it has samples."""
     wanted = tuple(f"u_{name}" for name in record.names(vehicle.Input))
     names = tuple(column.name for column in run.columns if column.role == "input")
@@ -640,7 +640,7 @@ def check_sample_room(vehicle: Vehicle, count: int) -> None:
         ) from error
 
 
-def masked(rows: AnyArray, count: int) -> AnyArray:
+def padded(rows: AnyArray, count: int) -> AnyArray:
     """The rows, continued with NaN to (count, n)."""
     return np.vstack([rows, np.full((count - len(rows), rows.shape[1]), np.nan)])
 

@@ -46,7 +46,7 @@ AT_THE_END = 0.9
 """Share of the size at which equations end beyond which the last finite state counts as there."""
 
 
-def ended(vehicle: Vehicle | None, state: Any) -> str:
+def cause_of_end(vehicle: Vehicle | None, state: Any) -> str:
     """What became of a vehicle whose last finite state is where its equations end; else empty."""
     for name, (size, what) in () if vehicle is None else vehicle.model.ends.items():
         value = getattr(state, name, 0.0)
@@ -57,7 +57,7 @@ def ended(vehicle: Vehicle | None, state: Any) -> str:
 
 def diverged(time: float, state: Any, vehicle: Vehicle | None = None) -> SimulationDiverged:
     """The error for a step from `time` in s that ends in a state that is not finite."""
-    why = ended(vehicle, state)
+    why = cause_of_end(vehicle, state)
     return SimulationDiverged(
         f"the state became NaN or infinite in the step from t = {time:g} s; the last finite state "
         f"is {state}. {why or 'Take a smaller dt or an implicit integrator'}",

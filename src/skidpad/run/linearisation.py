@@ -201,7 +201,9 @@ def _ahead(
 _FUNCTIONS: RecentCache[Function] = RecentCache()
 
 
-def differentiated(vehicle: Vehicle, what: str, integrator: Integrator | None = None) -> Function:
+def derivative_function(
+    vehicle: Vehicle, what: str, integrator: Integrator | None = None
+) -> Function:
     """The `derivative`, the `outputs` or the `step` (by an integrator) of a vehicle's model, made
     once for a model: parameters are arguments."""
     make = partial(_function, vehicle, what, integrator)
@@ -222,7 +224,7 @@ def _function(vehicle: Vehicle, what: str, integrator: Integrator | None) -> Fun
     if isinstance(integrator, ExplicitRungeKutta) and alone:
         size: int = model.functions["f_disc"].n_instructions()
         if size * _GROWTH > WHOLE_STEP:
-            return Staged(differentiated(vehicle, "derivative"), integrator.tableau)
+            return Staged(derivative_function(vehicle, "derivative"), integrator.tableau)
     name = f"{name}.{integrator.name if integrator is not None else 'update'}"
     return Differentiated(name, [*symbols, model.dt], model.f_disc, [model.residual])
 
@@ -289,7 +291,7 @@ class Linearisation(_Around):
         if integrator == AUTO:
             integrator = EXPLICIT if takes(vehicle, EXPLICIT, self.dt) else EXACT
         if integrator == EXACT and model.continuous and model.hold is None:
-            super().__init__(vehicle, ExactlyHeld(differentiated(vehicle, "derivative")))
+            super().__init__(vehicle, ExactlyHeld(derivative_function(vehicle, "derivative")))
             self._implicit = False
             return
         # A model that samples at the start of a step has no motion with a derivative.
@@ -299,7 +301,7 @@ class Linearisation(_Around):
             check_step(
                 vehicle, method, self.dt, model.substeps, some_speeds=False, has_substeps=False
             )
-        super().__init__(vehicle, differentiated(vehicle, "step", method))
+        super().__init__(vehicle, derivative_function(vehicle, "step", method))
         self._implicit = model.continuous and method.implicit
 
     @property
@@ -328,7 +330,7 @@ class ContinuousLinearisation(_Around):
             raise InvalidValue(
                 f"{vehicle.name!r} is a discrete model: it has no derivative; use linearise"
             )
-        super().__init__(vehicle, differentiated(vehicle, "derivative"))
+        super().__init__(vehicle, derivative_function(vehicle, "derivative"))
 
     def __call__(self, x: Any, u: Any, w: Any = None) -> Continuous:
         """The rate at state `x`, input `u`, disturbance `w`: records, mappings or arrays."""
@@ -351,7 +353,7 @@ class AccelerationLimits(_Around):
                 f"{vehicle.name!r} has no accelerations among its outputs "
                 f"({', '.join(names) or 'none'}); needed are a_x and a_y"
             )
-        super().__init__(vehicle, differentiated(vehicle, "outputs"))
+        super().__init__(vehicle, derivative_function(vehicle, "outputs"))
         self._rows = [names.index(name) for name in pair]
         limits = {"a_long_max": a_long_max, "a_lat_max": a_lat_max}
         self.limits = np.array([_limit(vehicle, *item) for item in limits.items()])

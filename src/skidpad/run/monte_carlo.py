@@ -41,7 +41,7 @@ from .trajectory import Trajectory
 from .trajectory_table import Column
 
 
-def replayed(experiment: Experiment, run: int, seed: int) -> Trajectory:
+def replay_run(experiment: Experiment, run: int, seed: int) -> Trajectory:
     """States, inputs, outputs and disturbances (`w_...`) of one run; it ends where it diverged."""
     runner, dt = experiment.runner, experiment.dt
     plant = runner.plant
@@ -204,7 +204,7 @@ class MonteCarlo:
         return self._tally.unit(name)
 
     def along(self, name: str, run: Trajectory) -> Array:
-        """A quantity along a run that was replayed, (samples,)."""
+        """A quantity along a replayed run, (samples,)."""
         self._of(self._tally.mean, name, "quantity")
         return self._tally.along(name, run)
 
@@ -265,7 +265,7 @@ class MonteCarlo:
                 f"seed = {wanted} is not one of this Monte Carlo; its runs have the seeds "
                 f"{self.seed_of(int(self._runs.min()))} to {self.seed_of(int(self._runs.max()))}"
             )
-        return replayed(self._experiment, number, wanted)
+        return replay_run(self._experiment, number, wanted)
 
     def plot(self, *quantities: str, **options: Any) -> Any:
         """Fans of some quantities, all that there are if none are named; options as of

@@ -28,7 +28,7 @@ from ..errors import InvalidValue, SimulationDiverged, StepNotConverged
 from . import arguments as batch
 from . import delay
 from .arguments import LoopArguments, Plausible, consistent_states, loop_arrays
-from .failures import ended
+from .failures import cause_of_end
 from .settings import Engines, Settings
 from .stability import check_plant
 
@@ -93,7 +93,7 @@ def _failure(
     listed = ", ".join(map(str, failed[:8])) + (", ..." if len(failed) > 8 else "")
     who = f"{len(failed)} of {out.shape[1]} vehicles ({listed})"
     tolerance = engines.settings.tolerance
-    why = ended(engines.plant.vehicle, state)
+    why = cause_of_end(engines.plant.vehicle, state)
     if engines.plant.implicit and not residual <= tolerance and not why:
         return StepNotConverged(
             f"{who} failed: the step of vehicle {v} from t = {time:g} s left a Newton residual "

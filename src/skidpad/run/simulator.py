@@ -42,13 +42,13 @@ from .arguments import (
     Commands,
     check_sample_room,
     check_start,
-    driven_again,
+    inputs_of_run,
     make_consistent,
-    masked,
+    padded,
     step_count,
 )
 from .delay import DelayLine, Waiting
-from .failures import diverged, ended, foreign_snapshot, not_converged, not_numbers
+from .failures import cause_of_end, diverged, foreign_snapshot, not_converged, not_numbers
 from .runner import OutputRows
 from .settings import Settings
 from .stability import check_step, choose_integrator
@@ -216,7 +216,7 @@ class CompiledStepper:
             return not_numbers(self.plant.Input, row)
         if code == TICK_DIVERGED:
             return diverged(self.time, self.state, self.plant.vehicle)
-        if ended(self.plant.vehicle, self.state):
+        if cause_of_end(self.plant.vehicle, self.state):
             return diverged(self.time, self.state, self.plant.vehicle)
         (residual,) = self._residual.unpack_from(self._buffer, self._residual_at)
         return not_converged(self.time, residual, self.settings.tolerance, dt)
@@ -336,7 +336,7 @@ class ScipyStepper:
             return self._solver.advance(self._derivative, now.state, dt, self.time)
         except (SimulationDiverged, StepNotConverged) as error:
             # A method that cannot step into the range where the equations end stops short of it.
-            if isinstance(error, StepNotConverged) and not ended(self.vehicle, self.state):
+            if isinstance(error, StepNotConverged) and not cause_of_end(self.vehicle, self.state):
                 raise
             raise diverged(self.time, self.state, self.vehicle) from None
 
@@ -684,7 +684,7 @@ class Simulator(Generic[X, U, P, Y, W]):
         if isinstance(controls, Policy):
             controls = controls.controller(self.dt)
         if isinstance(controls, Trajectory):
-            controls = driven_again(controls, self.vehicle, self.dt)
+            controls = inputs_of_run(controls, self.vehicle, self.dt)
         count = step_count(controls, self.dt, duration, steps)
         check_sample_room(self.vehicle, count)
         start, thread = self.snapshot(), threading.get_ident()
@@ -717,7 +717,7 @@ class Simulator(Generic[X, U, P, Y, W]):
         outputs = self._outputs.along(rows, acted, self.disturbance)
         if error is not None and self._settings.on_diverge == "mask":
             times = begin + self.dt * np.arange(count + 1)
-            rows, held, outputs = (masked(part, count + 1) for part in (rows, held, outputs))
+            rows, held, outputs = (padded(part, count + 1) for part in (rows, held, outputs))
         trajectory = Trajectory.from_arrays(
             times,
             states=(self.vehicle.State, rows),

@@ -49,7 +49,7 @@ from ..errors import InvalidValue
 from ..integrate.base import Integrator
 from ..random.model import NoUncertainty, UncertaintyModel, checked_model
 from ..random.streams import of_run
-from ..run.monte_carlo import disturbance_of, noise_of, replayed, step_count
+from ..run.monte_carlo import disturbance_of, noise_of, replay_run, step_count
 from ..run.monte_carlo_runs import Experiment, input_rows
 from ..run.trajectory import Trajectory
 from .experiment import (
@@ -141,7 +141,7 @@ class Setup:
             before=self.pending,
         )
         run = int(rows.runs[0])
-        return replayed(experiment, run, of_run(rows.seed, run))
+        return replay_run(experiment, run, of_run(rows.seed, run))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -47,7 +47,7 @@ from ..core.model import Constant, Vehicle, arguments, pickled_fields, vehicle_o
 from ..core.record import unknown_name
 from ..errors import InvalidValue
 from ..learn.environments import Environments
-from ..learn.programs import compiled
+from ..learn.programs import compile_task
 from ..learn.saved_task import task_of
 from ..learn.task import GIVEN, Task
 from ..random.draw import Draw
@@ -450,7 +450,7 @@ class TaskRuns(ExperimentBase, Constant):
 
     def identity(self) -> dict[str, Any]:
         """The Programs of the task, and the weights or the code of its driver."""
-        programs = compiled(self._setup(()).task)
+        programs = compile_task(self._setup(()).task)
         parts = (programs.plant.step, programs.judge, programs.look, programs.start, programs.sense)
         digests = [lower(part, self.precision).digest for part in parts]
         driver = self.driver

@@ -153,11 +153,11 @@ def drift(
     return Task(
         vehicle=car,
         Observation=Seen,
-        observe=partial(observed, body),
-        reward=rewarded,
-        ended=over,
-        start=partial(begun, body, car.limits.grip, radius),
-        disturb=partial(disturbed, law, len(car.geometry.wheels)),
+        observe=partial(observe, body),
+        reward=reward,
+        ended=end_reasons,
+        start=partial(start, body, car.limits.grip, radius),
+        disturb=partial(disturb, law, len(car.geometry.wheels)),
         tracks=(circle(radius, ring),),
         **settings,
     )
@@ -178,33 +178,33 @@ def sideslip_of(velocity: Velocity) -> rad:
     return -atan2(velocity.v_y, sqrt(velocity.v_x * velocity.v_x + SLOW * SLOW))
 
 
-def observed(body: Body, x: Any, u: Any, p: Any, place: Place, velocity: Velocity) -> Seen:
+def observe(body: Body, x: Any, u: Any, p: Any, place: Place, velocity: Velocity) -> Seen:
     """The observation at a place."""
     assert body.steer is not None
     slip = sideslip_of(velocity)
     return Seen(*velocity, slip, place.n, place.heading, body.steer(x, u, p))
 
 
-def over(place: Place, velocity: Velocity, q: DriftParams) -> dict[str, Any]:
+def end_reasons(place: Place, velocity: Velocity, q: DriftParams) -> dict[str, Any]:
     """Reasons for the end: off the ring, or spun and going backwards."""
     return {"off_track": abs(place.n) > q.ring, "spin": velocity.v_x < -SLOW}
 
 
-def rewarded(place: Place, velocity: Velocity, q: DriftParams) -> Any:
+def reward(place: Place, velocity: Velocity, q: DriftParams) -> Any:
     """Progress of the period in m, weighted by the accuracy of place and sideslip."""
     slid = exp(-abs(sideslip_of(velocity) - q.sideslip) / q.slip_scale)
     held = exp(-abs(place.n) / q.place_scale)
-    failed = logical_or(*over(place, velocity, q).values())
+    failed = logical_or(*end_reasons(place, velocity, q).values())
     worth = q.slip_worth * slid + (1.0 - q.slip_worth) * held
     return place.gained * worth - where(failed, q.failed, 0.0)
 
 
-def disturbed(law: GripLaw, wheels: int, x: Any, u: Any, p: Any, q: DriftParams) -> Any:
+def disturb(law: GripLaw, wheels: int, x: Any, u: Any, p: Any, q: DriftParams) -> Any:
     """The disturbance of the road's friction, the same under all wheels."""
     return law(x, u, p, [q.mu] * wheels)
 
 
-def begun(
+def start(
     body: Body, grip: m_s2, radius: m, x: Any, p: Any, course: Course, d: Any, q: DriftParams
 ) -> Start:
     """A start on the circle, at a share of the speed at which the tyres hold the vehicle on it."""

@@ -122,10 +122,10 @@ def follow(
     return Task(
         vehicle=car,
         Observation=Observation,
-        observe=partial(observed, Observation, body, tuple(ahead)),
-        reward=partial(rewarded, body),
-        ended=over,
-        start=partial(begun, body),
+        observe=partial(observe, Observation, body, tuple(ahead)),
+        reward=partial(reward, body),
+        ended=end_reasons,
+        start=partial(start, body),
         tracks=tuple(_track(each, width) for each in references),
         **settings,
     )
@@ -147,7 +147,7 @@ def v_error(body: Body, x: Any, u: Any, p: Any, place: Place, q: FollowParams) -
     return body.speed_of(x, u, p) - speed_at(place.course, q, place.s)
 
 
-def observed(
+def observe(
     Observation: type,
     body: Body,
     ahead: tuple[m, ...],
@@ -166,7 +166,7 @@ def observed(
     return Observation(*velocity, *here, *bends, *speeds)
 
 
-def rewarded(body: Body, x: Any, u: Any, p: Any, place: Place, q: FollowParams, dt: s) -> Any:
+def reward(body: Body, x: Any, u: Any, p: Any, place: Place, q: FollowParams, dt: s) -> Any:
     """The reward, minus the cost of the deviations of the period."""
     error = v_error(body, x, u, p, place, q)
     rate = (
@@ -182,14 +182,14 @@ def is_lost(place: Place, q: FollowParams) -> Any:
     return abs(place.n) > q.width
 
 
-def over(place: Place, q: FollowParams) -> dict[str, Any]:
+def end_reasons(place: Place, q: FollowParams) -> dict[str, Any]:
     """Reasons for the end: the reference is lost, or the end of an open one is reached."""
     course = place.course
     at_end = logical_and(course.closed < 0.5, place.s >= course.length - 0.5 * course.step)
     return {"lost": is_lost(place, q), "end_of_line": at_end}
 
 
-def begun(body: Body, x: Any, p: Any, course: Course, d: Any, q: FollowParams) -> Start:
+def start(body: Body, x: Any, p: Any, course: Course, d: Any, q: FollowParams) -> Start:
     """A start anywhere on the reference (the first half of an open one), near it and its speed."""
     s = d.s * course.length * where(course.closed > 0.5, 1.0, 0.5)
     at = track_point(course, s, d.n * q.width)

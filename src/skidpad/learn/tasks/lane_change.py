@@ -115,14 +115,14 @@ def lane_change(
     return Task(
         vehicle=car,
         Observation=Observation,
-        observe=partial(observed, Observation, tuple(ahead)),
-        reward=partial(rewarded, lanes),
-        ended=partial(over, lanes, reach),
-        start=partial(begun, car.body),
+        observe=partial(observe, Observation, tuple(ahead)),
+        reward=partial(reward, lanes),
+        ended=partial(end_reasons, lanes, reach),
+        start=partial(start, car.body),
         Memory=Ice,
-        disturb=partial(disturbed, law, wheels),
+        disturb=partial(disturb, law, wheels),
         tracks=(track,),
-        marks=partial(marked, lane_of(track)),
+        marks=partial(marks, lane_of(track)),
         **settings,
     )
 
@@ -178,7 +178,7 @@ def _observation(ahead: tuple[m, ...]) -> type:
     return record.define("Observation", {**record_hints(Seen), **entry, **bent}, doc="Seen.")
 
 
-def observed(
+def observe(
     Observation: type, ahead: tuple[m, ...], place: Place, velocity: Velocity, m: Ice
 ) -> Any:
     """What is seen at a place."""
@@ -197,7 +197,7 @@ def missed(lanes: Sequence[Lane], place: Place, pose: Pose) -> Any:
     return beside
 
 
-def rewarded(
+def reward(
     lanes: Sequence[Lane], place: Place, pose: Pose, contact: Any, m: Ice, q: LaneChangeParams
 ) -> Any:
     """Progress of the period in m, times the share of the entry speed, less what a touch costs."""
@@ -206,7 +206,9 @@ def rewarded(
     return place.gained * kept - where(crashed, q.crash, 0.0)
 
 
-def over(lanes: Sequence[Lane], reach: m, place: Place, pose: Pose, contact: Any) -> dict[str, Any]:
+def end_reasons(
+    lanes: Sequence[Lane], reach: m, place: Place, pose: Pose, contact: Any
+) -> dict[str, Any]:
     """Whether a border was touched, a lane missed, or the whole vehicle is through."""
     return {
         "contact": contact > 0.5,
@@ -215,20 +217,20 @@ def over(lanes: Sequence[Lane], reach: m, place: Place, pose: Pose, contact: Any
     }
 
 
-def begun(body: Body, x: Any, p: Any, course: Course, d: Any) -> Start:
+def start(body: Body, x: Any, p: Any, course: Course, d: Any) -> Start:
     """On the straight before the lanes, at the entry speed."""
     velocity = Velocity(d.v, 0.0, 0.0)
     patch = Ice(d.x, d.y, d.length, d.width, d.mu, d.v)
     return Start(body.placed(x, track_point(course, d.s), velocity, p), d.s, patch)
 
 
-def marked(lane: Polygon, m: Ice) -> list[Polygon]:
+def marks(lane: Polygon, m: Ice) -> list[Polygon]:
     """The lane and the ice, for pictures."""
     ice = [box(f"ice {m.mu:.2f}", m.x, m.y, m.length, m.width)] if m.length > 0.0 else []
     return [lane, *ice]
 
 
-def disturbed(
+def disturb(
     law: GripLaw,
     wheels: Sequence[tuple[m, m]],
     x: Any,

@@ -253,13 +253,13 @@ def navigate(
     return Task(
         vehicle=robot,
         Observation=Heading,
-        observe=observed,
-        reward=rewarded,
-        ended=finished,
-        start=partial(begun, body),
+        observe=observe,
+        reward=reward,
+        ended=end_reasons,
+        start=partial(start, body),
         Memory=NavigateMemory,
-        remember=remembered,
-        marks=marked,
+        remember=remember,
+        marks=marks,
         Action=Pace,
         act=pace_of(robot, positive("pace", pace, "m/s"), positive("turning", turning, "rad/s")),
         Params=NavigateParams,
@@ -298,36 +298,36 @@ def distance(pose: Pose, goal: Any) -> m:
     return smooth_hypot(goal.x - pose.x, goal.y - pose.y, _SMOOTH)
 
 
-def marked(m: NavigateMemory, q: NavigateParams) -> list[Polygon]:
+def marks(m: NavigateMemory, q: NavigateParams) -> list[Polygon]:
     """The goal, for pictures."""
     return [disc("goal", m.x, m.y, q.near)]
 
 
-def observed(pose: Pose, velocity: Velocity, m: NavigateMemory) -> Heading:
+def observe(pose: Pose, velocity: Velocity, m: NavigateMemory) -> Heading:
     """The observation at a pose and velocity."""
     ahead, left = to_body(pose, m.x, m.y)
     far = distance(pose, m)
     return Heading(far, ahead / far, left / far, *velocity)
 
 
-def rewarded(pose: Pose, contact: Any, m: NavigateMemory, q: NavigateParams) -> Any:
+def reward(pose: Pose, contact: Any, m: NavigateMemory, q: NavigateParams) -> Any:
     """Distance gained towards the goal in m, and the worth of the end."""
     now = distance(pose, m)
     won = where(now < q.near, q.arrived, 0.0)
     return m.distance - now + where(contact > 0.5, -q.crash, won)
 
 
-def finished(pose: Pose, contact: Any, m: NavigateMemory, q: NavigateParams) -> dict[str, Any]:
+def end_reasons(pose: Pose, contact: Any, m: NavigateMemory, q: NavigateParams) -> dict[str, Any]:
     """Reasons for the end: a contact or the goal."""
     return {"contact": contact > 0.5, "goal": distance(pose, m) < q.near}
 
 
-def remembered(pose: Pose, m: NavigateMemory) -> NavigateMemory:
+def remember(pose: Pose, m: NavigateMemory) -> NavigateMemory:
     """The memory with the present distance of the goal."""
     return m._replace(distance=distance(pose, m))
 
 
-def begun(body: Body, x: Any, p: Any, course: Course, d: Any) -> Start:
+def start(body: Body, x: Any, p: Any, course: Course, d: Any) -> Start:
     """A start at rest in a free place of the room, with the farthest of a few others as goal."""
     s = d.place * course.length
     place = track_point(course, s)

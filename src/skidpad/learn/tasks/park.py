@@ -173,13 +173,13 @@ def park(
     return Task(
         vehicle=truck,
         Observation=Observation,
-        observe=partial(observed, body, units, Observation),
-        reward=partial(rewarded, units),
-        ended=partial(finished, units),
-        start=partial(begun, body, units),
+        observe=partial(observe, body, units, Observation),
+        reward=partial(reward, units),
+        ended=partial(end_reasons, units),
+        start=partial(start, body, units),
         Memory=ParkMemory,
-        remember=partial(remembered, units),
-        marks=partial(marked, units),
+        remember=partial(remember, units),
+        marks=partial(marks, units),
         Action=Pace,
         act=pace_of(truck, positive("pace", pace, "m/s")),
         Params=ParkParams,
@@ -219,7 +219,7 @@ def observation_of(trailers: int) -> type:
     return record.define("Parking", hints, doc="Observation.")
 
 
-def observed(
+def observe(
     body: Body, units: Sequence[Unit], Observation: type, x: Any, u: Any, p: Any, pose: Pose, q: Any
 ) -> Any:
     """The observation of a vehicle in the yard."""
@@ -235,7 +235,7 @@ def hitches(units: Sequence[Unit], x: Any) -> list[Any]:
     return [leaves[unit.angle] for unit in units[1:]]
 
 
-def marked(units: Sequence[Unit], q: ParkParams) -> list[Polygon]:
+def marks(units: Sequence[Unit], q: ParkParams) -> list[Polygon]:
     """The goal of the last unit, for pictures."""
     corners = [corner for part in units[-1].parts for corner in part]
     (back, front), (right, left) = ((min(side), max(side)) for side in zip(*corners, strict=True))
@@ -253,7 +253,7 @@ def potential(units: Sequence[Unit], x: Any, pose: Pose, q: ParkParams) -> m:
     return -(away + q.arm * turned)
 
 
-def remembered(units: Sequence[Unit], x: Any, pose: Pose, q: ParkParams) -> ParkMemory:
+def remember(units: Sequence[Unit], x: Any, pose: Pose, q: ParkParams) -> ParkMemory:
     """The memory with the present potential."""
     return ParkMemory(potential(units, x, pose, q))
 
@@ -272,7 +272,7 @@ def failures(units: Sequence[Unit], x: Any, contact: Any, q: ParkParams) -> dict
     return {"contact": contact > 0.5, **({"folded": reduce(logical_or, folds)} if folds else {})}
 
 
-def rewarded(
+def reward(
     units: Sequence[Unit], x: Any, pose: Pose, velocity: Velocity, contact: Any, m: Any, q: Any
 ) -> Any:
     """The change of the potential, and the worth of the end."""
@@ -282,14 +282,14 @@ def rewarded(
     return potential(units, x, pose, q) - m.potential + end
 
 
-def finished(
+def end_reasons(
     units: Sequence[Unit], x: Any, pose: Pose, velocity: Velocity, contact: Any, q: Any
 ) -> dict[str, Any]:
     """Reasons for the end: parked, or failed."""
     return {**failures(units, x, contact, q), "parked": parked(units, x, pose, velocity, q)}
 
 
-def begun(body: Body, units: Sequence[Unit], x: Any, p: Any, q: ParkParams, d: Any) -> Start:
+def start(body: Body, units: Sequence[Unit], x: Any, p: Any, q: ParkParams, d: Any) -> Start:
     """A start at rest before the bay, with an offset and an angle."""
     at = Pose(d.ahead, d.aside, d.heading)
     leaves = list(record.flatten(x))

@@ -104,16 +104,16 @@ def race(
     draws = {"s": {"range": [0.0, 1.0]}, "n": {"range": [-0.3, 0.3]}, "v": {"range": [1.0, 8.0]}}
     settings: dict[str, Any] = {
         "name": "race", "draws": draws, "Params": RaceParams, "Memory": RaceMemory,
-        "params": {"crash": crash, "patience": patience}, "remember": remembered,
+        "params": {"crash": crash, "patience": patience}, "remember": remember,
         "randomised": randomised or {}, "successes": ("duration", "end_of_track"), **options,
     }  # fmt: skip
     return Task(
         vehicle=car,
         Observation=Observation,
-        observe=partial(observed_driving, Observation, tuple(ahead), body),
-        reward=rewarded,
-        ended=over,
-        start=partial(begun, body),
+        observe=partial(observe_driving, Observation, tuple(ahead), body),
+        reward=reward,
+        ended=end_reasons,
+        start=partial(start, body),
         tracks=courses,
         lidar=Lidar(lidar) if isinstance(lidar, int) else lidar,
         **settings,
@@ -133,23 +133,23 @@ def record_hints(kind: type) -> dict[str, Any]:
     return get_type_hints(kind, include_extras=True)
 
 
-def observed(Observation: type, ahead: tuple[m, ...], place: Place, velocity: Velocity) -> Any:
+def observe(Observation: type, ahead: tuple[m, ...], place: Place, velocity: Velocity) -> Any:
     """The observation at a place."""
     bends = [curvature_ahead(place, distance) for distance in ahead]
     own = (velocity.v_x, velocity.v_y, velocity.omega)
     return Observation(*own, place.n, place.heading, place.left, place.right, *bends)
 
 
-def observed_driving(
+def observe_driving(
     Observation: type, ahead: tuple[m, ...], body: Body, place: Place, velocity: Velocity, x: Any,
     u: Any, p: Any,
 ) -> Any:  # fmt: skip
     """The observation with the angle of the wheels, which turn at a limited rate."""
     steer = body.steer(x, u, p) if body.steer else 0.0 * place.s
-    return Observation(*observed(observation_of(ahead), ahead, place, velocity), steer)
+    return Observation(*observe(observation_of(ahead), ahead, place, velocity), steer)
 
 
-def rewarded(place: Place, contact: Any, m: RaceMemory, q: RaceParams) -> Any:
+def reward(place: Place, contact: Any, m: RaceMemory, q: RaceParams) -> Any:
     """Progress of the period in m, less the cost of a crash, of leaving the track or standing."""
     out = logical_or(gone(place, contact), m.stood > q.patience)
     return place.gained - where(out, q.crash, 0.0)
@@ -157,30 +157,30 @@ def rewarded(place: Place, contact: Any, m: RaceMemory, q: RaceParams) -> Any:
 
 def gone(place: Place, contact: Any) -> Any:
     """Whether there is a contact or the track was left."""
-    return logical_or(crashed(contact), place.off_track)
+    return logical_or(has_crashed(contact), place.off_track)
 
 
-def over(place: Place, contact: Any, m: RaceMemory, q: RaceParams) -> dict[str, Any]:
+def end_reasons(place: Place, contact: Any, m: RaceMemory, q: RaceParams) -> dict[str, Any]:
     """Reasons for the end of an episode."""
     return {
-        "contact": crashed(contact),
+        "contact": has_crashed(contact),
         "off_track": place.off_track,
         "standing": m.stood > q.patience,
         "end_of_track": place.at_end,
     }
 
 
-def remembered(place: Place, m: RaceMemory, dt: s) -> RaceMemory:
+def remember(place: Place, m: RaceMemory, dt: s) -> RaceMemory:
     """The time of standing after this period."""
     return RaceMemory(where(place.v_s > CRAWL, 0.0, m.stood + dt))
 
 
-def crashed(contact: Any) -> Any:
+def has_crashed(contact: Any) -> Any:
     """Whether a wall was touched."""
     return contact > 0.5
 
 
-def begun(body: Body, x: Any, p: Any, course: Course, d: Any) -> Start:
+def start(body: Body, x: Any, p: Any, course: Course, d: Any) -> Start:
     """A start anywhere on the track, in its direction, near its middle."""
     s = d.s * course.length
     left, right = borders_at(course, s)

@@ -28,9 +28,9 @@ from ...vehicles.formula import four_wheel
 from ..course import Course, Place, PlaceMemory, place_of, point_at, track_point
 from ..programs import touch_each_other
 from ..task import Lidar, Other, Start, Task, units_of
-from .race import AHEAD, check_room, crashed, gone, record_hints, tracks_of
+from .race import AHEAD, check_room, gone, has_crashed, record_hints, tracks_of
 from .race import observation_of as race_observation
-from .race import observed as race_observed
+from .race import observe as observe_race
 
 MARGIN: m = 0.15
 """Margin around each vehicle at the start."""
@@ -179,12 +179,12 @@ def race_others(
     return Task(
         vehicle=car,
         Observation=Observation,
-        observe=partial(observed, Observation, tuple(ahead)),
-        reward=rewarded,
-        ended=over,
-        start=partial(begun, body_of(car, "a race"), grid, Memory),
+        observe=partial(observe, Observation, tuple(ahead)),
+        reward=reward,
+        ended=end_reasons,
+        start=partial(start, body_of(car, "a race"), grid, Memory),
         Memory=Memory,
-        remember=partial(remembered, Memory),
+        remember=partial(remember, Memory),
         Params=RaceOthersParams,
         params=params,
         tracks=courses,
@@ -212,11 +212,11 @@ def memory_of(agents: int) -> type:
     return record.define("Rivals", hints, dict.fromkeys(names, PlaceMemory()), doc="The others.")
 
 
-def observed(
+def observe(
     Observation: type, ahead: tuple[m, ...], place: Place, velocity: Velocity, others: Any, m: Any
 ) -> Any:
     """The observation at a place with others around."""
-    own = race_observed(race_observation(ahead), ahead, place, velocity)
+    own = observe_race(race_observation(ahead), ahead, place, velocity)
     return Observation(*own, *nearest(place, others, m))
 
 
@@ -250,7 +250,7 @@ def _relative(place: Place, other: Other, s: m) -> tuple[m, m, m_s]:
     return gap - laps * course.length, n - place.n, v - place.v_s
 
 
-def remembered(Memory: Any, place: Place, others: Sequence[Other], m: Any) -> Any:
+def remember(Memory: Any, place: Place, others: Sequence[Other], m: Any) -> Any:
     """The memory of the others' present places."""
     return Memory(*(at for _, at in _places(place, others, m)))
 
@@ -262,7 +262,7 @@ def _places(
     return [place_of(place.course, at, other.pose, other.velocity) for other, at in pairs]
 
 
-def rewarded(place: Place, others: Sequence[Other], contact: Any, m: Any, q: Any) -> Any:
+def reward(place: Place, others: Sequence[Other], contact: Any, m: Any, q: Any) -> Any:
     """Progress of the period in m, less that of the others and the cost of a crash."""
     theirs: Any = 0.0
     for other, _ in _places(place, others, m):
@@ -271,16 +271,16 @@ def rewarded(place: Place, others: Sequence[Other], contact: Any, m: Any, q: Any
     return place.gained - q.rivalry * theirs * (1.0 / len(others)) - lost
 
 
-def over(place: Place, contact: Any) -> dict[str, Any]:
+def end_reasons(place: Place, contact: Any) -> dict[str, Any]:
     """Reasons for the end: a contact, leaving the track, or its end."""
     return {
-        "contact": crashed(contact),
+        "contact": has_crashed(contact),
         "off_track": place.off_track,
         "end_of_track": place.at_end,
     }
 
 
-def begun(
+def start(
     body: Body, grid: Grid, Memory: Any, x: Any, p: Any, course: Course, d: Any, agent: Any
 ) -> Start:
     """A start on the grid, in the direction of the track."""

@@ -27,7 +27,7 @@ from ...core.model import Vehicle
 from ...errors import InvalidValue, SimulationDiverged
 from ...geometry.pose import rotated, turned, turned_back
 from ...run import arguments
-from ...run.failures import ended
+from ...run.failures import cause_of_end
 from ...run.runner import Runner
 from ...run.settings import Settings
 from ...units import m, m_s, one, rad, rad_s, s
@@ -569,7 +569,7 @@ class Halts:
             failed, group.failed = group.failed, []
             for row in failed:
                 state = record.unflatten(group.model.State, group.state[row].tolist())
-                why = ended(group.vehicles[row], state)
+                why = cause_of_end(group.vehicles[row], state)
                 yield group.names[row], Halt(time, why or "its state became NaN or infinite")
             for row in np.flatnonzero(~(np.abs(motions) <= farthest).all(axis=1)).tolist():
                 x, y, *_ = motions[row].tolist()
