@@ -367,7 +367,7 @@ def test_functions_travel_by_their_names() -> None:
 
 IDENTITY = """
 import json, sys
-from tests.campaigns.test_drive import identified
+from study.test_drive import identified
 print(json.dumps(identified()))
 """
 
@@ -384,7 +384,10 @@ def test_the_identity_is_the_same_in_every_process() -> None:
     other = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     found = subprocess.run(
         [sys.executable, "-c", IDENTITY],
-        env={**os.environ, "PYTHONHASHSEED": other, "PYTHONPATH": f"{root}:{root / 'src'}"},
+        env={
+            **os.environ, "PYTHONHASHSEED": other,
+            "PYTHONPATH": f"{root / 'tests'}:{root / 'src'}",
+        },
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert json.loads(found.stdout) == own

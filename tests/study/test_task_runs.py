@@ -67,7 +67,7 @@ def test_a_campaign_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     weights = np.array([[0.0, -0.8, -1.5], [0.0, 0.0, 0.0]])
     Network.mlp([weights], [np.array([0.16, 0.0])]).save(tmp_path / "driver.npz")
     (tmp_path / "plan.yaml").write_text(
-        "task: {task: campaigns.own_drivers:on_a_ring, driver: driver.npz, block: 16}\n"
+        "task: {task: study.own_drivers:on_a_ring, driver: driver.npz, block: 16}\n"
         "factors: {draw.v: {range: [2, 8]}}\ndesign: {random: 32}\n"
     )
     study = campaign_of(tmp_path / "plan.yaml").run(tmp_path / "out", progress=False)
