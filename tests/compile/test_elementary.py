@@ -15,7 +15,8 @@ import pytest
 
 from compile.c_harness import Evaluator, evaluators, program_of
 from skidpad.compile import c
-from skidpad.compile.elementary import DOMAINS, LONE, RULES, coefficients
+from skidpad.compile.elementary import LONE, RULES, coefficients
+from skidpad.compile.elementary.trigonometry import DOMAINS
 from skidpad.compile.program import Builder
 
 PRECISIONS = ("float64", "float32")

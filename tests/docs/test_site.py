@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Annotated, Any, NamedTuple
 
 import pytest
@@ -184,10 +185,12 @@ def test_a_thing_is_described_once() -> None:
     places = Places()
     assert places.take("skidpad.Demand", skidpad.Demand) == "skidpad.Demand"
     assert places.take("skidpad.core.body.Demand", skidpad.Demand) == "skidpad.Demand"
-    page = reference.Page("skidpad.core.body", (Declared("skidpad.core.body", skidpad.core.body),))
+    module = ModuleType("skidpad.core.body", "A module that offers a name of another one.")
+    vars(module).update(__all__=["Demand", "box"], Demand=skidpad.Demand, box=skidpad.core.body.box)
+    page = reference.Page("skidpad.core.body", (Declared("skidpad.core.body", module),))
     text = reference.page_text(page, places, ())
     assert "{py:obj}`Demand <skidpad.Demand>`" in text
-    assert "{py:class} Geometry" in text
+    assert "{py:function} box" in text
     assert "{py:class} Demand" not in text
 
 

@@ -56,7 +56,8 @@ def test_errors_has_every_public_exception(head: str, base: type) -> None:
         if len(row) == 3 and row[1] == head
     }
     rows = table_of("errors.md", head, "also a")
-    assert {row[0].rpartition(".")[2] for row in rows} == public
+    # The page also has those of inner modules, with their path.
+    assert public <= {row[0].rpartition(".")[2] for row in rows}
     for path, parent, *_ in rows:
         home, _, name = f"skidpad.{path}".rpartition(".")
         kind = getattr(import_module(home), name)

@@ -39,13 +39,9 @@ from . import record
 from .files import brief_repr
 
 __all__ = [
-    "Down",
-    "GroundUnder",
-    "WheelPlace",
     "body_of",
     "box",
     "car_geometry",
-    "four_wheels",
     "plate_inertia",
 ]
 

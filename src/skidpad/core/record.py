@@ -35,7 +35,6 @@ from .files import listed, shortened, shown
 __all__ = [
     "build",
     "check",
-    "define",
     "extended",
     "fields",
     "flatten",

@@ -16,14 +16,17 @@ from ..core.lazy import lazy_attributes
 from ..errors import InvalidValue, require_extras
 
 if TYPE_CHECKING:
+    from . import eight
     from .performing import perform_into
     from .show import Show
     from .shows import driving_show
 
-__all__ = ["driving_show", "perform_into"]
+__all__ = ["driving_show", "eight", "perform_into"]
 
 __getattr__ = lazy_attributes(
-    __name__, {".performing": ("perform_into",), ".shows": ("driving_show",)}
+    __name__,
+    {".performing": ("perform_into",), ".shows": ("driving_show",)},
+    modules={"eight": ".eight"},
 )
 
 

@@ -10,14 +10,14 @@ from dataclasses import fields
 from typing import Any
 
 from ..errors import InvalidValue
-from .base import Integrator, discretise
+from .base import Integrator
+from .base import discretise as discretise
 from .explicit import DOPRI5, EULER, HEUN, RK4, ExplicitRungeKutta, SemiImplicitEuler
 from .radau import Radau
 from .scipy_ivp import METHODS, ScipyMethod
 
 __all__ = [
     "Integrator",
-    "discretise",
     "get",
     "names",
 ]

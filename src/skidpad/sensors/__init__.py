@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     )
     from .motion import Motion, Mounting, in_frame, motion_along, motion_of
     from .odometry import Growth, Odometry, WheelSpeed
-    from .runner import Runner
     from .sensor import Sensor
 
 __all__ = [
@@ -45,7 +44,6 @@ __all__ = [
     "Odometry",
     "Origin",
     "OutputFunction",
-    "Runner",
     "Scan",
     "SelectedOutputs",
     "Sensor",
@@ -71,7 +69,6 @@ __getattr__ = lazy_attributes(
         ),
         ".motion": ("Motion", "Mounting", "in_frame", "motion_along", "motion_of"),
         ".odometry": ("Growth", "Odometry", "WheelSpeed"),
-        ".runner": ("Runner",),
         ".sensor": ("Sensor",),
     },
 )

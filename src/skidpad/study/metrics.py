@@ -45,20 +45,6 @@ from ..errors import InvalidValue
 from ..integrate.base import as_written
 from .expressions import NUMBER, TRUTH, Expression, Records
 
-__all__ = [
-    "Fold",
-    "at",
-    "first_time",
-    "happened",
-    "highest",
-    "integral",
-    "last",
-    "lowest",
-    "mean",
-    "rms",
-    "time_of_highest",
-]
-
 Quantity = Callable[..., Any] | str
 """A function of named arguments or a text."""
 OF_SAMPLE = ("x", "u", "p", "y", "t", "r", "log")

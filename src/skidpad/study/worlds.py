@@ -92,20 +92,6 @@ from .experiment import (
     plain,
 )
 
-__all__ = [
-    "Controlled",
-    "WorldMetric",
-    "WorldRun",
-    "collided",
-    "collision_time",
-    "final",
-    "measured",
-    "nearest",
-    "reached",
-    "time_to_reach",
-    "travelled",
-]
-
 Pilot = Callable[[float], None]
 
 

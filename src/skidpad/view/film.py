@@ -105,7 +105,7 @@ class Film:
 
     @classmethod
     def of(cls, stage: Stage, times: NDArray[np.float64], rows: NDArray[np.float64]) -> Film:
-        """The film of what `trajectory_stage` returned."""
+        """The film of what `trajectory_stage` returned: times (T,) in s and rows (T, channels)."""
         return cls(stage, times, rows.astype(np.float32))
 
     @property

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import skidpad as sp
-from skidpad.study.manoeuvres import Acceleration, Result, StraightBraking, Subject, perform
-from skidpad.study.manoeuvres.braking import mean_deceleration, stopping_distance
+from skidpad.study.manoeuvres import Acceleration, Result, Subject, perform
+from skidpad.study.manoeuvres.braking import StraightBraking, mean_deceleration, stopping_distance
 from skidpad.study.manoeuvres.case_run import from_columns
 from skidpad.study.manoeuvres.logs import measure_drive
 from skidpad.study.manoeuvres.longitudinal import CoastDown, TurningCircle

@@ -17,13 +17,12 @@ from skidpad.study.manoeuvres import (
     Manoeuvre,
     Result,
     StepSteer,
-    StraightBraking,
     Subject,
     adapt,
     measured_reference,
     perform,
 )
-from skidpad.study.manoeuvres.braking import BrakingInTurn, SplitBraking
+from skidpad.study.manoeuvres.braking import BrakingInTurn, SplitBraking, StraightBraking
 from skidpad.study.manoeuvres.case_run import CaseRun, from_columns
 from skidpad.study.manoeuvres.catalogue import STANDARD, names
 from skidpad.study.manoeuvres.logs import measure_drive

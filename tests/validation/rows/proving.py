@@ -15,11 +15,15 @@ from skidpad.study.manoeuvres import (
     Kernels,
     Result,
     StepSteer,
-    StraightBraking,
     Subject,
     perform,
 )
-from skidpad.study.manoeuvres.braking import braking, mean_deceleration, stopping_distance
+from skidpad.study.manoeuvres.braking import (
+    StraightBraking,
+    braking,
+    mean_deceleration,
+    stopping_distance,
+)
 from skidpad.study.manoeuvres.case import straight
 from skidpad.study.manoeuvres.frequency_response import SineSweep
 from skidpad.study.manoeuvres.longitudinal import CoastDown, TurningCircle

@@ -11,8 +11,9 @@ from pyarrow import parquet
 
 import skidpad as sp
 from skidpad.errors import InvalidValue
-from skidpad.sensors import Imu, Runner
+from skidpad.sensors import Imu
 from skidpad.sensors.motion import motion_along
+from skidpad.sensors.runner import Runner
 from skidpad.view.recording import Recorder, SensorMount, read
 from skidpad.view.recording.reading import Recording
 from skidpad.view.stage import Body, Channel, Stage

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ...core.lazy import lazy_attributes
 
 if TYPE_CHECKING:
-    from .converter import CommandConverter, SteeringWheel, actuation_status
+    from .converter import CommandConverter, SteeringWheel, Table, actuation_status
     from .messages import ControlCommand, Gear
     from .reports import pitch_of
     from .road import Road
@@ -18,6 +18,7 @@ __all__ = [
     "Gear",
     "Road",
     "SteeringWheel",
+    "Table",
     "actuation_status",
     "pitch_of",
 ]
@@ -25,7 +26,7 @@ __all__ = [
 __getattr__ = lazy_attributes(
     __name__,
     {
-        ".converter": ("CommandConverter", "SteeringWheel", "actuation_status"),
+        ".converter": ("CommandConverter", "SteeringWheel", "Table", "actuation_status"),
         ".messages": ("ControlCommand", "Gear"),
         ".reports": ("pitch_of",),
         ".road": ("Road",),

@@ -347,6 +347,9 @@ class CommandConverter:
         )
         self._memory = Memory()
 
+    def __repr__(self) -> str:
+        return f"CommandConverter(upstream={self._upstream})"
+
     def reset(self) -> None:
         """Clear the memory of the feedback."""
         self._memory = Memory()

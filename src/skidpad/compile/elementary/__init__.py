@@ -3,7 +3,8 @@
 `RULES` maps the name of a function to the rule that writes it with a `Builder`: `rule(b, x)`,
 `rule(b, y, x)` for atan2, `rule(b, x, y)` for hypot, `rule(b, x, n)` with a constant n for pow.
 `LONE` has a cheaper sine, for an argument whose cosine (or tangent) is not in the program.
-`DOMAINS` says where each is accurate. The numbers come from tools/derive_coefficients.py.
+`trigonometry.DOMAINS` says where each is accurate. The numbers come from
+tools/derive_coefficients.py.
 """
 
 from __future__ import annotations
@@ -11,21 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .exponential import acosh, asinh, atanh, cosh, exp, expm1, hypot, log, log1p, pow, sinh, tanh
-from .trigonometry import (
-    DOMAINS,
-    Domain,
-    acos,
-    asin,
-    atan,
-    atan2,
-    cos,
-    forward_atan2,
-    lone_sin,
-    sin,
-    tan,
-)
-
-__all__ = ["DOMAINS", "LONE", "RULES", "Domain", "forward_atan2"]
+from .trigonometry import acos, asin, atan, atan2, cos, lone_sin, sin, tan
 
 RULES: dict[str, Callable[..., int]] = {
     "sin": sin,

@@ -512,6 +512,9 @@ class Planning:
         self._serve()
         node.parameters.changed.append(self._changed)
 
+    def __repr__(self) -> str:
+        return f"Planning({self._node!r})"
+
     def _start_clock(self) -> None:
         self._time = 0
         """Simulated time in ns, which stops in a pause."""

@@ -424,6 +424,9 @@ class SingleVehicle:
         )
         serve_set_pose(node, frame, self.put)
 
+    def __repr__(self) -> str:
+        return f"SingleVehicle({self._node!r})"
+
     def tick(self) -> None:
         """Make a step and publish it."""
         simulator = self.simulator

@@ -290,6 +290,9 @@ class WorldProgram:
         self._make_topics(upstream)
         self._publish_once()
 
+    def __repr__(self) -> str:
+        return f"WorldProgram({self.node!r})"
+
     def _make_topics(self, upstream: bool) -> None:
         node, parameters, world = self.node, self._parameters, self.world
         localised = parameters["do_fake_localization"]

@@ -18,8 +18,7 @@ from ...core import record
 from ...core.lazy import lazy_attributes
 
 if TYPE_CHECKING:
-    from .braking import StraightBraking
-    from .case import Case, Path, path_along
+    from .case import Case, Path
     from .catalogue import STANDARD, names, select
     from .cone_courses import Slalom
     from .evaluation import Evaluation, Limits, write_json
@@ -57,13 +56,11 @@ __all__ = [
     "Slalom",
     "SlowRamp",
     "StepSteer",
-    "StraightBraking",
     "Subject",
     "adapt",
     "drive_of_log",
     "measured_reference",
     "names",
-    "path_along",
     "perform",
     "select",
     "sensitivity",
@@ -76,8 +73,7 @@ __all__ = [
 __getattr__ = lazy_attributes(
     __name__,
     {
-        ".braking": ("StraightBraking",),
-        ".case": ("Case", "Path", "path_along"),
+        ".case": ("Case", "Path"),
         ".catalogue": ("STANDARD", "names", "select"),
         ".cone_courses": ("Slalom",),
         ".evaluation": ("Evaluation", "Limits", "write_json"),

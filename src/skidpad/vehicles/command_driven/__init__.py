@@ -19,7 +19,6 @@ from .parameters import UPSTREAM as COMPAT
 from .parameters import gather
 from .records import (
     LEARNED,
-    NAMES,
     REPAIRED,
     TABLE_UNITS,
     UPSTREAM,
@@ -27,8 +26,7 @@ from .records import (
     params_type,
     steer_map_units,
 )
-
-__all__ = ["NAMES", "autoware"]
+from .records import NAMES as NAMES
 
 
 def autoware(

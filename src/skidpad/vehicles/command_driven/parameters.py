@@ -27,7 +27,15 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...core.files import path_of, reading_yaml, replacing, text_of, yaml_loader, yaml_text_of
+from ...core.files import (
+    brief_repr,
+    path_of,
+    reading_yaml,
+    replacing,
+    text_of,
+    yaml_loader,
+    yaml_text_of,
+)
 from ...core.record import unknown_name
 from ...errors import InvalidValue
 from ...ops import lookup2
@@ -192,6 +200,8 @@ class Table:
     """Column coordinates, rising."""
     values: tuple[tuple[float, ...], ...]
     """One tuple per row, each with one value per column."""
+
+    __repr__ = brief_repr
 
     def __post_init__(self) -> None:
         if len(self.values) != len(self.rows):

@@ -463,7 +463,10 @@ class Recorder(ThreadedWriter):
         super().__init__()
 
     def add(self, time: float, row: ArrayLike) -> None:
-        """A sample at a time in s, later than the one before; skipped if too soon for the rate."""
+        """Add a sample, a row (channels,) at a time in s, later than the one before.
+
+        It is skipped if it comes too soon for the rate.
+        """
         if time >= self._next or not time > self._time:
             self._add_sample(time, _check_shape(np.array(row, np.float64), (self._width,)))
 
@@ -490,7 +493,7 @@ class Recorder(ThreadedWriter):
             self._thread.add(when[part].tolist(), table[part].flatten())
 
     def add_scan(self, index: int, time: float, ranges: ArrayLike) -> None:
-        """A scan of a lidar of the stage, in m; kept as float32, which is 1 µm at 20 m."""
+        """Add a scan of a lidar of the stage: ranges (rays,) in m, kept as float32."""
         if not 0 <= index < len(self.stage.scans):
             raise InvalidValue(f"there is no lidar {index}; there are {len(self.stage.scans)}")
         values = _check_shape(np.array(ranges, np.float32), (self.stage.scans[index].count,))
@@ -502,8 +505,8 @@ class Recorder(ThreadedWriter):
         Args:
             index: of the sensor.
             time: not before the one of its last reading.
-            values: the numbers that `SensorMount.columns` lists; of several sensors that are read
-                together those of one behind those of the other.
+            values: the numbers (columns,) that `SensorMount.columns` lists; of several sensors
+                that are read together those of one behind those of the other.
         """
         if not 0 <= index < len(self._sensors):
             raise InvalidValue(f"there is no sensor {index}; there are {len(self._sensors)}")
