@@ -142,12 +142,12 @@ def tyre_curves(file: Path) -> None:
 
 
 def tyre_fit(file: Path) -> None:
-    """The fit of docs/tyre_fitting.md: the first block of the page, with another file."""
-    page = (ROOT / "docs" / "tyre_fitting.md").read_text("utf-8")
+    """The fit of docs/tyres.md: the first block of the page, with another file."""
+    page = (ROOT / "docs" / "tyres.md").read_text("utf-8")
     code = page.split("```python\n", 1)[1].split("```", 1)[0]
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         found: dict[str, Any] = {}
-        exec(compile(code, "docs/tyre_fitting.md", "exec"), found)
+        exec(compile(code, "docs/tyres.md", "exec"), found)
     found["found"].residual_plot(file)
 
 

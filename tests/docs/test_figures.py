@@ -166,7 +166,7 @@ FOUR, MOTORS = sp.vehicles.four_wheel().params, sp.vehicles.formula_student().pa
 BICYCLE = commonroad("dynamic_bicycle").params
 PARK = ParkParams()
 VEHICLES = "docs/vehicles.md"
-EVENTS = "docs/events.md"
+EVENTS = "docs/proving_ground.md"
 PROVING_GROUND = "docs/proving_ground.md"
 COMMONROAD = "docs/commonroad_vehicles.md"
 
@@ -430,25 +430,25 @@ SENTENCES = [
         lambda: [(on_centre.FIRST + Weave().periods) / Weave().frequency],
     ),
     Sentence(
-        "docs/manoeuvring_tasks.md", "near the wall, to {} m and {}°",
+        "docs/learn_tasks.md", "near the wall, to {} m and {}°",
         lambda: [PARK.near, degrees(PARK.aligned)],
     ),
     Sentence(
-        "docs/manoeuvring_tasks.md", "a hitch beyond {} rad has jack-knifed", lambda: [PARK.folded]
+        "docs/learn_tasks.md", "a hitch beyond {} rad has jack-knifed", lambda: [PARK.folded]
     ),
     Sentence(
-        "docs/handling_tasks.md", "with the nose {} rad inside",
+        "docs/learn_tasks.md", "with the nose {} rad inside",
         lambda: [default(tasks.drift, "sideslip")],
     ),
     Sentence(
-        "docs/handling_tasks.md", "`speeds` ({} m/s to {} m/s)",
+        "docs/learn_tasks.md", "`speeds` ({} m/s to {} m/s)",
         lambda: default(tasks.lane_change, "speeds"),
     ),
     Sentence(
-        "docs/handling_tasks.md", "`ice` ({} to {} of that of the road",
+        "docs/learn_tasks.md", "`ice` ({} to {} of that of the road",
         lambda: default(tasks.lane_change, "ice"),
     ),
-    Sentence("docs/manoeuvring_tasks.md", "and {} m for each radian", lambda: [PARK.arm]),
+    Sentence("docs/learn_tasks.md", "and {} m for each radian", lambda: [PARK.arm]),
     Sentence(
         "docs/tutorials/formula_student.md", "a motor at each wheel, {} kW in all",
         lambda: [1e-3 * MOTORS.powertrain.P_max],
@@ -457,7 +457,7 @@ SENTENCES = [
         "docs/tutorials/formula_student.md", "{} m from rest, with the clock started after {} m",
         lambda: [manoeuvres.FormulaAcceleration().way, manoeuvres.FormulaAcceleration().before],
     ),
-    Sentence("docs/manoeuvring_tasks.md", "none within {} m", lambda: [SIGHT]),
+    Sentence("docs/learn_tasks.md", "none within {} m", lambda: [SIGHT]),
     Sentence(
         COMMONROAD,
         "(`l_f` {} m, `l_r` {} m, `m` {} kg, `I_z` {} kg·m², `C_f` = `C_r` = {} per rad and load, "
@@ -550,11 +550,11 @@ SENTENCES = [
         "docs/identify.md", "Up to {} s is tried (`longest`)", lambda: [fitting.LONGEST]
     ),
     Sentence(
-        "docs/tuning.md", "moved by the step ({} %), by half of it",
+        "docs/proving_ground.md", "moved by the step ({} %), by half of it",
         lambda: [100.0 * default(manoeuvres.sensitivity, "step")],
     ),
     Sentence(
-        "docs/tuning.md", "counts as reached within {} % (`tolerance`)",
+        "docs/proving_ground.md", "counts as reached within {} % (`tolerance`)",
         lambda: [100.0 * default(manoeuvres.tune, "tolerance")],
     ),
     Sentence(
@@ -566,7 +566,7 @@ SENTENCES = [
         "docs/coming_from/autoware.md", "thirteen models", holds=lambda: len(COMMAND_DRIVEN) == 13
     ),
     Sentence(
-        "docs/command_driven.md", "has thirteen vehicle models",
+        "docs/planning_simulator.md", "has thirteen vehicle models",
         holds=lambda: len(COMMAND_DRIVEN) == 13,
     ),
 ]  # fmt: skip
@@ -730,29 +730,37 @@ def test_every_row_of_the_readme_is_tied_to_a_benchmark() -> None:
 
 WATCHED = {
     "README.md",
-    "docs/controllers.md",
     "docs/commonroad_vehicles.md",
+    "docs/controllers.md",
     "docs/driver_aids.md",
-    "docs/events.md",
     "docs/getting_started.md",
-    "docs/handling_tasks.md",
-    "docs/manoeuvring_tasks.md",
+    "docs/learn_tasks.md",
     "docs/proving_ground.md",
     "docs/trailers.md",
     "docs/tutorials/formula_student.md",
     "docs/vehicles.md",
 }
 GIVEN = {
-    "docs/controllers.md": "20 m/s, 0.1 s, 0.1 m, 30 m/s, 90 %, 4 ms, 1.3 ms",
-    "docs/commonroad_vehicles.md": "2 s, 4 s, 1.6 million, 10 ms, 1 ms, 6 µs, 9 µs, 50 µs, 70 µs",
-    "docs/driver_aids.md": "25 m/s, 80 km/h, 35 %, 1.75 s, 20 %, 1.07 s, 1.83 m",
-    "docs/events.md": "2 m, 1 m, 1 %, 1 %, 1 %, 0.01 %, 0.2 %, 3 %, 3 %, 15 m, 30 m, 62 km/h, "
-    "72 km/h, 80 km/h, 91 km/h, 124 km/h",
-    "docs/getting_started.md": "10 ms, 10 ms, 10 m/s",
-    "docs/proving_ground.md": "15 s, 15 s, 3 s, 270 °, 5 %, 10 %, 10 %, 4 m/s², 95 %",
-    "docs/trailers.md": "70 kg, 0.6 m",
-    "docs/vehicles.md": "1 ms, 1 ms, 1 ms, 1 ms, 0.15 m/s, 1 cm/s, 95 %, 0.1 m/s, 20 %, 2 s, 8 s, "
-    "1 mm/s, 4 s",
+    "docs/commonroad_vehicles.md": (
+        "0.14 s, 0.14 s, 0.02 s, 0.02 s, 0.0025 s, "
+        "2 s, 4 s, 1.6 million, 10 ms, 1 ms, 6 µs, 9 µs, 50 µs, 70 µs"
+    ),
+    "docs/controllers.md": (
+        "40 ms, 40 ms, 1.2 s, 44 ms, 2 ms, 4 m, 22 m/s, 42 ms, 108 ms, 5 ms, 14 s, 1.42 m, 0.96 m, "
+        "20 m/s, 0.1 s, 0.1 m, 30 m/s, 90 %, 4 ms, 1.3 ms"
+    ),
+    "docs/driver_aids.md": ("25 m/s, 80 km/h, 35 %, 1.75 s, 20 %, 1.07 s, 1.83 m"),
+    "docs/getting_started.md": ("10 ms, 10 ms, 10 m/s"),
+    "docs/proving_ground.md": (
+        "5 %, 0.01 %, 20 %, 0.05 %, 25 %, 10 m, "
+        "2 m, 1 m, 1 %, 1 %, 1 %, 0.01 %, 0.2 %, 3 %, 3 %, 15 m, 30 m, 62 km/h, "
+        "72 km/h, 80 km/h, 91 km/h, 124 km/h, 15 s, 15 s, 3 s, 270 °, 5 %, 10 %, "
+        "10 %, 4 m/s², 95 %"
+    ),
+    "docs/trailers.md": ("70 kg, 0.6 m"),
+    "docs/vehicles.md": (
+        "1 ms, 1 ms, 1 ms, 1 ms, 0.15 m/s, 1 cm/s, 95 %, 0.1 m/s, 20 %, 2 s, 8 s, 1 mm/s, 4 s"
+    ),
 }
 """Figures of the watched pages that are set, quoted or bounds of another test, by page."""
 

@@ -13,7 +13,7 @@ from skidpad.cli import main
 
 def typed() -> list[list[str]]:
     """The lines of the page's one block of commands, as their arguments."""
-    page = (ROOT / "docs" / "see_it.md").read_text("utf-8")
+    page = (ROOT / "docs" / "demo.md").read_text("utf-8")
     (block,) = [block for block in blocks(page) if block.info == "sh"]
     lines = [shlex.split(line) for line in block.text]
     assert all(program == "skidpad" for program, *_ in lines)

@@ -10,7 +10,7 @@ import pytest
 from skidpad.learn import tasks
 from skidpad.learn.programs import compile_task
 
-PAGE = Path(__file__).parents[2] / "docs" / "learn_interfaces.md"
+PAGE = Path(__file__).parents[2] / "docs" / "learn.md"
 NAMES = ("race", "race_others", "drift", "lane_change", "park", "navigate", "follow")
 
 

@@ -25,7 +25,7 @@ def test_curves_say_how_they_were_made(name: str) -> None:
 
 
 def test_the_page_has_the_figures_of_the_curves() -> None:
-    page = (ROOT / "docs" / "learn_to_race.md").read_text("utf-8")
+    page = (ROOT / "docs" / "tutorials/learning.md").read_text("utf-8")
     ours = last_row(LEARNING / "race_ppo" / "curve.csv")
     theirs = last_row(LEARNING / "race_stable_baselines.csv")
     wanted = [
@@ -39,7 +39,7 @@ def test_the_page_has_the_figures_of_the_curves() -> None:
 
 
 def test_the_page_has_the_figures_of_the_gpu() -> None:
-    page = " ".join((ROOT / "docs" / "learn_to_race.md").read_text("utf-8").split())
+    page = " ".join((ROOT / "docs" / "tutorials/learning.md").read_text("utf-8").split())
     there = last_row(LEARNING / "race_ppo_gpu.csv")
     wanted = [
         f"took {there['seconds']:.0f} s, judgements included",

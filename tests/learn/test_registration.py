@@ -22,7 +22,7 @@ from skidpad.learn import SkidpadEnv, SkidpadVectorEnv, registration, tasks
 from skidpad.learn.saved_task import task_of
 
 SOURCE = str(Path(skidpad.__file__).parents[1])
-PAGE = (Path(__file__).parents[2] / "docs" / "learn_interfaces.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "learn.md").read_text("utf-8")
 
 
 def test_every_id_has_a_task_and_is_registered_once() -> None:

@@ -123,7 +123,7 @@ def test_fresh_seeds_differ() -> None:
         (lambda: Draw(1, "a", [0], 0, -0.1), "dt = -0.1 s must be finite and at least 0"),
         (lambda: Draw(1, "a", [0], 0, float("nan")), "dt = nan s must be finite"),
         (lambda: Draw(1, "a", [0], 0, 0.1, -1.0), "time = -1.0 s must be finite and at least 0"),
-        (lambda: Draw(1, "a", [0], threads=0), "threads = 0 must be a whole number, at least 1"),
+        (lambda: Draw(1, "a", [0], threads=0), "threads = 0 must be at least 1"),
         (lambda: Draw(1, "a", [0]).normal(-1), "width = -1 must be a whole number, at least 0"),
         (lambda: Draw(1, "a", [0]).normal(1.0), "width = 1.0 must be a whole number"),  # type: ignore[arg-type]
         (lambda: of_run(1, 2**32), "run = 4294967296 must be from 0 to 4294967295"),

@@ -28,7 +28,7 @@ def test_the_world_of_the_page_speaks_as_the_gym(tmp_path: Path) -> None:
     room[4:-4, 4:-4] = 255
     Image.fromarray(room).save(tmp_path / "levine.png")
     (tmp_path / "levine.yaml").write_text(MAP)
-    page = (ROOT / "docs" / "ros2_f1tenth.md").read_text("utf-8")
+    page = (ROOT / "docs" / "ros2_vehicle.md").read_text("utf-8")
     (xml,) = [block for block in blocks(page) if block.info == "xml"]
     file = tmp_path / "f1tenth.world.xml"
     file.write_text("\n".join(xml.text))

@@ -1,4 +1,4 @@
-"""FMUs: a vehicle as a file that co-simulation and modelling tools load; see docs/fmu.md.
+"""FMUs: a vehicle as a file that co-simulation and modelling tools load; see docs/export.md.
 
 `write_fmu` makes a ZIP file with the description of the variables, the sources and a library for
 each platform. The sources are those of `c`, the fixed files of `fmi/`, and two that are generated

@@ -1,6 +1,6 @@
 """Monte Carlo: many runs of one vehicle with drawn disturbances, and their statistics.
 
-`Fleet.monte_carlo` runs them; see docs/monte_carlo.md. `MonteCarlo` is the result; the functions
+`Fleet.monte_carlo` runs them; see docs/uncertainty.md. `MonteCarlo` is the result; the functions
 below it check the arguments and make the `Experiment` and the `Tally` of `monte_carlo_runs`.
 """
 

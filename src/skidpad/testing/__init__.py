@@ -3,7 +3,7 @@
     report = skidpad.testing.check(my_vehicle())
     report.raise_if_failed()
 
-`checks()` lists them; docs/conformance.md says what each one does. A check is a pure function from
+`checks()` lists them; docs/bodies.md says what each one does. A check is a pure function from
 a `Subject`, the vehicle under test with sampled states, to the faults that it found.
 """
 

@@ -47,6 +47,6 @@ def test_adam_goes_down_a_valley_by_its_rate_at_most(example: ModuleType) -> Non
 def test_the_numbers_of_the_page_are_those_of_the_curve() -> None:
     numbers = json.loads((ROOT / "benchmarks/learning/policy_gradient.json").read_text("utf-8"))
     assert numbers["weights"] == 6 * 16 + 16 + 16 * 2 + 2
-    page = (ROOT / "docs" / "networks.md").read_text("utf-8")
+    page = (ROOT / "docs" / "policy.md").read_text("utf-8")
     for cost in (numbers["stanley"], *(run["costs"][-1] for run in numbers["runs"])):
         assert f"{cost:.2f}" in page

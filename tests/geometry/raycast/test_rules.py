@@ -108,7 +108,7 @@ def test_scans_that_cannot_be_made(arguments, message) -> None:
         ({"max_range": 0.0}, "max_range = 0.0 m must be greater than 0"),
         ({"max_range": np.nan}, "max_range = nan m"),
         ({"max_range": "far"}, "max_range = 'far' m must be a number"),
-        ({"threads": 0}, "threads = 0 must be a whole number, at least 1"),
+        ({"threads": 0}, "threads = 0 must be at least 1"),
         ({"movers": [[1.0, 2.0]]}, r"movers has shape \(1, 2\)"),
         ({"jitter": [0.1]}, r"jitter has shape \(1,\): it must be \(2, 1\)"),
         ({"jitter": [[0.1], [np.nan]]}, r"jitter\[1, 0\] = nan rad must be finite"),

@@ -86,7 +86,7 @@ def test_successes_are_counted_in_training_and_evaluation(tmp_path: Path) -> Non
 
 def test_the_run_of_the_page_updates_often_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     """PPO learns to race in some dozens of updates, not in one or two."""
-    page = Path(__file__).parents[3] / "docs" / "learn_interfaces.md"
+    page = Path(__file__).parents[3] / "docs" / "learn.md"
     block = page.read_text("utf-8").partition("## Stable-Baselines3")[2]
     block = block.partition("```python no-run\n")[2].partition("```")[0]
     updates: list[float] = []

@@ -258,10 +258,9 @@ def test_acceleration_has_no_steps_where_motors_just_break_tyres_loose() -> None
     car = sp.vehicles.formula_student(drive_front=0.0)
     event, z_cg = FormulaAcceleration(), car.params.z_cg
     found = sweep(event, car, {"z_cg": 0.25, "tau_max": 0.25})
-    assert (np.diff(found["z_cg"][1]) < 0.0).all()
-    # More torque than a launch can use changes nothing.
-    time = found["tau_max"][1]
-    assert (np.diff(time) < 1e-5 * time[0]).all()
+    # To what the search for the quickest launch leaves; more torque than it uses changes nothing.
+    for _, time in found.values():
+        assert (np.diff(time) < 1e-5 * time[0]).all()
     assert np.abs(np.diff(found["z_cg"][1], 2)).max() < 1e-3 * found["z_cg"][1][0]
     x, time = sweep(event, car, {"z_cg": 0.05}, 10)["z_cg"]
     derivative = sensitivity(event, car, ["z_cg"], metrics=["time"], kernels=KERNELS).derivatives

@@ -1,9 +1,9 @@
 """Simulation: nominal and perturbed motion of a vehicle under one input, and its measurement.
 
-The interface of commonroad-control's simulation, for any vehicle; docs/simulation.md lists the
-differences. Disturbances are drawn from the channel `disturbance`, one step after the other over
-all calls of `simulate`, and measurements from the channel `noise`, one step each. The channels are
-independent: a simulation without noise has the same disturbances.
+The interface of commonroad-control's simulation, for any vehicle; docs/commonroad_vehicles.md
+lists the differences. Disturbances are drawn from the channel `disturbance`, one step after the
+other over all calls of `simulate`, and measurements from the channel `noise`, one step each. The
+channels are independent: a simulation without noise has the same disturbances.
 """
 
 from __future__ import annotations

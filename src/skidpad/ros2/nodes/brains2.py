@@ -1,7 +1,7 @@
 """The `sim_node` of the brains2 project over the cars of skidpad.
 
 Topics, types, services and parameters are those of the program at commit c975b02;
-docs/ros2_formula_student.md lists them, and the errors that are repaired unless compat="upstream".
+docs/ros2_vehicle.md lists them, and the errors that are repaired unless compat="upstream".
 
 Tracks of brains2 are CSV files that begin at the origin, along the y axis; a made-up track has the
 same frame. Foxglove and RViz show the car and its cones as boxes and cylinders.

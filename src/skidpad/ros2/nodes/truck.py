@@ -1,6 +1,6 @@
 """The node of robotics-laboratory/truck's `simulator_2d` over our own engine.
 
-Topics, types and parameters are those of the program at commit 332ff42; docs/ros2_truck.md lists
+Topics, types and parameters are those of the program at commit 332ff42; docs/ros2_vehicle.md lists
 them, and the errors that are repaired unless compat="upstream".
 """
 
