@@ -21,7 +21,7 @@ from pages import PAGES, ROOT, blocks, python_blocks, script
 from printed import Recorder, differences, says, shown, unlike
 from waiting import PATIENCE
 
-LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<target>[^)\s]+)\)")
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<target>[^)\s]*)\)")
 
 
 def relative(path: Path) -> str:
@@ -201,6 +201,7 @@ def test_internal_links_resolve(page: Path) -> None:
     for number, line in enumerate(prose(page.read_text("utf-8")).splitlines(), start=1):
         for link in LINK.finditer(line):
             target = link["target"]
+            assert target, f"{relative(page)}: a link without a target: {line}"
             if re.match(r"[a-z]+:", target):
                 continue
             name, _, anchor = target.partition("#")

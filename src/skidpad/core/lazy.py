@@ -25,6 +25,8 @@ def lazy_attributes(
 ) -> Callable[[str], Any]:
     """The `__getattr__` of a package that imports each public name on first use.
 
+    `dir` of the package, and so completion by TAB, has the names of its `__all__`.
+
     Args:
         package: `__name__` of the package.
         homes: for each module, relative to the package (".tyre"), the names it defines.
@@ -34,6 +36,8 @@ def lazy_attributes(
     """
     places = {name: home for home, names in homes.items() for name in names}
     whole = modules or {}
+    module = vars(sys.modules[package])
+    module.setdefault("__dir__", lambda: sorted(module["__all__"]))
 
     def attribute(name: str) -> Any:
         if name in whole:

@@ -100,7 +100,7 @@ class Controlled(Constant):
     """A controller that is made for the vehicle of each run."""
 
     make: Callable[..., Policy]
-    """Called with the vehicle, these arguments and settings: `controllers.stanley.policy`."""
+    """Called with the vehicle, these arguments and settings: `control.stanley.policy`."""
     arguments: tuple[Any, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     reference: Any = None
