@@ -246,7 +246,7 @@ def test_what_a_folder_cannot_do_is_told(capsys: pytest.CaptureFixture[str]) -> 
     Path("plan.yaml").write_text(PLAN.replace("controls: {a_s: 0.5}", "controls: {a_s: 0.6}"))
     code, _, err = said(capsys, "run", "plan.yaml", "--out", "runs")
     assert code == 2
-    assert "runs of another plan" in err
+    assert "runs of a different plan" in err
     assert sorted(path.name for path in Path().iterdir()) == ["plan.yaml", "runs"]
 
 

@@ -30,7 +30,7 @@ def check(before: dict[str, Any], now: dict[str, Any], **extends: Any) -> None:
 def test_what_differs_is_named_with_both_values(
     before: dict[str, Any], now: dict[str, Any], words: str
 ) -> None:
-    with pytest.raises(PlanChanged, match=f"folder has runs of another plan: {words}"):
+    with pytest.raises(PlanChanged, match=f"folder has runs of a different plan: {words}"):
         check(plan(**before), plan(**now))
 
 
@@ -76,7 +76,7 @@ def test_digests_are_told_in_words(before: Any, now: Any, words: str) -> None:
 
 
 def test_many_differences_are_counted() -> None:
-    with pytest.raises(PlanChanged, match=r"f\.4 is 4 in .* 5 now; and 3 more\. Take another") as e:
+    with pytest.raises(PlanChanged, match=r"f\.4 is 4 in .* 5 now; and 3 more\. Use another") as e:
         check(plan(f={str(k): k for k in range(8)}), plan(f={str(k): k + 1 for k in range(8)}))
     assert len(str(e.value)) < 500
 
@@ -90,7 +90,7 @@ def test_what_no_number_depends_on_may_change() -> None:
 
 def test_sections_say_for_themselves_whether_they_go_on() -> None:
     more = plan(design={"kind": "random", "runs": 2000}, seed=8)
-    with pytest.raises(PlanChanged, match=r"plan: seed is 7 in the folder and 8 now\. Take"):
+    with pytest.raises(PlanChanged, match=r"plan: seed is 7 in the folder and 8 now\. Use"):
         check(plan(), more, design=lambda before: before["runs"] <= 2000)
     with pytest.raises(PlanChanged, match=r"design\.runs"):
         check(plan(), more, design=lambda before: before["runs"] > 2000)

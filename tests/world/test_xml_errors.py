@@ -147,7 +147,7 @@ CASES = {
     ),
     "touching": (
         block("<shape><pt>0 0</pt><pt>2 0</pt><pt>1 1</pt><pt>0 0</pt><pt>-1 1</pt></shape>"),
-        "passes its corner 1 at 0 0 again as corner 4",
+        "corners 1 and 4 of the outline are both at 0 0",
     ),
     "two corners": (block("<shape><pt>0 0</pt><pt>1 1</pt></shape>"), "needs 3 corners or more"),
     "on a line": (

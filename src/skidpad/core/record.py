@@ -328,7 +328,7 @@ def _take(kind: type, inner: tuple[type | None, ...], leaves: Iterator[Any]) -> 
 
 
 def at_rest(kind: type) -> Any:
-    """A record of its defaults, zero where a field has none."""
+    """A record of class `kind` with every field at its default, or 0 where a field has none."""
     return unflatten(kind, [leaf.default or 0.0 for leaf in fields(kind)])
 
 
@@ -428,8 +428,9 @@ def _check_interpolation(kind: type, name: str, actual: type) -> None:
         return
     if interpolation(declared) != interpolation(actual):
         raise InvalidValue(
-            f"{_label(kind)}.{name} is {interpolation(declared)}, a {declared.__name__}; got a "
-            f"{actual.__name__}, which is {interpolation(actual)}"
+            f"{_label(kind)}.{name} needs {interpolation(declared)} interpolation (class "
+            f"{declared.__name__}); got a {actual.__name__}, whose interpolation is "
+            f"{interpolation(actual)}"
         )
     for field, inner in zip(actual._fields, inner_kinds(actual) or (), strict=False):
         if inner is not None:

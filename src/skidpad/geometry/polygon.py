@@ -352,8 +352,8 @@ def _check_simple(corners: Sequence[Point]) -> None:
         for b in range(a + 1, count):
             if corners[a] == corners[b]:
                 raise InvalidValue(
-                    f"the outline passes its corner {a + 1} at {_shown(corners[a])} again as "
-                    f"corner {b + 1}; outlines must not touch themselves"
+                    f"corners {a + 1} and {b + 1} of the outline are both at "
+                    f"{_shown(corners[a])}; an outline must not touch itself"
                 )
     for a in range(count):
         for b in range(a + 2, count):

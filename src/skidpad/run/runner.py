@@ -460,7 +460,7 @@ class Rollout:
             loop = LoopArguments(*own, self.memory, self.policy_params)
             return runner, loop_arrays(fleet.plant, self.policy, loop, runner.space, self.layout)
         if self.memory is not None or self.policy_params is not None or self.return_memory:
-            raise InvalidValue("memory, policy_params and return_memory go with a policy=")
+            raise InvalidValue("memory, policy_params and return_memory need policy=")
         return fleet, fleet.arguments(*own, self.layout)
 
     def _times(self, fleet: Runner) -> _Times:

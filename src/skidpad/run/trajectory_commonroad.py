@@ -238,8 +238,9 @@ class Points(Table):
         others = sorted({c.role for c in self.columns if c.role != mode.value})
         if others:
             raise InvalidValue(
-                f"append takes {mode.value}s only, but this trajectory also has "
-                f"{' and '.join(f'{role}s' for role in others)}; join another one with +"
+                f"append works only on a trajectory of {mode.value}s alone, but this one also has "
+                f"{' and '.join(f'{role}s' for role in others)}; use + to join it with another "
+                "trajectory"
             )
         values = np.array(record.flatten(self._fitting(point)))
         columns = tuple(

@@ -125,8 +125,8 @@ def from_csv(kind: type[T], path: str | os.PathLike[str], units: Mapping[str, Un
     if text and not text.endswith(("\n", "\r")):
         # What is left of the last number would be read as another one.
         raise InvalidValue(
-            f"{source}, line {len(text.splitlines()) or 1}: the line has no end, so that the file "
-            "may have been cut off in it; end the line, or take it away"
+            f"{source}, line {len(text.splitlines()) or 1}: the last line does not end with a "
+            "newline, so the file may be truncated; end the line, or remove it"
         )
     header, *rows = csv_rows(source) or [[]]
     heads = [_heading(source, text, units) for text in header]

@@ -132,8 +132,8 @@ def check_continues(
         listed = "; ".join(changes[:_MOST_LISTED])
         more = f"; and {len(changes) - _MOST_LISTED} more" if len(changes) > _MOST_LISTED else ""
         raise PlanChanged(
-            f"{source} has runs of another plan: {listed}{more}. Take another folder, or the plan "
-            "as it was"
+            f"{source} has runs of a different plan: {listed}{more}. Use another folder, or "
+            "restore the plan"
         )
 
 

@@ -277,8 +277,8 @@ def _pose_fields(model: Model, body: Body) -> tuple[str, str, str | None]:
         x, y, yaw = (name if name in fields else None for name in ("x", "y", "yaw"))
     if x is None or y is None:
         raise InvalidValue(
-            f"{model.name!r} on a road: the fields of its state that hold its place are unclear; "
-            "Body.pose must return them as they are, or they are called x and y"
+            f"{model.name!r} on a road: cannot tell which fields of its state hold the position; "
+            "Body.pose must return two state fields unchanged, or the fields must be called x and y"
         )
     return x, y, yaw
 

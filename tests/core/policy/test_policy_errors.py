@@ -111,8 +111,8 @@ CALLED_WRONG = [
         "numbers of vehicles differ: memory has 2, params has 3",
     ),
     ({"policy": lambda t, x: Input(), "steps": 5}, "policy must be a Policy, got a function"),
-    ({"steps": 5, "memory": [0.0]}, "go with a policy="),
-    ({"steps": 5, "return_memory": True}, "go with a policy="),
+    ({"steps": 5, "memory": [0.0]}, "need policy="),
+    ({"steps": 5, "return_memory": True}, "need policy="),
 ]
 
 

@@ -360,7 +360,7 @@ def test_what_is_no_number_of_an_array_is_refused(car: sp.Vehicle) -> None:
         car.with_params({"height.values": np.zeros((30, 20))})
     with pytest.raises(InvalidValue, match=r"height\.values"):
         car.with_params({"height.values": 1.5})
-    with pytest.raises(InvalidValue, match=r"friction is cubic, .* got a Grid2, which is linear"):
+    with pytest.raises(InvalidValue, match=r"friction needs cubic .* got a Grid2, whose .* linear"):
         car.with_params(friction=maps(1)["height"])
     with pytest.raises(InvalidValue, match=r"height\.count_0"):
         car.with_params({"height.count_0": 1.0})

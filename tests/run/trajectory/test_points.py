@@ -215,7 +215,7 @@ def test_one_more_point(spots):
             lambda s: Trajectory.from_points(SPOTS, delta_t=0.1, mode="stat"),
             "mode = 'stat' is unkn",
         ),
-        (lambda s: make(np.arange(3.0)).append([0.0] * 5), "also has inputs and outputs; join"),
+        (lambda s: make(np.arange(3.0)).append([0.0] * 5), "also has inputs and outputs; use"),
         (lambda s: Trajectory(s.t, s.columns).point(0), "does not know the record of its points"),
         (lambda s: Trajectory(s.t, s.columns, State=Push).point(0), "points of Push need .* a, b"),
         (

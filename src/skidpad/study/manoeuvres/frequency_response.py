@@ -220,9 +220,9 @@ def _at_one_speed(drive: CaseRun) -> CaseRun:
     part = drive.since(float(drive.t[begin]), float(drive.t[end - 1]))
     if np.ptp(part.t) < least:
         raise InvalidValue(
-            f"{drive.label} has speeds from {v.min():.1f} to {v.max():.1f} m/s, and keeps "
-            f"{about:.1f} m/s within {100.0 * STEADY_SPEED:g} % for {np.ptp(part.t):.1f} s at "
-            f"most; a frequency response is that of one speed, and {takes}"
+            f"{drive.label} has speeds from {v.min():.1f} to {v.max():.1f} m/s and stays within "
+            f"{100.0 * STEADY_SPEED:g} % of {about:.1f} m/s for at most {np.ptp(part.t):.1f} s; a "
+            f"frequency response needs one speed throughout, and {takes}"
         )
     return part
 
