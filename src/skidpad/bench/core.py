@@ -169,7 +169,8 @@ def _peer_errors(
 def _peers(
     rates: dict[Contender, Measured], threads: int, errors: dict[str, float]
 ) -> tuple[dict[str, Measured], list[str]]:
-    """The peers with a number of threads, and those that are faster with one thread."""
+    """Results of the other libraries with `threads` threads, and the names of those that are faster
+    with one thread, whose one-thread result is used instead."""
     names = [name for name, n in rates if n == threads and name != OWN]
     alone = [name for name in names if rates[name, 1].value > rates[name, threads].value]
     peers = {

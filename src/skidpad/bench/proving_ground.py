@@ -35,7 +35,7 @@ def entries(budget: Budget) -> Iterator[Entry]:
 
 
 def _whole(budget: Budget) -> Iterator[Entry]:
-    """All manoeuvres of a two-track car in fresh processes, and their report."""
+    """Time all manoeuvres of a two-track car in fresh processes, and the writing of a report."""
     times = cold_and_cached(_job, budget.fresh)
     for kind, runs in times.items():
         own = typical([run["manoeuvres"] for run in runs])

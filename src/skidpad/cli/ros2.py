@@ -106,7 +106,7 @@ def planning(
 @ros2.command(context_settings=_TAKING_ALL)
 @with_groups
 def truck(context: typer.Context, compat: Compat = None, *, running: Running) -> None:
-    """The simulator of truck."""
+    """The node `simulator_2d` of robotics-laboratory/truck."""
     from ..ros2.nodes.truck import NAME, Truck
 
     running.run(context, NAME, lambda node: Truck(node, compat=compat), simulates_time=True)

@@ -71,7 +71,7 @@ def torque(p: Params, memory: Memory, v: m_s, v_target: m_s, dt: s) -> tuple[Nm,
 
 
 class Grip(NamedTuple):
-    """What the driver asks of the car."""
+    """Acceleration and speed limits for a speed profile."""
 
     a_lateral: m_s2
     """Greater than 0."""

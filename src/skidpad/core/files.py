@@ -124,10 +124,10 @@ _IRREGULAR = (
 
 
 def regular_file(file: str | os.PathLike[str]) -> Path:
-    """The path of a regular file, perhaps behind links; raises for anything else at the path.
+    """Path of a regular file; follows symbolic links and raises for anything else.
 
-    For files that a library opens by their names; `open_file` opens them without a moment between
-    check and opening.
+    For libraries that open files by name. `open_file` also checks the file after opening it, so
+    there is no race between the two.
     """
     path = path_of(file)
     with reading(path, "cannot be read"):

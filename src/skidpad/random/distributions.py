@@ -454,7 +454,7 @@ class Recorded(UncertaintyModel):
         return self._values
 
     def sample(self, draw: Draw, memory: Any = None, x: Array | None = None) -> tuple[Array, Any]:
-        """The row of the step of the draw, (runs, size)."""
+        """Values recorded for the step of `draw`, shape (runs, size)."""
         row = self._values[self._row(draw.step)]
         if row.ndim == 1:
             return np.tile(row, (draw.count, 1)), None

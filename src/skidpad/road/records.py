@@ -51,7 +51,7 @@ else:
 
 
 def grid_of(kind: Any, values: Any, start: Any, step: Any) -> Any:
-    """The grid of a class with these values; see `skidpad.ops.grid`."""
+    """An instance of the grid class `kind` with these values; see `skidpad.ops.grid`."""
     return kind(*grid(values, start=start, step=step))
 
 
@@ -209,7 +209,7 @@ class Grip(Protocol):
 
 
 class FullGrip(NamedTuple):
-    """Everywhere that of the road on which the tyres were measured."""
+    """The reference road everywhere: grip 1, that of the road on which the tyres were measured."""
 
     def at(self, x: m, y: m) -> one:
         """See `Grip`."""

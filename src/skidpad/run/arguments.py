@@ -529,7 +529,7 @@ def check_start(vehicle: Vehicle, start: Any, of: str = "") -> None:
 
 
 class _Look(NamedTuple):
-    """Something about a start, or about each of many, that must lie between two ends."""
+    """A quantity of one start, or of each of many, and the range that it must lie in."""
 
     what: str
     unit: str

@@ -301,7 +301,7 @@ class Table:
         return self.__dict__.get("_index", {})
 
     def _make_columns(self) -> None:
-        """Make the columns of a table from `of_rows`."""
+        """Build the columns of a table that `of_rows` created."""
         rows: Array = np.ascontiguousarray(self.__dict__["_rows"].T)
         rows.flags.writeable = False
         heads = cast("Layout", self.__dict__["_layout"]).heads

@@ -255,7 +255,7 @@ def as_record(name: str, kind: type, values: Any) -> Any:
 
 
 def vehicle_of(vehicle: Any) -> Vehicle:
-    """The vehicle, also from its factory."""
+    """The vehicle itself, or the default vehicle of a factory or model."""
     if isinstance(vehicle, Vehicle):
         return vehicle
     if isinstance(vehicle, VehicleFactory):

@@ -293,7 +293,8 @@ def checked_mounting(kind: str, mounting: Any) -> Mounting:
 
 
 def rotation(roll: rad, pitch: rad, yaw: rad) -> Rotation:
-    """Rz(yaw) Ry(pitch) Rx(roll): takes components in the turned axes to those before."""
+    """Rotation matrix Rz(yaw) Ry(pitch) Rx(roll); maps components in the rotated frame to the
+    original frame."""
     c_r, s_r = cos(roll), sin(roll)
     c_p, s_p = cos(pitch), sin(pitch)
     c_y, s_y = cos(yaw), sin(yaw)

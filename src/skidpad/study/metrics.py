@@ -579,7 +579,7 @@ class Folding:
 
     @cached_property
     def update(self) -> Program:
-        """The numbers after a sample, of `ports`."""
+        """Program with inputs `ports` that folds in a sample and gives the numbers after it."""
 
         def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
             with as_written(ports[-1][0]):
@@ -589,7 +589,8 @@ class Folding:
 
     @cached_property
     def closing(self) -> Program:
-        """The numbers after the last sample, of `ports`, and the results."""
+        """Program with inputs `ports` that folds in the last sample and gives the final numbers and
+        the results."""
 
         def function(*ports: tuple[Any, ...]) -> tuple[Any, ...]:
             with as_written(ports[-1][0]):

@@ -329,10 +329,11 @@ MOST_SETUPS = 16
 
 @dataclass(frozen=True, eq=False)
 class Drive(ExperimentBase, Constant):
-    """Runs of one vehicle.
+    """An experiment in which every run simulates one vehicle.
 
-    Factors may be parameters of the vehicle (`m`, `tyres.D`), `policy.k_p`, `x0.v_x`,
-    `input.steer` of held controls or references, and `disturbance.F_y`, held.
+    Factors may be parameters of the vehicle (`m`, `tyres.D`) or of the policy (`policy.k_p`), start
+    values (`x0.v_x`), constant controls or references (`input.steer`) and a constant disturbance
+    (`disturbance.F_y`).
     """
 
     threaded = True

@@ -57,7 +57,7 @@ class State(NamedTuple):
 
 
 class Input(NamedTuple):
-    """Commands, of the base point; each is cut to the limits of the truck."""
+    """Commanded motion of the base point; each value is clipped to the limits of the truck."""
 
     velocity: m_s = 0.0
     """Speed asked for, forward positive."""

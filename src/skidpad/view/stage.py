@@ -650,7 +650,7 @@ class _Row:
 
 
 class Trailers:
-    """Trailers of some vehicles, whose channels come behind the others."""
+    """Trailers of the vehicles that have a hitch; their pose channels follow all other channels."""
 
     def __init__(self, vehicles: Sequence[tuple[Body, BodyShape]], rows: Rows) -> None:
         self.bodies: list[Body] = []
@@ -705,7 +705,8 @@ class PlacedUnit:
         return [points_to_world(self.pose, box) for box in boxes]
 
     def check(self) -> None:
-        """Raise if it is nowhere, or too far away for a picture."""
+        """Raise `InvalidValue` if the pose or a wheel angle is not finite, or the place is too far
+        away to draw."""
         angles = {f"angle of wheel {wheel.name!r}": wheel.yaw for wheel in self.wheels}
         for name, value in (self.pose._asdict() | angles).items():
             if not math.isfinite(value):

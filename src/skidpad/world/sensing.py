@@ -1,9 +1,9 @@
 """The sensors of a world: when each is read, what it shows, and its random numbers.
 
-A sensor is read in the steps that begin a period or more after the one it was last read in, the
-first time a period after the start; its stamp is the time at the end of the step. The random
-numbers of a reading depend on the seed, the names of vehicle and sensor and the number of the
-reading, and on nothing else.
+A sensor is read in the first step that begins at least one period after the step of its previous
+reading (for the first reading: after the start). Its stamp is the time at the end of that step. The
+random numbers of a reading depend only on the seed, the names of vehicle and sensor, and the number
+of the reading.
 
 `Sensing` has the schedule and the latest readings; `Instruments` computes them, with the models of
 `skidpad.sensors`, once the world runs.

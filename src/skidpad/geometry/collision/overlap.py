@@ -119,9 +119,9 @@ def mark_solids(
 ) -> None:
     """Set `hit` for the poses at which a part of the footprint lies within a solid area.
 
-    For parts that touch no wall, so that one corner stands for all of them. `rings` says where each
-    ring begins among the vertices, `solids` where each area begins among the rings: its outline,
-    then its holes.
+    Only for parts that touch no wall: for those, one corner decides for the whole part. `rings` has
+    the index of the first vertex of each ring, `solids` the index of the first ring of each area:
+    its outline, then its holes.
     """
     for b in range(len(poses)):
         if hit[b]:

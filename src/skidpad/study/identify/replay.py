@@ -205,7 +205,7 @@ def _select(
 
 
 def _lacking(log: Log, model: str, missing: list[tuple[str, str]]) -> str:
-    """The sentence about missing columns: which, what there is, how to give names."""
+    """Error text for missing columns: which they are, what the log has, how to map names."""
 
     def why_not(name: str) -> str:
         return f"; it is there, but {log.unread[name]}" if name in log.unread else ""

@@ -192,7 +192,8 @@ def _right_when_steady(columns: Mapping[str, Array]) -> frozenset[str]:
 
 
 def _complete(t: Array, columns: dict[str, Array], source: Source) -> list[str]:
-    """Add the signals that follow from others; what no column tells is NaN."""
+    """Add the signals that can be computed from the columns present, and NaN for the others;
+    returns notes on both."""
     in_log = set(columns)
     unknown = np.full(t.shape, np.nan)
     v_x = columns["v_x"]

@@ -262,7 +262,7 @@ class SquarePath(StandardManoeuvre):
     """
 
     def perform(self, car: Subject) -> Performing:
-        """Both ways round at once."""
+        """Drive the square in both directions, as one batch."""
         v = min(self.speed, 0.5 * car.limits.v_max)
         omega = min(self.omega, 0.5 * car.limits.omega_max)
         go, turn = self.side / v, 0.5 * np.pi / omega

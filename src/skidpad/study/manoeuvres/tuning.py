@@ -183,7 +183,8 @@ class _Goal(NamedTuple):
 def _goals(
     targets: Mapping[str, float], minimise: Sequence[str], maximise: Sequence[str]
 ) -> dict[str, _Goal]:
-    """By name of the metric, targets first."""
+    """Goals by metric name, targets first; raises `InvalidValue` for an empty or inconsistent
+    request."""
     for what, names in (("minimise", minimise), ("maximise", maximise)):
         if isinstance(names, str):
             raise InvalidValue(f"{what} = {names!r} must be a list of names of metrics")

@@ -1,7 +1,8 @@
-"""Coefficients of the Magic Formula 6 as records: what a fit finds.
+"""Coefficients of the Magic Formula 6 as records: the parameters that a fit estimates.
 
-Names, meaning and sections are those of tyre property files; all are for radians and SI units.
-`Load` is its change over nominal load, `pressure` likewise.
+Names, meanings and sections are those of tyre property files; units are SI and radians. In the
+field descriptions, a change with load is per relative deviation from nominal load,
+(F_z - F_z0) / F_z0, and one with pressure likewise.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """The command-driven models as discrete steps, and their bodies.
 
-IDEAL_STEER models do at once what is commanded; what they report of a command is the present one,
-also while they are not updated. DELAY_STEER models lag behind their commands; their steering goes
-by forward Euler: its rate is that at the start of the update, while the yaw angle is integrated
-with the tyre angle as it grows. DELAY_STEER_ACC_GEARED_WO_FALL_GUARD goes by forward Euler
-altogether: its brake works against the motion whatever the gear, and PARK cuts off the engine and
+IDEAL_STEER models follow commands without lag; a command that they report is always the present
+one, even in steps without an update. DELAY_STEER models lag behind their commands. Their steering
+angle is integrated by forward Euler, with the rate at the start of the update, while the yaw angle
+is integrated with the tyre angle as it changes. DELAY_STEER_ACC_GEARED_WO_FALL_GUARD uses forward
+Euler for all states: its brake opposes the motion in every gear, and PARK cuts off the engine but
 does not brake. ACTUATION_CMD models are driven by pedals; _VGR, _STEER_MAP and _MECHANICAL differ
 in the steering.
 
-The body of each is a car seen from the middle of its rear axle.
+The body of each model is a car with the middle of its rear axle as its body point.
 """
 
 from __future__ import annotations
@@ -211,8 +211,8 @@ def driven(
     """The car after `dt`, its acceleration lagging behind `target` with the time constant `t`.
 
     `target` is a function of the velocity, `steer_rate` of everything that moves; both are
-    evaluated at every stage of a Runge-Kutta step. Velocity and acceleration act within their
-    limits and are kept without them.
+    evaluated at every stage of a Runge-Kutta step. The derivatives use velocity and acceleration
+    clipped to their limits; the integrated velocity and acceleration themselves are not clipped.
     """
 
     def rates(at: Moving) -> Moving:
@@ -595,7 +595,7 @@ KINDS = {
 
 
 def command_model(name: str, Params: type, rules: Rules) -> Model:
-    """The model of a name with these parameters and rules."""
+    """The command-driven model `name` of `KINDS` with these parameters and rules."""
     kind = KINDS[name]
 
     def update(x: Any, u: Any, w: NoDisturbance, p: Any, dt: s) -> Any:

@@ -683,8 +683,11 @@ def standing_tyres(p: Params) -> tuple[m, m]:
 
 
 def settled(x: State, p: Params) -> State:
-    """The state on its wheels, if its tyres were given without load, and on rolling ones, if all
-    four were given as standing."""
+    """Make a start state consistent.
+
+    If the tyre deflections of both axles are 0, the tyres are put under static load; if all four
+    wheel spins are 0, the wheels are set rolling at the speed of their hubs.
+    """
     front, rear = standing_tyres(p)
     squat = (rear - front) * (1.0 / (p.l_f + p.l_r))
     aloft = logical_and(x.drop_f == 0.0, x.drop_r == 0.0)

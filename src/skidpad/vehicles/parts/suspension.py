@@ -1,15 +1,17 @@
-"""A chassis of a body and four wheels that move up and down by themselves: 7 degrees of freedom.
+"""Chassis with a sprung body and four wheels that move vertically: 7 degrees of freedom.
 
-The load of a wheel is the force that presses its tyre in, over the height of the road under it, so
-it drives over bumps, and a wheel in the air has none. The stiffness is that of the tyre (`C_z` of
-its radii at the load of rest). Equations: docs/vehicles.md.
+The load of a wheel is the vertical force in its tyre, from its deflection on the road below it, so
+it drives over bumps, and a wheel off the ground carries none. The vertical stiffness is that of the
+tyre (`C_z` of its radii at the static load). Equations: docs/vehicles.md.
 
-How links guide a wheel determines both how its contact patch moves as the wheel travels and which
-part of the force at the patch bypasses the spring: by power one follows from the other, so energy
-is exact. Per travel a patch goes outwards by 2 h_rc / track and, in front, forwards by `anti_f`; so
-a force F there presses its wheel by F times that up, and the body down. That is load past the
-springs, anti-dive, and jacking. Unsprung masses go across as those of a rigid axle would, at their
-own height, with the force of their own axle; what moves them does not go through links.
+The links that guide a wheel determine how its contact patch moves as the wheel travels, and which
+part of the force at the patch bypasses the spring; each follows from the other through the power,
+so energy is exact. Per unit of wheel travel a patch moves outwards by 2 h_rc / track and, at the
+front, forwards by `anti_f`, at the rear backwards by `anti_r`. A force F along that motion
+therefore pushes its wheel up, and the body down, by F times that ratio: load that bypasses the
+springs, anti-dive and jacking. Unsprung masses transfer load laterally as those of a rigid axle
+would, at their own height, with the force of their own axle; the force that accelerates them does
+not pass through links.
 
 Springs, dampers, anti-roll bars and stops are between a wheel and the body. Travel is positive when
 wheel and body approach each other (bump), and so is its rate; a force is positive when it pushes
@@ -172,7 +174,7 @@ def travel_rates(x: Any, s: SuspendedBody, p: Any) -> Four:
 
 
 def _along(s: SuspendedBody) -> Four:
-    """How far each patch goes forwards per travel of its wheel."""
+    """Forward displacement of each contact patch per unit of wheel travel."""
     return s.anti_f, s.anti_f, -s.anti_r, -s.anti_r
 
 
@@ -183,8 +185,11 @@ def _unsprung(s: SuspendedBody, p: Any) -> tuple[one, one]:
 
 
 def _aside(s: SuspendedBody, p: Any) -> Four:
-    """How far each patch goes to the left per travel of its wheel, without what moves the wheel
-    itself."""
+    """Leftward displacement of each contact patch per unit of wheel travel.
+
+    Without the share of the force that accelerates the unsprung mass (`_unsprung`), which does not
+    pass through the links.
+    """
     own_f, own_r = _unsprung(s, p)
     front = 2.0 * s.h_rc_f * (1.0 - own_f) * (1.0 / p.track_f)
     rear = 2.0 * s.h_rc_r * (1.0 - own_r) * (1.0 / p.track_r)
@@ -192,7 +197,7 @@ def _aside(s: SuspendedBody, p: Any) -> Four:
 
 
 def _leaning(s: SuspendedBody, p: Any) -> tuple[one, one]:
-    """How far the patches of each axle go to the left per difference in height of its wheels."""
+    """Leftward displacement of the patches of each axle per difference in height of its wheels."""
     own_f, own_r = _unsprung(s, p)
     return own_f * s.h_u_f * (1.0 / p.track_f), own_r * s.h_u_r * (1.0 / p.track_r)
 

@@ -1,8 +1,8 @@
 """`formula_student`: the default car, one model from standstill to the limit.
 
 It is `two_track` with the parameter set of that name: a driverless electric car with a motor at
-each wheel, 80 kW for all of them, and slip that follows over the relaxation lengths of its tyres,
-so that it holds where it stands and explicit steps will do.
+each wheel, 80 kW for all of them, and slip that builds up over the relaxation lengths of its tyres,
+so that it can stand still and explicit integrators can be used.
 
     formula_student(m=240.0)                      # as `two_track("formula_student", m=240.0)`
 

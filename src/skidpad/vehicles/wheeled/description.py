@@ -325,7 +325,8 @@ def differential(wheels: int = 2, **changes: Any) -> Description:
 
 
 def ackermann(drivetrain: str | None = None, **changes: Any) -> Description:
-    """A car steered by its front wheels; they drive it, or a motor through a named drivetrain."""
+    """A car with Ackermann steering, driven at its front wheels or, if `drivetrain` is given, by
+    one motor through that drivetrain."""
     if drivetrain is None:
         return default_description("ackermann", **changes)
     fields = {"drivetrain": Drivetrain(drivetrain), **changes}
@@ -359,7 +360,8 @@ DAMPING = 0.1
 
 
 class MassProperties(NamedTuple):
-    """Mass, centre of mass and yaw inertia of a vehicle; places from its reference point."""
+    """Mass, centre of mass and yaw inertia of a vehicle; positions are relative to its reference
+    point."""
 
     mass: float
     com_x: float

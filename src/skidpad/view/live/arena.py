@@ -182,9 +182,9 @@ class Pilot:
     """Drives one vehicle of a world.
 
     Args:
-        vehicle: as the world has it.
-        path: what its file wants it to follow.
-        lines: lines on the ground that it may follow.
+        vehicle: the vehicle to drive.
+        path: the path with times that the world file gives for it, or None.
+        lines: lines on the ground; it can follow reference and centre lines.
     """
 
     def __init__(

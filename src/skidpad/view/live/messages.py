@@ -336,7 +336,7 @@ class Outbox:
         self._notify()
 
     def frame(self, frame: Frame) -> None:
-        """Put a frame."""
+        """Queue a frame; it replaces one that waits at the end."""
         with self._lock:
             missed = self._items[-1] if self._items else None
             if isinstance(missed, Frame):
@@ -346,18 +346,19 @@ class Outbox:
         self._notify()
 
     def say(self, about: str, to: int | None = None, **fields: Any) -> None:
-        """Put a message."""
+        """Queue a message."""
         with self._lock:
             self._items.append(Said(about, fields, to))
         self._notify()
 
     def say_stage(self, stage: Stage) -> None:
-        """Put a stage, as text: that of a large world takes a while to write."""
+        """Queue a stage message. The stage is serialised here, because that takes long for a large
+        world."""
         text = json.dumps(stage.to_json(), separators=(",", ":"), allow_nan=False)
         self.say("stage", stage=text)
 
     def say_status(self, **fields: Any) -> None:
-        """Put a status: of a world that runs in real time and is not recorded, but for `fields`."""
+        """Queue a status; the default of `fields` is a world in real time without recording."""
         usual: dict[str, Any] = {"paused": False, "factor": 1.0, "real_time_factor": 1.0}
         usual |= {"recording": False, "file": None, "message": ""}
         self.say("status", None, **(usual | fields))

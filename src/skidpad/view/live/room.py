@@ -107,7 +107,7 @@ class Viewer:
         self._rate = self._slowed = rate
 
     def tell(self, text: str) -> None:
-        """Put a text."""
+        """Queue a text message for sending; if the queue is full, close the connection."""
         if len(self._texts) >= _MOST_TEXTS:
             self.close(1008)
             return
@@ -115,7 +115,7 @@ class Viewer:
         self._ready.set()
 
     def tell_after_frame(self, text: str) -> None:
-        """Put a text that is to follow the next frame they get; one that waits is replaced."""
+        """Queue a text to follow the next frame that is sent; it replaces one that waits."""
         self._after = [text]
 
     def forget_frame(self) -> None:
@@ -123,7 +123,7 @@ class Viewer:
         self._frame, self._whole = None, True
 
     def offer(self, frame: Frame, now: s, *, at_once: bool = False) -> None:
-        """Put a frame, if it is time for one or an older one still waits, which is then missed."""
+        """Queue a frame if one is due or an older one still waits; the older one is dropped."""
         period = 1.0 / self.rate
         # A little early counts as due: the server's frames come at steps of their own.
         if now >= self._due - 0.25 * period or frame.last or at_once:

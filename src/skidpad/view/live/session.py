@@ -284,7 +284,8 @@ class Session:
             self._recordings.end()
 
     def _turn(self) -> None:
-        """Commands, steps, a frame, a rest."""
+        """One cycle of the session: apply commands, advance the world, publish what is due, and
+        wait."""
         self._obey()
         now = self._clock()
         if self._held_since is not None and now - self._held_since > DEAD_MAN:

@@ -216,7 +216,10 @@ def _trace(
     more: Sequence[Port],
     outputs: Sequence[Port],
 ) -> Program:
-    """The Program of a function of x, u and p as records and of further ports as they are."""
+    """Trace a function into a Program.
+
+    The function receives x, u, p and `p_start` as records, and further ports as tuples of scalars.
+    """
     kinds = {"x": vehicle.State, "u": vehicle.Input, "p": vehicle.model.Params}
     ports = [Port(port, record.names(kind)) for port, kind in kinds.items()]
 

@@ -649,7 +649,8 @@ def imu(frame: str, oriented: bool) -> Template:
 
 
 def imu_numbers(oriented: bool) -> Template:
-    """End of a reading of an inertial unit: the quaternion, rates, then forces."""
+    """The numeric fields of an IMU message: the orientation quaternion if `oriented`, angular
+    rates, then specific forces."""
     orientation = [_variables(3, "reading", range(6, 10))] if oriented else []
     rates, forces = _variables(4, "reading", range(3)), _variables(5, "reading", range(3, 6))
     return join_templates([*orientation, rates, forces])
@@ -664,7 +665,7 @@ def location_fix(frame: str, variances: Sequence[float]) -> Template:
 
 
 def location_numbers() -> Template:
-    """End of a fix: latitude, longitude, altitude."""
+    """The numeric fields of a fix: latitude, longitude, altitude."""
     return join_templates([variable(k + 1, "reading", k) for k in range(3)])
 
 
@@ -675,7 +676,7 @@ def odometry(frame: str, child: str, number: int) -> Template:
 
 
 def odometry_numbers(number: int) -> Template:
-    """End of wheel odometry: x, y, yaw, v_x and yaw rate."""
+    """The numeric fields of wheel odometry: x, y, yaw, v_x and yaw rate."""
     return join_templates([variable(4 + k, "reading", 5 * number + k) for k in range(5)])
 
 

@@ -516,7 +516,7 @@ class Contacts:
         self._bodies[name] = SolverBody(body, parts=shapes, stride=stride_of(parts))
 
     def add_walls(self, name: str, segments: Any, surface: Surface = PLAIN) -> None:
-        """Segments (n, 4) without thickness, in the world."""
+        """Add walls of zero thickness: segments (n, 4) in world coordinates."""
         lines = np.asarray(segments, dtype=float).reshape(-1, 4)
         middle = (
             self._origin.whole(*lines.reshape(-1, 2).mean(axis=0)) if len(lines) else (0.0, 0.0)

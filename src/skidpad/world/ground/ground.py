@@ -196,7 +196,7 @@ SWITCHES = ("gps_no_coverage",)
 
 
 class Regions:
-    """The regions of a scene with one property."""
+    """The property regions of a scene that set the property `name`."""
 
     def __init__(self, scene: Scene, name: str) -> None:
         regions = (e for e in scene.elements if isinstance(e, PropertyRegion) and e.name == name)

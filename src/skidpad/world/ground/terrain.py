@@ -191,9 +191,9 @@ class Terrain:
 
     @property
     def edges(self) -> Array | None:
-        """Edges (n, 4) of the flat pieces that it is made of; None if it is not, or if one moves.
+        """Edges (n, 4) of the flat pieces of the ground; None if it slopes or a piece can move.
 
-        Between them the ground is the same everywhere, for ever.
+        Between the edges the height is constant in space and time.
         """
         tops = self._tops.edges
         moves = any(e.animation for e in self._planes)

@@ -123,7 +123,8 @@ def _triangles(name: str, time: int, size: int) -> Array:
 
 
 def _upright(points: Array, file: Path) -> Array:
-    """Points of a COLLADA file as upstream's importer turns them: with y up."""
+    """Points of a COLLADA file in y-up axes, to which upstream's importer converts z-up files;
+    others stay as they are."""
     if not re.search(r"<up_axis>\s*Z_UP", _head(file)):
         return points
     return np.stack([points[:, 0], points[:, 2], -points[:, 1]], axis=1)

@@ -53,7 +53,7 @@ class EngineStates(NamedTuple):
 
 
 class Crankshaft(NamedTuple):
-    """Numbers of an engine."""
+    """Parameters of a combustion engine: inertia, idle governor, speed limit, efficiency."""
 
     J: Annotated[kg_m2, positive] = 0.15
     """Inertia with flywheel."""
@@ -262,7 +262,8 @@ class EngineDrive(NamedTuple):
         return turning + self.clutch.stored(x.twist_clutch)
 
     def effective_ratio(self, x: Any, spins: Wheels) -> tuple[one, one]:
-        """Ratio from the engine to the wheels for their speed, and how far the clutch is closed."""
+        """Overall ratio from the engine to the wheels in the gear for their speed, and how far the
+        clutch is closed (0 to 1)."""
         spin = self.final.ratio * weighted(self.layout.weights(), spins)
         _, gear = self.shift.asked(1.0, spin, self.ratios)
         ratio = self.final.ratio * gear_ratio(gear, self.ratios)
