@@ -56,7 +56,8 @@ def test_the_mass_of_a_heavy_car_with_the_inertia_of_a_light_one(name: str, m: f
 @pytest.mark.parametrize("name", sp.vehicles.names())
 def test_each_vehicle_warns_once_under_its_own_name(name: str) -> None:
     make = sp.vehicles.get(name)
-    for field in ("z_cg", "steer_max", "l_f"):
+    # A suspended body that would tip over, or stand on no wheels, is refused outright.
+    for field in ("steer_max",) if name == "full_car" else ("z_cg", "steer_max", "l_f"):
         if field in make.model.Params._fields:
             with pytest.warns(ImplausibleParameter, match=f"^{name}: {field} = 280 ") as told:
                 make({field: 280})

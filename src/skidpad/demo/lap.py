@@ -37,7 +37,7 @@ def racing_line(track: Track, margin: m) -> Array:
 G: m_s2 = 9.81
 DT: s = 0.01
 LAPS = 2
-GRIP = Grip(a_lateral=1.35 * G, a_drive=0.75 * G, a_brake=1.0 * G, v_max=25.0)
+GRIP = Grip(a_lateral=1.35 * G, a_drive=0.7 * G, a_brake=1.0 * G, v_max=25.0)
 """Accelerations that the driver uses; the tyres hold 1.7 g and a little more with downforce."""
 MARGIN: m = 1.2
 """Between the racing line and the edges of the track; the car is 1.4 m wide."""
